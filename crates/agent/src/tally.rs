@@ -28,7 +28,7 @@ pub struct Named {
     pub job: Option<Job>,
     /// Its user.
     pub user: Option<u32>,
-    /// What the process executes.
+    /// The executable.
     pub executable: Option<Module>,
     /// What the address lies in.
     pub library: Option<Module>,

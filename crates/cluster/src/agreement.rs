@@ -1,7 +1,8 @@
-//! How alike two labellings of the same points are.
+//! Similarity of two labellings of the same points.
 //!
-//! Owns the adjusted Rand index, after Hubert and Arabie (1985), and beside it what each cluster kept: the index hides that
-//! a rare cluster was lost. Noise counts as a cluster of its own in the index, and as no cluster in the rest.
+//! Owns the adjusted Rand index, after Hubert and Arabie (1985), and beside it the recall and precision of each cluster:
+//! the index hides that a rare cluster was lost. Noise counts as a cluster of its own in the index, and as no cluster in
+//! the rest.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +19,7 @@ fn table(a: &[Label], b: &[Label]) -> Option<BTreeMap<(Label, Label), u64>> {
     Some(cells)
 }
 
-/// 1 for the same sets under whatever labels, about 0 for sets that have nothing to do with each other; nothing for
-/// labellings of different lengths.
+/// 1 for the same sets under any labels, about 0 for independent sets; `None` for labellings of different lengths.
 pub fn adjusted_rand(a: &[Label], b: &[Label]) -> Option<f64> {
     let cells = table(a, b)?;
     let pairs = |count: u64| count as f64 * (count as f64 - 1.0) / 2.0;
@@ -33,26 +33,27 @@ pub fn adjusted_rand(a: &[Label], b: &[Label]) -> Option<f64> {
     let (rows, columns, all) = (sum(&rows), sum(&columns), pairs(a.len() as u64));
     let expected = if all > 0.0 { rows * columns / all } else { 0.0 };
     let most = f64::midpoint(rows, columns);
-    // Both all in one, or both all alone: the same, and nothing that chance could do better.
+    // All points in one cluster in both labellings, or each alone in both: they are the same, and chance could do no
+    // better.
     Some(if most - expected > 0.0 { (together - expected) / (most - expected) } else { 1.0 })
 }
 
-/// What another labelling makes of one cluster.
+/// Recovery of one cluster by another labelling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kept {
     /// The cluster.
     pub label: Label,
     /// Its points.
     pub points: u64,
-    /// The cluster of the other labelling that has most of them; noise if none has any.
+    /// The cluster of the other labelling that has most of its points; noise if none has any.
     pub found: Label,
-    /// Share of the points that are in it.
+    /// Share of the points that are in `found`.
     pub recall: f64,
-    /// Share of its points that come from the cluster.
+    /// Share of the points of `found` that come from the cluster.
     pub precision: f64,
 }
 
-/// What `found` makes of each cluster of `truth`, by label; nothing for labellings of different lengths.
+/// Recovery of each cluster of `truth` in `found`, by label; `None` for labellings of different lengths.
 pub fn kept(truth: &[Label], found: &[Label]) -> Option<Vec<Kept>> {
     let cells = table(truth, found)?;
     let mut sizes = BTreeMap::new();
@@ -89,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_example_of_the_literature() {
-        // As scikit-learn's documentation has it.
+        // The example of scikit-learn's documentation.
         let (a, b) = (labels(&[0, 0, 1, 2]), labels(&[0, 0, 1, 1]));
         assert!((adjusted_rand(&a, &b).unwrap() - 4.0 / 7.0).abs() < 1e-12);
         assert_eq!(adjusted_rand(&labels(&[0, 0, 1, 1]), &labels(&[1, 1, 0, 0])), Some(1.0));

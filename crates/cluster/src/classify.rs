@@ -1,7 +1,7 @@
-//! Labels for points that were not clustered: that of the nearest clustered point.
+//! Labels of points that were not clustered: the label of the nearest clustered point.
 //!
-//! Owns the rule of the slides ("nearest neighbor classification") as the reference does it: within eps, else noise; at
-//! the same distance the heavier cluster. Nearest is exact.
+//! Owns the rule of the slides ("nearest neighbor classification") as the reference implements it: within eps, else
+//! noise; at equal distances the heavier cluster. The nearest neighbour is exact.
 
 use rayon::prelude::*;
 use thiserror::Error;
@@ -11,31 +11,31 @@ use crate::label::{Cluster, Clustering, Label};
 use crate::nearest::{Index, Walk};
 use crate::points::Points;
 
-/// Why points cannot be classified.
+/// Errors of classification.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ClassifyError {
-    /// A label for each clustered point.
+    /// The number of labels differs from that of clustered points.
     #[error("expected {expected} labels, one for each point, found {found}")]
     Labels {
-        /// Points.
+        /// Number of points.
         expected: usize,
-        /// Labels.
+        /// Number of labels.
         found: usize,
     },
-    /// Points of another space.
+    /// The points have another number of dimensions.
     #[error("expected points of {expected} dimensions, found {found}")]
     Dimensions {
-        /// Of the clustered points.
+        /// Dimensions of the clustered points.
         expected: usize,
-        /// Of the others.
+        /// Dimensions of the others.
         found: usize,
     },
-    /// A place that no point has, or one that comes twice or too early.
+    /// A place that no point has, or one that is repeated or out of order.
     #[error("expected rising places below {points}, found {place}")]
     Place {
-        /// Points.
+        /// Number of points.
         points: usize,
-        /// What was found.
+        /// The place that was found.
         place: u32,
     },
     /// The subset cannot be clustered.
@@ -43,7 +43,7 @@ pub enum ClassifyError {
     Dbscan(#[from] DbscanError),
 }
 
-/// The labels of `others`: each that of the nearest of the clustered `points` that is not noise, within `eps`.
+/// The labels of `others`: for each the label of the nearest of the clustered `points` that is not noise, within `eps`.
 pub fn classify(
     points: &Points,
     labels: &[Label],
@@ -117,7 +117,7 @@ pub fn dbscan_subset(
 }
 
 impl Clustering {
-    /// Sums up the clusters that labels say, and numbers them by weight.
+    /// Sums up the clusters of the labels, and numbers them by weight.
     pub(crate) fn renumber(&mut self, weights: Option<&[f64]>) {
         let count = self.labels.iter().map(|label| label.0).max().unwrap_or(0) as usize;
         let mut sums = vec![Cluster { first_core: u32::MAX, ..Cluster::default() }; count];
@@ -161,7 +161,7 @@ mod tests {
         let labels = [2, 0, 1, 1].map(Label);
         let others = points(&[1.0, 2.0, 2.5, 6.5, 20.0]);
         let found = classify(&clustered, &labels, 2.0, &others).unwrap();
-        // The second lies between both clusters: the heavier one has it. What is near noise is not noise for that.
+        // The second lies between the two clusters: the heavier one gets it. A point near noise is not therefore noise.
         assert_eq!(found, [2, 1, 1, 0, 0].map(Label));
         let error = classify(&clustered, &[], 1.0, &others).unwrap_err().to_string();
         assert_eq!(error, "expected 4 labels, one for each point, found 0");

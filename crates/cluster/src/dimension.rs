@@ -1,8 +1,8 @@
-//! What bursts are compared by: expressions of their counters and of their duration.
+//! Dimensions in which bursts are compared: expressions of their counters and of their duration.
 //!
-//! Owns the list that users write, `log(PAPI_TOT_INS), PAPI_TOT_INS / PAPI_TOT_CYC`: commas outside of parentheses separate,
-//! `log(...)` around a whole one asks for logarithms, counters go by name or by event type. And what is compared if nobody says it. The
-//! language of expressions is crate `metric`'s.
+//! Owns the list that users write, `log(PAPI_TOT_INS), PAPI_TOT_INS / PAPI_TOT_CYC`: commas outside of parentheses separate, `log(...)`
+//! around a whole expression asks for logarithms, counters go by name or by event type. Owns the default dimensions too. The language
+//! of expressions is crate `metric`'s.
 
 use talea_metric::{Expression, ExpressionError, suggest, synonyms};
 use thiserror::Error;
@@ -14,7 +14,7 @@ use crate::prepare::Spacing;
 /// The name that stands for a burst's duration in nanoseconds.
 pub const DURATION: &str = "duration";
 
-/// Longest list that is read, in bytes.
+/// Longest accepted list, in bytes.
 const LONGEST: usize = 1 << 16;
 
 /// One dimension.
@@ -22,39 +22,39 @@ const LONGEST: usize = 1 << 16;
 pub struct Dimension {
     /// As the user wrote it, or the name of a well-known one: `instructions`, `IPC`, `duration`.
     pub name: String,
-    /// What is computed for each burst.
+    /// The value that is computed for each burst.
     pub expression: Expression,
     /// Values or their logarithms.
     pub spacing: Spacing,
 }
 
-/// Why dimensions cannot be had.
+/// Errors of dimensions.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum DimensionError {
-    /// No expression.
+    /// The text is no expression.
     #[error("expected an expression as dimension {place}, {wrong}: `{text}`")]
     Expression {
-        /// Which, from 1.
+        /// Place in the list, from 1.
         place: usize,
-        /// What is wrong there.
+        /// The error of the expression.
         wrong: ExpressionError,
-        /// What stands there.
+        /// Text of the expression.
         text: String,
     },
-    /// No such counter.
+    /// Unknown counter.
     #[error("expected a counter of the input{there}, found `{name}`{near}")]
     Counter {
-        /// What was asked for.
+        /// Name that the user wrote.
         name: String,
-        /// What there is, in words.
+        /// Names of the available counters, in words.
         there: String,
-        /// A name that is like it, in words.
+        /// A similar name, in words.
         near: String,
     },
-    /// Too few or too many.
+    /// Too few or too many dimensions.
     #[error("expected 1 to {MAX_DIMENSIONS} dimensions, found {0}")]
     Count(usize),
-    /// A list that nobody wrote by hand.
+    /// The list is longer than any written by hand.
     #[error("expected a list of at most {LONGEST} bytes, found {0}")]
     Long(usize),
     /// Nothing to compare.
@@ -94,8 +94,8 @@ impl Dimension {
         names.iter().map(one).collect()
     }
 
-    /// What is compared where nobody says it: instructions (as logarithms) and IPC if most of the time has them, else
-    /// durations (as logarithms), else the first two columns.
+    /// Default dimensions: instructions (as logarithms) and IPC if most of the time has them, else durations (as logarithms), else the
+    /// first two columns.
     pub fn usual(bursts: &Bursts) -> Result<Vec<Self>, DimensionError> {
         if bursts.is_empty() {
             return Err(DimensionError::Nothing("no burst"));
@@ -152,7 +152,7 @@ impl Dimension {
         Ok((0..bursts.len()).map(value).collect())
     }
 
-    /// The unit of its values: `s`-like `ns` for durations, nothing for counts and ratios.
+    /// The unit of its values: `ns` for durations, empty for counts and ratios.
     pub fn unit(&self) -> &'static str {
         match self.expression.as_counter() {
             Some(DURATION) => "ns",
@@ -161,7 +161,7 @@ impl Dimension {
     }
 }
 
-/// Place of a counter among those of the bursts, by its name, event type or another name for the same.
+/// Place of a counter among those of the bursts, by its name, event type or synonym.
 pub fn find(bursts: &Bursts, name: &str) -> Option<usize> {
     let place = |name: &str| {
         let found = bursts.counter(name)?;
@@ -171,7 +171,7 @@ pub fn find(bursts: &Bursts, name: &str) -> Option<usize> {
     place(name).or_else(|| bursts.counters.iter().position(same))
 }
 
-/// Whether bursts that have both counters hold at least half of the time, or of the bursts where there are no times.
+/// True if bursts that have both counters hold at least half of the time, or are at least half of the bursts where there are no times.
 fn holds(bursts: &Bursts, a: usize, b: usize) -> bool {
     let (mut with, mut all) = (0.0, 0.0);
     let columns = (&bursts.counters[a].values, &bursts.counters[b].values);
@@ -216,7 +216,7 @@ fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-/// What stands inside `log(...)`, where that is all.
+/// The argument of `log(...)`, where that is the whole text.
 fn inside(text: &str) -> Option<&str> {
     let inner = text.strip_prefix("log").or_else(|| text.strip_prefix("ln"))?.trim_start();
     let inner = inner.strip_prefix('(')?.strip_suffix(')')?;

@@ -1,4 +1,4 @@
-//! Squared distances between points and boxes, such that bounds never contradict what they bound.
+//! Squared distances between points and boxes, with bounds that never contradict the distances.
 //!
 //! Owns the one definition of a distance: squares summed in the order of dimensions, in `f64`. Subtraction, squaring and
 //! addition round monotonically, so that a bound computed in the same order bounds the *computed* distances, with no
@@ -28,7 +28,7 @@ macro_rules! by_dims {
 }
 pub(crate) use by_dims;
 
-/// Between two points.
+/// Squared distance between two points.
 #[inline(always)]
 pub(crate) fn distance2<const D: usize>(a: &[f64], b: &[f64]) -> f64 {
     let dims = width::<D>(a.len());
@@ -41,7 +41,7 @@ pub(crate) fn distance2<const D: usize>(a: &[f64], b: &[f64]) -> f64 {
     sum
 }
 
-/// The least that a point of `bounds` has from `point`.
+/// Minimum squared distance from `point` to a point of `bounds`.
 #[inline(always)]
 pub(crate) fn least_to_point<const D: usize>(bounds: &[f64], point: &[f64]) -> f64 {
     let dims = width::<D>(point.len());
@@ -54,7 +54,7 @@ pub(crate) fn least_to_point<const D: usize>(bounds: &[f64], point: &[f64]) -> f
     sum
 }
 
-/// The most that a point of `bounds` has from `point`.
+/// Maximum squared distance from `point` to a point of `bounds`.
 #[inline(always)]
 pub(crate) fn most_to_point<const D: usize>(bounds: &[f64], point: &[f64]) -> f64 {
     let dims = width::<D>(point.len());
@@ -67,7 +67,7 @@ pub(crate) fn most_to_point<const D: usize>(bounds: &[f64], point: &[f64]) -> f6
     sum
 }
 
-/// The least between points of two boxes.
+/// Minimum squared distance between points of two boxes.
 #[inline(always)]
 pub(crate) fn least<const D: usize>(a: &[f64], b: &[f64]) -> f64 {
     let dims = width::<D>(a.len() / 2);
@@ -80,7 +80,7 @@ pub(crate) fn least<const D: usize>(a: &[f64], b: &[f64]) -> f64 {
     sum
 }
 
-/// The most between points of two boxes.
+/// Maximum squared distance between points of two boxes.
 #[inline(always)]
 pub(crate) fn most<const D: usize>(a: &[f64], b: &[f64]) -> f64 {
     let dims = width::<D>(a.len() / 2);
@@ -93,7 +93,7 @@ pub(crate) fn most<const D: usize>(a: &[f64], b: &[f64]) -> f64 {
     sum
 }
 
-/// The tight box of `rows`, into `bounds`.
+/// Writes the tight box of `rows` into `bounds`.
 #[inline(always)]
 pub(crate) fn surround<const D: usize>(dims: usize, rows: &[f64], bounds: &mut [f64]) {
     let dims = width::<D>(dims);
@@ -108,14 +108,15 @@ pub(crate) fn surround<const D: usize>(dims: usize, rows: &[f64], bounds: &mut [
     }
 }
 
-/// The widest dimension of a box, and how wide it is.
+/// The widest dimension of a box, and its width.
 pub(crate) fn widest(bounds: &[f64]) -> (usize, f64) {
     let (low, high) = bounds.split_at(bounds.len() / 2);
     let widths = low.iter().zip(high).map(|(low, high)| high - low).enumerate();
     widths.fold((0, -1.0), |best, one| if one.1 > best.1 { one } else { best })
 }
 
-/// Where to cut dimension `i` of a box wider than nothing there: above its low, at most its high, at `wanted` if that may be.
+/// The coordinate at which to cut dimension `i` of a box with an extent there: above its low, at most its high, at `wanted`
+/// if possible.
 pub(crate) fn cut(bounds: &[f64], i: usize, wanted: f64) -> f64 {
     let (low, high) = (bounds[i], bounds[bounds.len() / 2 + i]);
     let middle = low / 2.0 + high / 2.0;
@@ -123,7 +124,7 @@ pub(crate) fn cut(bounds: &[f64], i: usize, wanted: f64) -> f64 {
     [wanted, middle].into_iter().find(|&at| inside(at)).unwrap_or(high)
 }
 
-/// Brings the rows below `at` in dimension `i` to the front, with what belongs to them; returns how many those are.
+/// Moves the rows below `at` in dimension `i` to the front, together with their places; returns their number.
 pub(crate) fn partition<const D: usize>(
     dims: usize,
     rows: &mut [f64],

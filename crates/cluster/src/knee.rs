@@ -1,18 +1,18 @@
-//! A radius for points that nobody knows yet: the knee of their distances.
+//! A default radius: the knee of the points' distances.
 //!
-//! Owns the curve of each point's distance to its k-th neighbour, after Ester et al. (1996), and where it bends, after
-//! Satopää, Albrecht, Irwin and Raghavan, "Finding a Kneedle in a Haystack" (2011), without smoothing: the curve is sorted.
+//! Owns the curve of each point's distance to its k-th neighbour, after Ester et al. (1996), and its knee, after Satopää,
+//! Albrecht, Irwin and Raghavan, "Finding a Kneedle in a Haystack" (2011), without smoothing: the curve is sorted.
 
 use rayon::prelude::*;
 
 use crate::nearest::{Index, Walk};
 use crate::points::Points;
 
-/// As many points as a curve needs; of more, every so-manieth is asked.
+/// Maximum number of points of a curve; of larger sets every n-th point is taken.
 const MOST: usize = 20_000;
 
-/// For points of the set, evenly chosen if there are many, the distance to the `k`-th nearest of all points, itself
-/// included; rising.
+/// The distance of points of the set, evenly chosen if there are many, to the `k`-th nearest of all points, itself
+/// included; ascending.
 pub fn k_distances(points: &Points, k: usize) -> Vec<f64> {
     let index = Index::new(points);
     let count = points.len().min(MOST);
@@ -27,9 +27,10 @@ pub fn k_distances(points: &Points, k: usize) -> Vec<f64> {
     distances
 }
 
-/// The value of a rising curve where it lies farthest below the straight line between its ends; nothing for an empty curve.
+/// The value of an ascending curve where it lies farthest below the straight line between its ends; `None` for an empty
+/// curve.
 ///
-/// A curve that does not bend, or not upward, has no knee: its last value is given, below which everything lies.
+/// A curve that does not bend, or not upward, has no knee: the result is its last value, below which everything lies.
 pub fn knee(curve: &[f64]) -> Option<f64> {
     let (&first, &last) = (curve.first()?, curve.last()?);
     let (length, height) = (curve.len() as f64, last - first);
@@ -46,12 +47,12 @@ pub fn knee(curve: &[f64]) -> Option<f64> {
     Some(best.1)
 }
 
-/// The radius at the knee of distances to the `min_points`-th neighbour; nothing without points.
+/// The radius at the knee of distances to the `min_points`-th neighbour; `None` without points.
 pub fn eps(points: &Points, min_points: usize) -> Option<f64> {
     knee(&k_distances(points, min_points))
 }
 
-/// `steps` radii from small to large around the knee: a quarter of it to twice it, at equal ratios. Empty without points.
+/// `steps` radii, ascending, around the knee: from a quarter of it to twice it, at equal ratios. Empty without points.
 pub fn eps_steps(points: &Points, min_points: usize, steps: usize) -> Vec<f64> {
     let Some(eps) = eps(points, min_points) else { return Vec::new() };
     let last = steps.saturating_sub(1).max(1) as f64;

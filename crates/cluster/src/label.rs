@@ -1,6 +1,6 @@
-//! What clustering gives back: a label for each point, the clusters by weight.
+//! Result of clustering: a label for each point, the clusters by weight.
 //!
-//! Owns the numbering: cluster 1 is the heaviest, noise is 0. How labels come about, `dbscan` and `classify` say.
+//! Owns the numbering: cluster 1 is the heaviest, noise is 0. Modules `dbscan` and `classify` assign the labels.
 
 /// The cluster of a point: 1 is the heaviest, 0 is noise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -8,15 +8,15 @@
 pub struct Label(pub u32);
 
 impl Label {
-    /// Of a point that belongs to no cluster.
+    /// Label of a point that belongs to no cluster.
     pub const NOISE: Self = Self(0);
 
-    /// Of the cluster at `place` of [`Clustering::clusters`].
+    /// Label of the cluster at `place` of [`Clustering::clusters`].
     pub const fn of_place(place: usize) -> Self {
         Self(place as u32 + 1)
     }
 
-    /// Where the cluster stands in [`Clustering::clusters`]; nothing for noise.
+    /// Place of the cluster in [`Clustering::clusters`]; `None` for noise.
     pub const fn place(self) -> Option<usize> {
         match self.0.checked_sub(1) {
             Some(place) => Some(place as usize),
@@ -35,7 +35,7 @@ impl Label {
 pub struct Cluster {
     /// Points, border points included.
     pub points: u64,
-    /// Points with enough neighbours to carry the cluster on.
+    /// Points with enough neighbours to extend the cluster.
     pub core_points: u64,
     /// Sum of the points' weights, in the unit of the weights; the number of points without weights.
     pub weight: f64,
@@ -46,16 +46,17 @@ pub struct Cluster {
 /// A clustering of points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Clustering {
-    /// One for each point.
+    /// One label for each point.
     pub labels: Vec<Label>,
     /// For each point, whether it is a core point.
     pub core: Vec<bool>,
-    /// By weight, the heaviest first; equal ones by their first core point. [`Label::of_place`] gives their labels.
+    /// Clusters by weight, the heaviest first; equal ones by their first core point. [`Label::of_place`] returns
+    /// their labels.
     pub clusters: Vec<Cluster>,
 }
 
 impl Clustering {
-    /// Points in no cluster.
+    /// Number of points in no cluster.
     pub fn noise(&self) -> usize {
         self.labels.iter().filter(|label| label.is_noise()).count()
     }

@@ -1,8 +1,8 @@
-//! Clusters of computation bursts: which stretches of computation are alike, how good the answer is, and how it changes.
+//! Clusters of computation bursts: groups of similar bursts, the quality of the clustering, and its change over time.
 //!
 //! Owns points and their preparation, exact DBSCAN, the choice of its radius, classification of the rest from a subset,
 //! measures of quality, statistics per cluster, and tracking over time. It refuses I/O, clocks, printing, and threads
-//! other than rayon's; results do not depend on how many of those there are.
+//! other than rayon's; results do not depend on the number of threads.
 //!
 //! "The slides" are those of Labarta, "Obtaining Extremely Detailed Information at Scale".
 

@@ -1,6 +1,6 @@
 //! Nearest points, exactly.
 //!
-//! Owns the walk from near boxes to far ones that stops where nothing nearer can be. Used where cells of one eps are no
+//! Owns the walk from near boxes to far ones that stops where nothing nearer can be. Used where cells of one eps do not
 //! help: distances to the k-th neighbour, and points that are not in the clustering.
 
 use crate::dbscan::tree::{Leaves, Order, Tree};
@@ -14,7 +14,7 @@ pub(crate) struct Index {
     order: Order,
 }
 
-/// Room for a walk.
+/// Buffers of a walk.
 #[derive(Default)]
 pub(crate) struct Walk {
     ahead: Vec<(f64, usize)>,
@@ -27,8 +27,8 @@ impl Index {
         Self { dims: points.dimensions(), tree, order }
     }
 
-    /// Looks at points whose box is no farther from `at` than the limit, which `look` may lower: it gets places and
-    /// squared distances, and gives the new limit.
+    /// Visits points whose box is no farther from `at` than the limit, which `look` may lower: it gets places and squared
+    /// distances, and returns the new limit.
     fn walk<const D: usize>(
         &self,
         at: &[f64],
@@ -49,7 +49,7 @@ impl Index {
                 Ok((left, right)) => {
                     let far = |node| (least_to_point::<D>(self.tree.bounds(node), at), node);
                     let (left, right) = (far(left), far(right));
-                    // The nearer one is looked at first.
+                    // The nearer half is visited first.
                     let (near, far) = if left.0 <= right.0 { (left, right) } else { (right, left) };
                     ahead.extend([far, near]);
                 }
@@ -68,8 +68,8 @@ impl Index {
         }
     }
 
-    /// The point nearest to `at` within the squared distance `limit`; at the same distance the one whose `key`, then whose
-    /// place, is smaller.
+    /// The point nearest to `at` within the squared distance `limit`; at equal distances the one with the smaller `key`,
+    /// then with the smaller place.
     pub(crate) fn nearest(
         &self,
         at: &[f64],
@@ -96,7 +96,7 @@ impl Index {
         best.map(|(_, _, place)| place)
     }
 
-    /// The distance of the `k`-th nearest point of `at`; with fewer points, of the farthest. 0 without points.
+    /// The distance from `at` to its `k`-th nearest point; with fewer points, to the farthest. 0 without points.
     pub(crate) fn kth(&self, at: &[f64], k: usize, walk: &mut Walk) -> f64 {
         fn run<const D: usize>(index: &Index, at: &[f64], k: usize, walk: &mut Walk) -> f64 {
             let nearest = &mut walk.nearest;
@@ -108,7 +108,7 @@ impl Index {
                     nearest.pop();
                 }
                 nearest.insert(place.min(nearest.len()), distance);
-                // What is as far as the k-th changes nothing: among many points in one place most need no look.
+                // A candidate as far as the k-th changes nothing: among many points in one place most need no visit.
                 if nearest.len() < k { f64::INFINITY } else { nearest[k - 1].next_down() }
             });
             nearest.last().map_or(0.0, |distance| distance.sqrt())

@@ -1,32 +1,32 @@
 //! Points in a space of some dimensions.
 //!
-//! Owns the values, row after row: all dimensions of a point share a cache line, and the grid gathers points in another
-//! order than they came in, so that rows cost one miss a point where columns cost one a dimension. Values are finite:
-//! what is missing is left out by `prepare` before.
+//! Owns the values, row after row: all dimensions of a point share a cache line, and the grid gathers points in another order
+//! than that of the input, so that rows cost one miss a point where columns cost one a dimension. Values are finite: `prepare`
+//! leaves out missing ones beforehand.
 
 use thiserror::Error;
 
-/// Fewer points than this are believed: places and labels are kept in 31 bits.
+/// Upper limit of the number of points, exclusive: places and labels are kept in 31 bits.
 pub const MAX_POINTS: usize = 1 << 31;
 
-/// The most dimensions that are believed.
+/// Maximum number of dimensions.
 pub const MAX_DIMENSIONS: usize = 64;
 
-/// Why values are no points.
+/// Errors of points.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PointsError {
-    /// No dimension, or more than are believed.
+    /// No dimension, or more than the maximum.
     #[error("expected 1 to {MAX_DIMENSIONS} dimensions, found {0}")]
     Dimensions(usize),
-    /// The last row is not whole.
+    /// The last row is incomplete.
     #[error("expected rows of {dimensions} values, found {values} values")]
     Rows {
-        /// Expected in each row.
+        /// Values expected in each row.
         dimensions: usize,
-        /// Found in all.
+        /// Values found in total.
         values: usize,
     },
-    /// More than places have room for.
+    /// More points than places can number.
     #[error("expected fewer than {MAX_POINTS} points, found {0}")]
     TooMany(usize),
     /// A value that is infinite or not a number.
@@ -34,9 +34,9 @@ pub enum PointsError {
     NotFinite {
         /// Place of the point.
         point: usize,
-        /// Its dimension.
+        /// The dimension.
         dimension: usize,
-        /// What was found, as text.
+        /// The value that was found, as text.
         value: String,
     },
 }
@@ -49,7 +49,7 @@ pub struct Points {
 }
 
 impl Points {
-    /// Points from rows that follow each other, each of `dimensions` finite values.
+    /// Points from consecutive rows, each of `dimensions` finite values.
     pub fn new(dimensions: usize, rows: Vec<f64>) -> Result<Self, PointsError> {
         if dimensions == 0 || dimensions > MAX_DIMENSIONS {
             return Err(PointsError::Dimensions(dimensions));
@@ -60,7 +60,7 @@ impl Points {
         if rows.len() / dimensions >= MAX_POINTS {
             return Err(PointsError::TooMany(rows.len() / dimensions));
         }
-        // Without an early exit this is done by vectors; the place is looked for when there is one.
+        // Without an early exit the compiler vectorises this loop; the place is searched for only after a failure.
         if !rows.iter().fold(true, |all, value| all & value.is_finite()) {
             let place = rows.iter().position(|value| !value.is_finite()).unwrap_or(0);
             return Err(PointsError::NotFinite {
@@ -77,17 +77,17 @@ impl Points {
         Self { dimensions: dimensions.clamp(1, MAX_DIMENSIONS), rows: Vec::new() }
     }
 
-    /// How many there are.
+    /// Number of points.
     pub const fn len(&self) -> usize {
         self.rows.len() / self.dimensions
     }
 
-    /// True without any point.
+    /// True without points.
     pub const fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Values of each point.
+    /// Number of dimensions.
     pub const fn dimensions(&self) -> usize {
         self.dimensions
     }
@@ -103,8 +103,8 @@ impl Points {
         &self.rows
     }
 
-    /// The same points in one dimension more, in which those of different groups are `step` apart or farther; as they are where
-    /// groups are not one for each point, or no dimension is left.
+    /// The same points with one more dimension, in which points of different groups are `step` apart or farther; unchanged
+    /// where groups are not one for each point, or no dimension is left.
     #[must_use]
     pub fn apart(&self, groups: &[u32], step: f64) -> Self {
         let dimensions = self.dimensions + 1;
@@ -119,7 +119,7 @@ impl Points {
         Self { dimensions, rows }
     }
 
-    /// The points at `places`, in that order; places beyond the last are passed over.
+    /// The points at `places`, in that order; places beyond the last are skipped.
     #[must_use]
     pub fn select(&self, places: &[u32]) -> Self {
         let mut rows = Vec::with_capacity(places.len() * self.dimensions);

@@ -1,19 +1,19 @@
-//! From bursts to points: filters, logarithms, and one scale for all dimensions.
+//! Conversion of bursts to points: filters, logarithms, and one scale for all dimensions.
 //!
 //! Owns the order of preparation, that of the BSC `ClusteringSuite`: duration filter, range filter, natural logarithm,
-//! min-max to [0, 1] over the bursts that pass, factor. Why a burst was left out is kept for each, and scales lead back
-//! to the original units. It refuses to guess: a value that is missing leaves its burst out.
+//! min-max to [0, 1] over the bursts that pass, factor. The reason is kept for each burst that was left out, and scales
+//! lead back to the original units. It refuses to guess: a missing value leaves its burst out.
 
 use thiserror::Error;
 
 use crate::points::{MAX_DIMENSIONS, MAX_POINTS, Points, PointsError};
 
-/// Which values pass, ends included.
+/// Range of the values that pass, ends included.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// The least.
+    /// Minimum.
     pub low: f64,
-    /// The most.
+    /// Maximum.
     pub high: f64,
 }
 
@@ -21,13 +21,13 @@ impl Range {
     /// Everything passes.
     pub const ALL: Self = Self { low: f64::NEG_INFINITY, high: f64::INFINITY };
 
-    /// True if `value` is within; never for what is not a number.
+    /// True if `value` is within the range; never for NaN.
     pub fn holds(self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 }
 
-/// What is compared: values as they are, or their magnitudes.
+/// Scale of comparison: values as they are, or their magnitudes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spacing {
     /// Values as they are.
@@ -37,14 +37,14 @@ pub enum Spacing {
     Logarithmic,
 }
 
-/// How one dimension is prepared.
+/// Preparation of one dimension.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dimension {
-    /// Which values pass, in their own unit.
+    /// Range of the values that pass, in their own unit.
     pub range: Range,
     /// Values or their logarithms.
     pub spacing: Spacing,
-    /// How much the dimension counts: its points lie in [0, factor].
+    /// Weight of the dimension: its points lie in [0, factor].
     pub factor: f64,
 }
 
@@ -54,16 +54,16 @@ impl Default for Dimension {
     }
 }
 
-/// How bursts become points.
+/// Preparation of bursts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preparation {
-    /// Which durations pass, in the unit of the durations.
+    /// Range of the durations that pass, in the unit of the durations.
     pub duration: Range,
     /// One for each column.
     pub dimensions: Vec<Dimension>,
 }
 
-/// Why a burst is no point.
+/// Reasons for leaving out a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LeftOut {
     /// Its duration is missing: not a number, or infinite.
@@ -78,32 +78,32 @@ pub enum LeftOut {
     NotPositive(u32),
 }
 
-/// How a dimension was scaled, and back.
+/// Scale of a dimension, in both directions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     /// Values or their logarithms.
     pub spacing: Spacing,
-    /// The least that passed, after the logarithm.
+    /// Minimum of the values that passed, after the logarithm.
     pub low: f64,
-    /// The most that passed, after the logarithm.
+    /// Maximum of the values that passed, after the logarithm.
     pub high: f64,
-    /// What [0, 1] was multiplied with.
+    /// The factor by which [0, 1] was multiplied.
     pub factor: f64,
 }
 
 impl Scale {
-    /// Where `value` lies; not a number where it has no logarithm. Values beyond those that passed lie outside [0, factor].
+    /// Position of `value`; NaN where it has no logarithm. Values beyond those that passed lie outside [0, factor].
     pub fn forth(&self, value: f64) -> f64 {
         let value = match self.spacing {
             Spacing::Linear => value,
             Spacing::Logarithmic => value.ln(),
         };
-        // All alike: there is nothing to tell apart, and nothing to divide by. Halves, as the difference may overflow.
+        // All alike: there is nothing to distinguish, and nothing to divide by. Halves, as the difference may overflow.
         let width = self.high / 2.0 - self.low / 2.0;
         if width > 0.0 { (value / 2.0 - self.low / 2.0) / width * self.factor } else { 0.0 }
     }
 
-    /// The value, in its own unit, of what lies `at`.
+    /// The value at position `at`, in its own unit.
     pub fn back(&self, at: f64) -> f64 {
         let share = if self.factor == 0.0 { 0.0 } else { at / self.factor };
         let value = self.low * (1.0 - share) + self.high * share;
@@ -114,21 +114,21 @@ impl Scale {
     }
 }
 
-/// Points, and how they came from bursts.
+/// Points, and their relation to the bursts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepared {
-    /// Those that passed.
+    /// Points of the bursts that passed.
     pub points: Points,
-    /// For each point the place of its burst; rising.
+    /// For each point the place of its burst; ascending.
     pub bursts: Vec<u32>,
-    /// Places of bursts that are no points, rising, each with its first reason in the order of preparation.
+    /// Places of bursts that are no points, ascending, each with its first reason in the order of preparation.
     pub left_out: Vec<(u32, LeftOut)>,
     /// One for each dimension.
     pub scales: Vec<Scale>,
 }
 
 impl Prepared {
-    /// How many bursts were left out for each reason, by reason.
+    /// Number of bursts that were left out, by reason.
     pub fn reasons(&self) -> std::collections::BTreeMap<LeftOut, usize> {
         let mut counts = std::collections::BTreeMap::new();
         for &(_, reason) in &self.left_out {
@@ -142,38 +142,38 @@ impl Prepared {
         self.scales.iter().zip(at).map(|(scale, &at)| scale.back(at)).collect()
     }
 
-    /// The point of another burst on the same scales; nothing if a value is missing or has no logarithm.
+    /// The point of another burst on the same scales; `None` if a value is missing or has no logarithm.
     pub fn forth(&self, values: &[f64]) -> Option<Vec<f64>> {
         let row: Vec<f64> = self.scales.iter().zip(values).map(|(s, &v)| s.forth(v)).collect();
         (row.len() == self.scales.len() && row.iter().all(|v| v.is_finite())).then_some(row)
     }
 }
 
-/// Why bursts cannot be prepared.
+/// Errors of preparation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PrepareError {
-    /// Columns without description, or the other way.
+    /// The numbers of columns and of descriptions differ.
     #[error("expected {expected} columns, one for each dimension, found {found}")]
     Columns {
-        /// Dimensions described.
+        /// Number of dimensions described.
         expected: usize,
-        /// Columns given.
+        /// Number of columns given.
         found: usize,
     },
-    /// A column of another length than the durations.
+    /// The lengths of a column and of the durations differ.
     #[error("expected {expected} values in column {column}, one for each burst, found {found}")]
     Length {
-        /// Bursts.
+        /// Number of bursts.
         expected: usize,
         /// Place of the column.
         column: usize,
-        /// Its values.
+        /// Number of its values.
         found: usize,
     },
     /// A factor that is negative, infinite or not a number.
     #[error("expected a factor of at least 0 for dimension {0}")]
     Factor(usize),
-    /// What passed is no set of points.
+    /// The bursts that passed are no valid set of points.
     #[error(transparent)]
     Points(#[from] PointsError),
 }
@@ -200,7 +200,7 @@ fn reason(columns: &[&[f64]], burst: usize, duration: f64, how: &Preparation) ->
     })
 }
 
-/// Makes points of bursts: `columns` has the values of each dimension, `durations` one for each burst.
+/// Converts bursts to points: `columns` has the values of each dimension, `durations` one for each burst.
 pub fn prepare(
     columns: &[&[f64]],
     durations: &[f64],

@@ -1,6 +1,6 @@
 //! Random numbers that are the same everywhere: `SplitMix64`, after Steele, Lea and Flood (2014).
 //!
-//! Owns the numbers that subsets and made data are drawn with. It refuses entropy: the seed decides everything.
+//! Owns the random numbers of subsets and of generated data. It refuses entropy: the seed decides everything.
 
 pub(crate) struct Random(u64);
 
@@ -17,12 +17,12 @@ impl Random {
         word ^ (word >> 31)
     }
 
-    /// In [0, 1).
+    /// Uniform in [0, 1).
     pub(crate) fn uniform(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Below `end`, which is not 0: the high word of a product, so that no value is likelier by more than 2^-32.
+    /// Uniform below `end`, which is not 0: the high word of a product, so that no value is likelier by more than 2^-32.
     pub(crate) fn below(&mut self, end: u32) -> u32 {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u32
     }

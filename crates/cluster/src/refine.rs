@@ -1,9 +1,10 @@
-//! Clusters of unlike densities: small radii where that is enough, larger ones where the ranks' sequences get better.
+//! Clusters of different densities: small radii where they suffice, larger ones where the ranks' sequences improve.
 //!
 //! Owns aggregative refinement, after González, Huck, Giménez and Labarta, "Automatic Refinement of Parallel Applications
 //! Structure Detection" (2012): from the smallest radius on, clusters that a larger one merges stay merged while their
-//! sequence score rises. Parts that score well and are not the better for being merged are not merged any more; they may
-//! still grow. That the score of what is merged is compared with the mean by weight of its parts, and what is well, is ours.
+//! sequence score rises. Parts that score well and do not gain from merging are not merged any more; they may still grow.
+//! Two rules are ours: the score of a merged cluster is compared with the mean by weight of its parts, and the threshold of
+//! a good score.
 
 use std::collections::BTreeMap;
 
@@ -15,18 +16,18 @@ use crate::label::{Clustering, Label};
 use crate::points::Points;
 use crate::sequence::{WINDOW, align, sequences, spmdiness};
 
-/// Why points cannot be clustered by refinement.
+/// Errors of refinement.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum RefineError {
-    /// A rank for each point.
+    /// The numbers of ranks and of points differ.
     #[error("expected {expected} ranks, one for each point, found {found}")]
     Ranks {
-        /// Points.
+        /// Number of points.
         expected: usize,
-        /// Ranks.
+        /// Number of ranks.
         found: usize,
     },
-    /// Not from small to large, or none at all.
+    /// Radii are not ascending, or there are none.
     #[error("expected radii from small to large")]
     Radii,
     /// One of the steps cannot be clustered.
@@ -34,40 +35,40 @@ pub enum RefineError {
     Dbscan(#[from] DbscanError),
 }
 
-/// What one radius did.
+/// Effect of one radius.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// The radius.
     pub eps: f64,
-    /// Clusters after it.
+    /// Number of clusters after the step.
     pub clusters: usize,
-    /// Clusters of the radius that came from noise, grew, or merged others.
+    /// Number of clusters of the radius that came from noise, grew, or merged others.
     pub accepted: usize,
-    /// Those that were refused.
+    /// Number of those that were refused.
     pub refused: usize,
-    /// The sequence score afterwards, 0 to 1; nothing without clusters.
+    /// The sequence score afterwards, 0 to 1; `None` without clusters.
     pub score: Option<f64>,
 }
 
-/// The clustering, and how it came about.
+/// The clustering, and the steps that led to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refined {
     /// Core points are those of the radius that made their cluster.
     pub clustering: Clustering,
-    /// For each cluster the radius that made it what it is.
+    /// For each cluster the radius that produced its present form.
     pub eps: Vec<f64>,
     /// One for each radius.
     pub steps: Vec<Step>,
 }
 
-/// Parts of this score, whose merging does not raise it, are kept apart for good: whatever is taken for one when all ranks
-/// do it together scores no less, so that a later gain would come from what is left out now.
+/// Parts with this score, whose merging does not raise it, are kept apart for good: a cluster that all ranks go through
+/// together scores no less, so that a later gain would come from points that are left out now.
 const WELL: f64 = 0.85;
 
-/// Where refinement stands.
+/// State of refinement.
 struct State<'a> {
     clustering: Clustering,
-    /// By label - 1: the radius of the cluster, and whether it is merged no more.
+    /// By label - 1: the radius of the cluster, and whether it is final.
     made: Vec<(f64, bool)>,
     weights: Option<&'a [f64]>,
     rank_of: &'a [Rank],
@@ -80,7 +81,7 @@ fn scores(clustering: &Clustering, rank_of: &[Rank]) -> (Vec<Option<f64>>, Optio
 }
 
 impl State<'_> {
-    /// The parts of each cluster of `next`: clusters of now with most of their points in it.
+    /// The parts of each cluster of `next`: present clusters with most of their points in it.
     fn parts(&self, next: &Clustering) -> Vec<Vec<usize>> {
         let mut shared = BTreeMap::<(Label, Label), u64>::new();
         for pair in self.clustering.labels.iter().copied().zip(next.labels.iter().copied()) {
@@ -117,7 +118,7 @@ impl State<'_> {
             let merged = then[whole].unwrap_or(0.0) * weight;
             accepted[whole] = match parts.len() {
                 0 => true,
-                // Growing is no merging: it may cost nothing.
+                // Growth is no merging: it may cost nothing.
                 1 => merged >= sum,
                 _ => merged > sum && !parts.iter().any(|&part| self.made[part].1),
             };
@@ -149,7 +150,7 @@ impl State<'_> {
         let Clustering { labels, core, .. } = &mut self.clustering;
         for (i, label) in labels.iter_mut().enumerate() {
             let place = next.labels[i].place().filter(|&place| accepted[place]);
-            // A cluster keeps its points together, even those few that another one reaches now.
+            // A cluster keeps its points together, even the few that another one now reaches.
             let place = place.filter(|&place| label.place().is_none_or(|p| home[p] == Some(place)));
             if let Some(place) = place {
                 *label = Label::of_place(offset + place);
@@ -167,7 +168,7 @@ impl State<'_> {
     }
 }
 
-/// Clusters with each of `radii`, from small to large, and keeps what the sequences of the ranks speak for. Points of each
+/// Clusters with each of `radii`, ascending, and keeps the clusters that the sequences of the ranks support. Points of each
 /// rank are in the order of time. [`crate::knee::eps_steps`] proposes radii.
 pub fn refine(
     points: &Points,
@@ -234,7 +235,7 @@ mod tests {
         let last = refined.steps.last().unwrap().score.unwrap();
         assert!(last > 0.9, "{:?}", refined.steps);
         assert_eq!(refined.eps.len(), refined.clustering.clusters.len());
-        // The largest radius alone takes the close ones for one.
+        // The largest radius alone takes the two close ones for one.
         let coarse = dbscan(&points, None, &Dbscan { eps: radii[9], min_points: 10 }).unwrap();
         assert!(index(&coarse.labels) < found);
     }

@@ -1,15 +1,15 @@
 //! The ranks' sequences of clusters, side by side.
 //!
-//! Owns their alignment and the score that comes from it. Ranks are taken one by one, the one of median length first; each
-//! is laid along the columns so far, and what it has that they do not becomes new columns, as in star alignment. A column
-//! holds one cluster, so that only equal clusters meet; two clusters at one place are two columns, which scores the same.
+//! Owns their alignment and the score that comes from it. Ranks are taken one by one, the one of median length first; each is aligned with
+//! the columns so far, and its bursts without a column become new columns, as in star alignment. A column holds one cluster, so that only
+//! equal clusters match; two clusters at one place are two columns, which scores the same.
 //!
-//! What meets counts for each rank of its column; a column that is passed over, and a burst that becomes a column, cost a part of
-//! that: sequences that repeat would otherwise slip by a repetition to gain a single column.
+//! A match counts for each rank of its column; a column that is skipped, and a burst that becomes a column, cost a part of that: sequences
+//! that repeat would otherwise slip by a repetition to gain a single column.
 //!
-//! Long sequences: where a column that all ranks have meets its cluster, it is taken at once, which no better alignment can
-//! lose by. Elsewhere a window of both sides is aligned at best, and the first half of the path is kept. What is left over at a window's end
-//! counts as what it can become at best. Memory is that of one window and of the columns; time grows with length times window.
+//! Long sequences: where a column that all ranks have matches its cluster, it is taken at once, which cannot worsen any alignment.
+//! Elsewhere a window of both sequences is aligned optimally, and the first half of the path is kept. The rest at a window's end counts
+//! with its maximum possible score. Memory is that of one window and of the columns; time grows with length times window.
 
 use std::ops::{Add, Sub};
 
@@ -20,12 +20,12 @@ use crate::label::{Cluster, Label};
 /// Clusters of one rank in the order of time, without noise.
 pub type Sequence = Vec<Label>;
 
-/// One place of the alignment.
+/// One column of the alignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// The cluster that stands there.
+    /// The cluster of the column.
     pub label: Label,
-    /// How many ranks have it.
+    /// Number of ranks that have it.
     pub ranks: u32,
 }
 
@@ -34,7 +34,7 @@ pub const WINDOW: usize = 512;
 
 /// The sequences of all ranks, by rank, from labels of points that are in the order of time for each rank.
 ///
-/// A rank whose points are all noise has an empty sequence; points beyond the shorter of the two slices are passed over.
+/// A rank whose points are all noise has an empty sequence; points beyond the shorter of the two slices are skipped.
 pub fn sequences(labels: &[Label], rank_of: &[Rank]) -> Vec<Sequence> {
     let mut by_rank = std::collections::BTreeMap::<Rank, Sequence>::new();
     for (&label, &rank) in labels.iter().zip(rank_of) {
@@ -64,7 +64,7 @@ pub fn align(sequences: &[Sequence], window: usize) -> Vec<Column> {
     columns
 }
 
-/// What the next step of a path takes.
+/// Next step of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Both,
@@ -80,7 +80,7 @@ struct Aligner {
 }
 
 impl Aligner {
-    /// Lays one sequence along the columns of `ranks` ranks.
+    /// Aligns one sequence with the columns of `ranks` ranks.
     fn lay(&mut self, columns: &[Column], sequence: &[Label], ranks: u32) -> Vec<Column> {
         let mut laid = Vec::with_capacity(columns.len().max(sequence.len()));
         let (mut i, mut j) = (0, 0);
@@ -95,8 +95,7 @@ impl Aligner {
             let these = &columns[i..columns.len().min(i + self.window)];
             let those = &sequence[j..sequence.len().min(j + self.window)];
             self.best(Window { these, those, ranks, left, bursts: sequence.len() - j });
-            // Up to the middle of a window nothing that lies behind it can have been overlooked by much; at the end of both
-            // sides there is nothing behind it.
+            // Up to the middle of a window the part after it can change little; at the end of both sequences there is nothing after it.
             let is_last = i + these.len() == columns.len() && j + those.len() == sequence.len();
             let kept = if is_last { usize::MAX } else { self.window / 2 };
             let (mut a, mut b) = (0, 0);
@@ -129,7 +128,7 @@ impl Aligner {
         let Window { these, those, ranks, .. } = window;
         let places = these.len() + those.len() + 1;
         self.steps.resize(places * these.len(), Step::Column);
-        // Twice as many of the smaller numbers are compared at a time.
+        // Twice as many are compared at a time in the smaller type.
         let most = these.iter().map(|column| column.ranks).max().unwrap_or(0).max(ranks);
         if i64::from(most) * places as i64 * (MATCH + 2 * SKIP) < -i64::from(NEVER_I32) {
             steps::<i32>(window, NEVER_I32, &mut self.steps);
@@ -139,7 +138,7 @@ impl Aligner {
     }
 }
 
-/// What a rank counts that meets another, in a place of both, and what it costs where one of them has none.
+/// Score of a rank for each rank that it matches, in a place of both, and cost where one of them has none.
 const MATCH: i64 = 1;
 const SKIP: i64 = 1;
 const NEVER_I32: i32 = i32::MIN / 4;
@@ -149,17 +148,17 @@ const NEVER_I32: i32 = i32::MIN / 4;
 struct Window<'a> {
     these: &'a [Column],
     those: &'a [Label],
-    /// Ranks that were laid already.
+    /// Ranks that are aligned already.
     ranks: u32,
-    /// Ranks of all columns from the first of the window on, those behind it too.
+    /// Ranks of all columns from the first of the window on, those after it too.
     left: i64,
-    /// Bursts from the first of the window on, those behind it too.
+    /// Bursts from the first of the window on, those after it too.
     bursts: usize,
 }
 
 impl Window<'_> {
-    /// At most what can still come where a path leaves the window, less the same for its last corner: all that can meet does, the rest is
-    /// passed over. Gives it by column for those behind all bursts, and by burst for those behind all columns.
+    /// Upper bound of the remaining score where a path leaves the window, less that of its last corner: all possible matches, the rest
+    /// skipped. By column for places after all bursts, and by burst for places after all columns.
     fn beyond(&self) -> (Vec<i64>, Vec<i64>) {
         let ranks = i64::from(self.ranks);
         let value = |columns: i64, bursts: usize| {
@@ -181,8 +180,8 @@ impl Window<'_> {
     }
 }
 
-/// Fills the steps of a window, diagonal by diagonal from its end: places of one depend on those of the two before alone, so that
-/// many are found at a time.
+/// Fills the steps of a window, diagonal by diagonal from its end: places of one depend on those of the two before alone, so that many are
+/// computed at a time.
 fn steps<N>(window: Window<'_>, never: N, steps: &mut [Step])
 where
     N: Copy + Ord + Add<Output = N> + Sub<Output = N> + From<i16> + TryFrom<i64>,
@@ -203,7 +202,7 @@ where
     // Best scores by column: of the diagonal, of the next one, of the one after it.
     let [mut now, mut next, mut after] = [(); 3].map(|()| vec![N::from(0); columns + 1]);
     for diagonal in (0..=columns + bursts).rev() {
-        // Places behind the window's end.
+        // Places after the window's end.
         if diagonal >= columns {
             now[columns] = by_burst[(diagonal - columns).min(bursts)];
         }
@@ -231,22 +230,22 @@ where
                 steps[at] = if met >= skipped { Step::Both } else { skip };
             }
         }
-        // What is done with is written over.
+        // The diagonal that is no longer needed is overwritten.
         std::mem::swap(&mut now, &mut after);
         std::mem::swap(&mut next, &mut after);
     }
 }
 
-/// How much the ranks do the same at the same time.
+/// Similarity of the ranks' behaviour at the same time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Spmdiness {
-    /// For each cluster the mean over its columns of the share of ranks that have it, 0 to 1; nothing where it has no column.
+    /// For each cluster the mean over its columns of the share of ranks that have it, 0 to 1; `None` where it has no column.
     pub clusters: Vec<Option<f64>>,
-    /// Their mean by weight of the clusters; nothing without clusters or weight.
+    /// Their mean by weight of the clusters; `None` without clusters or weight.
     pub global: Option<f64>,
 }
 
-/// The score of columns of `ranks` ranks; of `clusters` only the weights count.
+/// The score of columns of `ranks` ranks; `clusters` supplies only the weights.
 pub fn spmdiness(columns: &[Column], ranks: usize, clusters: &[Cluster]) -> Spmdiness {
     let mut sums = vec![(0_u64, 0_u64); clusters.len()];
     for column in columns {
@@ -364,7 +363,7 @@ mod tests {
 
     #[test]
     fn many_ranks_that_lack_bursts_here_and_there_do_not_slip() {
-        // Columns and score that are right: 4,000, and what was not dropped. Short periods leave doubt about which burst is missing.
+        // Expected columns and score: 4,000, and the share that was not dropped. Short periods leave doubt about which burst is missing.
         for (dropped, period, ranks, most, least) in [
             (0.01, 7, 64, 4_050, 0.98),
             (0.05, 7, 64, 4_220, 0.90),

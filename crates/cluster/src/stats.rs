@@ -1,8 +1,8 @@
-//! Figures of each cluster: how much of the time, and what the counters say.
+//! Statistics of each cluster: its share of the time, and its counters.
 //!
-//! Owns sums over the points of a cluster. A counter that a point did not have (not a number) is absent there, and what no
-//! point had is absent from the cluster, never zero. Counters that take turns ("multiplexed sets") are made whole as the
-//! slides do: the mean of the points that measured one stands for all points of the cluster.
+//! Owns sums over the points of a cluster. A counter that a point did not have (NaN) is absent there, and a counter that
+//! no point had is absent from the cluster, never zero. Counters that take turns ("multiplexed sets") are completed as in
+//! the slides: the mean of the points that measured one stands for all points of the cluster.
 
 use thiserror::Error;
 
@@ -17,9 +17,9 @@ pub struct Summary {
     pub mean: f64,
     /// Their median: of an even number the mean of the two in the middle.
     pub median: f64,
-    /// The least.
+    /// Minimum.
     pub low: f64,
-    /// The most.
+    /// Maximum.
     pub high: f64,
     /// The sum that all points of the cluster would have: the mean times their number.
     pub extrapolated: f64,
@@ -28,19 +28,19 @@ pub struct Summary {
 /// Figures of one cluster, or of noise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClusterStatistics {
-    /// Which.
+    /// The cluster.
     pub label: Label,
-    /// Its points.
+    /// Number of its points.
     pub points: u64,
     /// The sum of their durations.
     pub time: f64,
-    /// Its share of the time of all points, noise included; nothing if that is 0.
+    /// Its share of the time of all points, noise included; `None` if that is 0.
     pub share: Option<f64>,
-    /// One for each column; nothing where no point has it.
+    /// One for each column; `None` where no point has it.
     pub columns: Vec<Option<Summary>>,
 }
 
-/// Why there are no figures.
+/// Error of statistics: lengths that differ.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("expected {expected} values in {what}, one for each point, found {found}")]
 pub struct StatisticsError {

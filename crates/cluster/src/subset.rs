@@ -1,7 +1,7 @@
-//! Which points to cluster when all are too many.
+//! Choice of the points to cluster when all are too many.
 //!
-//! Owns the choices of the slides ("Clustering vs. classification": a few processes, random records, both) and one that
-//! looks at density: thinning, which takes from crowded cells only, so that what is rare stays. A seed decides, nothing else.
+//! Owns the choices of the slides ("Clustering vs. classification": a few processes, random records, both) and one by density:
+//! thinning, which removes points of crowded cells only, so that rare points stay. The seed alone decides.
 
 use talea_model::Rank;
 use thiserror::Error;
@@ -10,64 +10,64 @@ use crate::dbscan::cells::Cells;
 use crate::points::Points;
 use crate::random::Random;
 
-/// How to choose.
+/// Method of choice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Subset {
     /// All points of some ranks: their whole sequence in time.
     Ranks {
-        /// How many ranks.
+        /// Number of ranks.
         ranks: usize,
-        /// Which ones.
+        /// Seed of the choice.
         seed: u64,
     },
-    /// Some points, whoever had them.
+    /// Some points of any rank.
     Random {
         /// The share of all, 0 to 1.
         share: f64,
-        /// Which ones.
+        /// Seed of the choice.
         seed: u64,
     },
     /// Some ranks, and of the others some points.
     RanksAndRandom {
-        /// How many ranks.
+        /// Number of ranks.
         ranks: usize,
         /// The share of the other ranks' points, 0 to 1.
         share: f64,
-        /// Which ones.
+        /// Seed of the choice.
         seed: u64,
     },
     /// Of each cell of side eps / sqrt(dimensions) no more than some, its outermost points first, so that cells stay neighbours. With
-    /// `most` of at least the points of a core, crowded cells stay core.
+    /// `most` no smaller than the minimum points of a core, crowded cells stay core.
     Thinned {
         /// The radius of the clustering to come; above 0.
         eps: f64,
-        /// Points left in a cell; outermost points may be more, up to 8 of two dimensions.
+        /// Points left in a cell; outermost points may be more, up to 8 in two dimensions.
         most: usize,
-        /// Which ones.
+        /// Seed of the choice.
         seed: u64,
     },
 }
 
-/// Why nothing can be chosen.
+/// Errors of the choice.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum SubsetError {
-    /// A rank for each point.
+    /// The numbers of ranks and of points differ.
     #[error("expected {expected} ranks, one for each point, found {found}")]
     Ranks {
-        /// Points.
+        /// Number of points.
         expected: usize,
-        /// Ranks.
+        /// Number of ranks.
         found: usize,
     },
-    /// Not between nothing and all.
+    /// The share is not between 0 and 1.
     #[error("expected a share between 0 and 1, found {0}")]
     Share(f64),
-    /// Not a radius that makes cells.
+    /// The radius is not one that makes cells.
     #[error("expected eps between 1e-150 and 1e150, found {0}")]
     Eps(f64),
 }
 
-/// `count` of the numbers below `n`, rising: Knuth's algorithm S.
+/// `count` of the numbers below `n`, ascending: Knuth's algorithm S.
 fn draw(n: usize, count: usize, random: &mut Random) -> Vec<u32> {
     let mut drawn = Vec::with_capacity(count.min(n));
     for place in 0..n {
@@ -86,13 +86,13 @@ fn some_ranks(rank_of: &[Rank], count: usize, random: &mut Random) -> Vec<Rank> 
     draw(ranks.len(), count, random).into_iter().map(|place| ranks[place as usize]).collect()
 }
 
-/// Of `places` a share, rising.
+/// A share of `places`, ascending.
 fn some(places: &[u32], share: f64, random: &mut Random) -> Vec<u32> {
     let count = (places.len() as f64 * share).round() as usize;
     draw(places.len(), count, random).into_iter().map(|place| places[place as usize]).collect()
 }
 
-/// Directions of the sides and corners of a cell: points that lie farthest that way are what other cells can reach.
+/// Directions of the sides and corners of a cell: other cells can reach the points that lie farthest in them.
 fn directions(dimensions: usize) -> Vec<Vec<f64>> {
     let axes = (0..dimensions).flat_map(|axis| {
         [-1.0, 1.0]
@@ -109,7 +109,7 @@ fn directions(dimensions: usize) -> Vec<Vec<f64>> {
     }
 }
 
-/// Of each cell its outermost points, and as many more as a draw for each point puts first, whatever order the cell has them in.
+/// The outermost points of each cell, and further ones in the order of a draw for each point, whatever their order in the cell.
 fn thinned(points: &Points, eps: f64, most: usize, seed: u64) -> Vec<u32> {
     let cells = Cells::new(points, eps);
     let directions = directions(points.dimensions());
@@ -151,7 +151,7 @@ fn thinned(points: &Points, eps: f64, most: usize, seed: u64) -> Vec<u32> {
     chosen
 }
 
-/// Places of the chosen points, rising. `rank_of` has the rank of each point; only choices by rank need it.
+/// Places of the chosen points, ascending. `rank_of` has the rank of each point; only choices by rank need it.
 pub fn choose(points: &Points, rank_of: &[Rank], how: &Subset) -> Result<Vec<u32>, SubsetError> {
     let check_share = |share: f64| {
         if (0.0..=1.0).contains(&share) { Ok(()) } else { Err(SubsetError::Share(share)) }

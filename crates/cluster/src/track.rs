@@ -1,8 +1,8 @@
-//! Clusters over time: which cluster of one clustering is which of the next, and whether the two say the same.
+//! Clusters over time: matching of the clusters of successive clusterings, and equivalence of the two.
 //!
-//! Owns the rules of slide 17 ("Tracking evolution"): clusters are inscribed in rectangles with a margin, those that overlap
-//! match, what matches must hold most of the time, some equivalent clusterings in a row are stable, and requisites are
-//! lowered when nothing matches. How that was done is in no public source; what is ours is said where it stands.
+//! Owns the rules of slide 17 ("Tracking evolution"): clusters are inscribed in rectangles with a margin, overlapping ones
+//! match, matching clusters must hold most of the time, some equivalent clusterings in a row are stable, and requisites are
+//! lowered when nothing matches. No public source has the details; choices of ours are marked where they stand.
 
 use std::collections::BTreeMap;
 
@@ -12,21 +12,21 @@ use crate::points::Points;
 /// One cluster of a frame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extent {
-    /// The least in each dimension.
+    /// Minimum of each dimension.
     pub low: Vec<f64>,
-    /// The most in each dimension.
+    /// Maximum of each dimension.
     pub high: Vec<f64>,
     /// Its weight, such as time.
     pub weight: f64,
-    /// What else tells it, optional: weights of call paths, or of the clusters around it in sequences, by any number that
-    /// means the same in all frames.
+    /// Further traits, optional: weights of call paths, or of the clusters around it in sequences, by any number with the
+    /// same meaning in all frames.
     pub traits: BTreeMap<u64, f64>,
 }
 
 /// One clustering: a window of time, or a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frame {
-    /// By label: the first is cluster 1.
+    /// Extents by label: the first is cluster 1.
     pub clusters: Vec<Extent>,
     /// The weight of all points, noise included.
     pub weight: f64,
@@ -56,10 +56,10 @@ impl Frame {
     }
 }
 
-/// What two clusterings must have in common.
+/// Requisites for the equivalence of two clusterings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Requisites {
-    /// How much rectangles grow on each side, as a share of their own width there.
+    /// Growth of rectangles on each side, as a share of their own width there.
     pub margin: f64,
     /// The share of the time of each clustering that matched clusters must hold.
     pub share: f64,
@@ -67,7 +67,7 @@ pub struct Requisites {
     pub likeness: f64,
 }
 
-/// The requisites of the slide, and how they are lowered: that they are is the slide's, by how much is ours.
+/// The requisites of the slide, and the steps by which they are lowered: the lowering is the slide's, the amounts are ours.
 pub const REQUISITES: [Requisites; 5] = [
     Requisites { margin: 0.05, share: 0.85, likeness: 0.15 },
     Requisites { margin: 0.05, share: 0.75, likeness: 0.15 },
@@ -76,21 +76,21 @@ pub const REQUISITES: [Requisites; 5] = [
     Requisites { margin: 0.20, share: 0.50, likeness: 0.05 },
 ];
 
-/// Clusters that are the same: one of each frame, several where one split, or some merged.
+/// Clusters that are the same: one of each frame, or several after a split or before a merge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Match {
-    /// Of the earlier frame, rising.
+    /// Clusters of the earlier frame, ascending.
     pub before: Vec<Label>,
-    /// Of the later frame, rising.
+    /// Clusters of the later frame, ascending.
     pub after: Vec<Label>,
 }
 
-/// Two frames beside each other.
+/// Comparison of two adjacent frames.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// What matches, by the first cluster of the earlier frame.
+    /// Matches, by the first cluster of the earlier frame.
     pub matches: Vec<Match>,
-    /// The share of each frame's time in clusters that match; nothing for a frame without time.
+    /// The share of each frame's time in clusters that match; `None` for a frame without time.
     pub shares: [Option<f64>; 2],
     /// True if both shares are as high as required.
     pub is_equivalent: bool,
@@ -101,7 +101,7 @@ fn overlap(a: &Extent, b: &Extent, margin: f64) -> bool {
     a.low.len() == b.low.len()
         && sides.fold(true, |all, ((a_low, a_high), (b_low, b_high))| {
             let grown = margin * ((a_high - a_low) + (b_high - b_low));
-            // Extents without points are turned inside out, and touch nothing.
+            // Extents without points have their minimum above their maximum, and touch nothing.
             all && a_low <= a_high
                 && b_low <= b_high
                 && a_low - b_high <= grown
@@ -109,7 +109,7 @@ fn overlap(a: &Extent, b: &Extent, margin: f64) -> bool {
         })
 }
 
-/// The share of the traits of `a` that `b` has too, 0 to 1; nothing if `a` has none.
+/// The share of the traits of `a` that `b` has too, 0 to 1; `None` if `a` has none.
 pub fn likeness(a: &BTreeMap<u64, f64>, b: &BTreeMap<u64, f64>) -> Option<f64> {
     let all: f64 = a.values().sum();
     let shared: f64 =
@@ -130,7 +130,7 @@ fn find(sets: &[usize], mut one: usize) -> usize {
     one
 }
 
-/// Which clusters of two frames are the same.
+/// Matches the clusters of two frames.
 pub fn compare(before: &Frame, after: &Frame, requisites: &Requisites) -> Comparison {
     // Sets of clusters of both frames; those of the later one follow those of the earlier one.
     let offset = before.clusters.len();
@@ -163,37 +163,37 @@ pub fn compare(before: &Frame, after: &Frame, requisites: &Requisites) -> Compar
     Comparison { matches: matches.into_values().collect(), shares, is_equivalent }
 }
 
-/// How a chain of frames is followed.
+/// Options of tracking.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tracking {
-    /// From the strictest to the loosest; not empty, else nothing is equivalent.
+    /// Requisites from the strictest to the loosest; not empty, else nothing is equivalent.
     pub requisites: Vec<Requisites>,
-    /// Equivalent clusterings in a row that are stable.
+    /// Number of equivalent clusterings in a row that are stable.
     pub in_a_row: usize,
     /// Comparisons in a row without equivalence after which requisites are lowered by a step.
     pub patience: usize,
 }
 
 impl Default for Tracking {
-    /// The slide's; patience is ours.
+    /// The slide's values; patience is ours.
     fn default() -> Self {
         Self { requisites: REQUISITES.to_vec(), in_a_row: 3, patience: 3 }
     }
 }
 
-/// What the newest frame of a chain is.
+/// Result for the newest frame of a chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// Beside the frame before; nothing for the first.
+    /// Comparison with the frame before; `None` for the first.
     pub comparison: Option<Comparison>,
-    /// For each cluster the object that it is, the same number in all frames. Clusters that split from one stay one object;
-    /// where some merge, the heaviest names them.
+    /// For each cluster its object, the same number in all frames. Clusters that split from one stay one object; where some
+    /// merge, the heaviest names them.
     pub objects: Vec<u32>,
     /// Equivalent clusterings in a row so far, this one included.
     pub in_a_row: usize,
-    /// True if those are enough.
+    /// True if those suffice.
     pub is_stable: bool,
-    /// How many times requisites have been lowered so far: what they are now, [`Tracking::requisites`] has there.
+    /// Number of times that requisites have been lowered so far: the index of the present ones in [`Tracking::requisites`].
     pub lowered: usize,
     /// True if they were lowered after this frame.
     pub was_lowered: bool,
@@ -211,7 +211,7 @@ pub struct Tracker {
 }
 
 impl Tracker {
-    /// Nothing yet.
+    /// A chain without frames.
     pub fn new(how: Tracking) -> Self {
         Self { how, ..Self::default() }
     }

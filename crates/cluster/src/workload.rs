@@ -1,6 +1,6 @@
-//! Made bursts with known truth, to test and measure with.
+//! Generated bursts with known truth, for tests and measurements.
 //!
-//! Owns the making: from a seed alone, the same on every machine. It refuses clocks: who measures brings one.
+//! Owns the generation: from a seed alone, the same on every machine. It refuses clocks: the caller supplies one.
 
 use talea_model::Rank;
 
@@ -12,7 +12,7 @@ use crate::points::{MAX_DIMENSIONS, Points};
 use crate::random::Random;
 use crate::subset::{Subset, choose};
 
-/// Share of points that belong nowhere.
+/// Share of points that belong to no kind.
 const NOISE: f64 = 0.002;
 /// Kinds of computation.
 const BLOBS: usize = 20;
@@ -47,7 +47,7 @@ pub fn blobs(points: usize, dimensions: usize, seed: u64) -> (Points, Vec<u32>) 
     (points, truth)
 }
 
-/// `points` points anywhere in the unit cube of `dimensions`: the less there is to prune, the harder.
+/// `points` points anywhere in the unit cube of `dimensions`: the less can be pruned, the harder.
 pub fn uniform(points: usize, dimensions: usize, seed: u64) -> Points {
     let dimensions = dimensions.clamp(1, MAX_DIMENSIONS);
     let mut random = Random::new(seed);
@@ -55,18 +55,18 @@ pub fn uniform(points: usize, dimensions: usize, seed: u64) -> Points {
     Points::new(dimensions, rows).unwrap_or_else(|_| Points::none(dimensions))
 }
 
-/// What one clustering took.
+/// Cost and result of one clustering.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// What the clock said of the fastest round.
+    /// Time of the fastest round by the caller's clock.
     pub time: f64,
-    /// Clusters found.
+    /// Number of clusters found.
     pub clusters: usize,
-    /// Points in none.
+    /// Number of points in none.
     pub noise: usize,
 }
 
-/// Clusters `rounds` times, on the threads that rayon has here, by a clock of the caller's.
+/// Clusters `rounds` times, on the threads that rayon has here, timed by the caller's clock.
 pub fn measure(
     points: &Points,
     how: &Dbscan,
@@ -129,18 +129,18 @@ impl Run {
     }
 }
 
-/// What a choice of points is worth.
+/// Quality of a choice of points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Worth {
     /// The mean share of points that were clustered, 0 to 1.
     pub share: f64,
     /// The mean adjusted Rand index against clustering everything.
     pub agreement: f64,
-    /// Of the seeds, those for which at least half of the rare phase was found in a cluster of its own.
+    /// Number of seeds for which at least half of the rare phase was found in a cluster of its own.
     pub rare_found: usize,
 }
 
-/// What the choices that `subset` makes of a seed are worth, each on a run of that seed.
+/// Quality of the choices that `subset` makes of a seed, each on a run of that seed.
 pub fn worth(
     runs: &[Run],
     how: &Dbscan,
@@ -149,7 +149,7 @@ pub fn worth(
     let mut worth = Worth { share: 0.0, agreement: 0.0, rare_found: 0 };
     for (seed, run) in (0..).zip(runs) {
         let all = dbscan(&run.points, None, how)?;
-        // Shares and ranks of this crate's own making are never wrong.
+        // Shares and ranks that this crate generates are never wrong.
         let places = choose(&run.points, &run.rank_of, &subset(seed)).unwrap_or_default();
         let found = dbscan_subset(&run.points, None, how, &places)?;
         worth.share += places.len() as f64 / run.points.len().max(1) as f64 / runs.len() as f64;

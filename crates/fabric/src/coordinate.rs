@@ -1,6 +1,6 @@
-//! Where a router is: a number on each axis of a torus, or on each level of another shape.
+//! Position of a router: a number on each axis of a torus, or on each level of another shape.
 //!
-//! Owns the form that people write, `(1,0,5)`. It refuses to know how long axes are.
+//! Owns its usual notation, `(1,0,5)`. It does not know the lengths of axes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::FabricError;
 
-/// Most axes of a machine: five of Blue Gene/Q, six of Tofu.
+/// Maximum number of axes: five of Blue Gene/Q, six of Tofu.
 pub const MOST_AXES: usize = 6;
 
 /// A number on each of up to six axes.
@@ -23,14 +23,14 @@ pub struct Coordinate {
 }
 
 impl Coordinate {
-    /// One from its numbers; none if there are more than [`MOST_AXES`].
+    /// Coordinate with these numbers; `None` if there are more than [`MOST_AXES`].
     pub fn of(values: &[u16]) -> Option<Self> {
         let mut coordinate = Self { axes: u8::try_from(values.len()).ok()?, ..Self::default() };
         coordinate.values.get_mut(..values.len())?.copy_from_slice(values);
         Some(coordinate)
     }
 
-    /// Its numbers, the first axis first.
+    /// Numbers, those of the first axis first.
     pub fn values(&self) -> &[u16] {
         &self.values[..usize::from(self.axes)]
     }
@@ -63,7 +63,7 @@ impl TryFrom<String> for Coordinate {
 impl FromStr for Coordinate {
     type Err = FabricError;
 
-    /// Numbers behind commas, in parentheses or without; blanks beside numbers are passed over.
+    /// Numbers separated by commas, in parentheses or without; blanks beside numbers are ignored.
     fn from_str(text: &str) -> Result<Self, FabricError> {
         let inner = text.trim();
         let inner =

@@ -1,19 +1,20 @@
-//! Counters of ports and tiles, and what two readings of one say.
+//! Counters of ports and tiles, and differences of their readings.
 //!
-//! Owns widths, units, and differences of readings. Counters are never reset, since others read them too: what counts is the difference, within the width of the counter. A value that
-//! ran backwards where no wrap explains it, and one at which a counter stopped, give none. It refuses to read counters. Follows the InfiniBand specification (counters of 32 bits stop at their largest
-//! value, data are in units of four bytes), and the documents of Gemini (48 bits) and Slingshot (56 bits).
+//! Owns widths, units, and differences of readings. Counters are never reset, since others read them too: only the difference counts,
+//! within the width of the counter. There is none for a value that ran backwards without a wrap, nor for one at which a counter stopped. It
+//! refuses to read counters. Follows the InfiniBand specification (counters of 32 bits stop at their largest value, data are in units of
+//! four bytes), and the documents of Gemini (48 bits) and Slingshot (56 bits).
 
 use serde::{Deserialize, Serialize};
 use talea_model::{Gap, GapKind, Nanos};
 
-/// What a counter does at its end.
+/// Width of a counter, and its behaviour at its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Width {
-    /// So many bits, and it goes on at 0.
+    /// Number of bits of a counter that continues at 0.
     Wraps(u8),
-    /// So many bits, and it stays at the largest value.
+    /// Number of bits of a counter that stays at the largest value.
     Stops(u8),
 }
 
@@ -25,14 +26,14 @@ impl Width {
     /// 64 bits.
     pub const FULL: Self = Self::Wraps(64);
 
-    /// The largest value; of more than 64 bits that of 64.
+    /// The largest value; for more than 64 bits that of 64.
     pub fn largest(self) -> u64 {
         let (Self::Wraps(bits) | Self::Stops(bits)) = self;
         1_u64.checked_shl(bits.into()).map_or(u64::MAX, |end| end - 1)
     }
 }
 
-/// What one step of a counter is.
+/// Unit of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -42,11 +43,11 @@ pub enum Unit {
     FourBytes,
     /// Three bytes, as Gemini counts them.
     Phits,
-    /// Flow control units of an Omni-Path or Aries link, of a size that its source tells.
+    /// Flow control units of an Omni-Path or Aries link, of a size that its source defines.
     Flits,
     /// Packets.
     Packets,
-    /// Ticks of a clock that its source tells.
+    /// Ticks of a clock that its source defines.
     Ticks,
     /// Ticks of 800 MHz.
     GeminiTicks,
@@ -55,7 +56,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Bytes of so many steps; absent where they are not data.
+    /// Bytes of this many steps; `None` for units that are not data.
     pub fn bytes(self, steps: u64) -> Option<u64> {
         match self {
             Self::Bytes => Some(steps),
@@ -65,7 +66,7 @@ impl Unit {
         }
     }
 
-    /// Nanoseconds of so many steps; absent where they are no times, or of an unknown clock.
+    /// Nanoseconds of this many steps; `None` for units that are no times, or of an unknown clock.
     pub fn nanoseconds(self, steps: u64) -> Option<f64> {
         (self == Self::GeminiTicks).then_some(steps as f64 * 1.25)
     }
@@ -74,30 +75,30 @@ impl Unit {
 /// A counter of a port or tile.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Counter {
-    /// As its source calls it.
+    /// Name at its source.
     pub name: String,
-    /// What a step is.
+    /// Unit of a step.
     pub unit: Unit,
-    /// How it ends.
+    /// Width in bits, and behaviour at its end.
     pub width: Width,
 }
 
-/// A value of a counter and when it was read.
+/// A value of a counter and the time of its reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
-    /// On the clock of the source.
+    /// Time on the clock of the source.
     pub at: Nanos,
-    /// As it was read, in units of the counter.
+    /// Raw value, in units of the counter.
     pub value: u64,
 }
 
-/// Why two values say nothing.
+/// Reasons why two values have no difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 pub enum Lost {
     /// The later one is below the earlier one by less than half of the range: it was reset, or the source restarted.
     #[error("ran backwards, as after a reset")]
     Backwards,
-    /// It stands at its largest value, where it stops.
+    /// It stands at its largest value, at which it stops.
     #[error("stopped at the largest value")]
     Stopped,
     /// It is larger than its width allows.
@@ -106,7 +107,7 @@ pub enum Lost {
 }
 
 impl Lost {
-    /// What is told of a counter that is lost so.
+    /// Gap for a counter without a difference.
     pub fn gap(self, counter: &str) -> Gap {
         let detail = format!("counter {counter} {self}: its difference is absent");
         Gap { kind: GapKind::Missing, rank: None, detail, count: 0 }
@@ -115,17 +116,18 @@ impl Lost {
 
 /// Steps from the first value to the second one.
 ///
-/// A counter that wraps cannot have gone more than half of its range: what would be more ran backwards. Gemini's 48 bits of ticks at 800 MHz take 49 hours for that; read more often than this.
+/// A counter that wraps cannot have advanced by more than half of its range: a larger difference counts as running backwards. Gemini's 48
+/// bits of ticks at 800 MHz take 49 hours for that; read more often than this.
 ///
 /// # Errors
-/// What the values cannot be.
+/// A pair of values without a difference.
 pub fn delta(before: u64, after: u64, width: Width) -> Result<u64, Lost> {
     let largest = width.largest();
     if before > largest || after > largest {
         return Err(Lost::Beyond);
     }
     match width {
-        // Where it stopped is not where it would be, unless it did not move before either; then nobody knows.
+        // A counter at its largest value may have missed steps; the steps are unknown even if the two values are equal.
         Width::Stops(_) if after == largest => Err(Lost::Stopped),
         Width::Stops(_) => after.checked_sub(before).ok_or(Lost::Backwards),
         Width::Wraps(_) => {
@@ -135,10 +137,10 @@ pub fn delta(before: u64, after: u64, width: Width) -> Result<u64, Lost> {
     }
 }
 
-/// Steps a second between two readings; none if no time passed.
+/// Steps a second between two readings; `None` if no time passed.
 ///
 /// # Errors
-/// What the values cannot be.
+/// A pair of values without a difference.
 pub fn rate(before: Reading, after: Reading, width: Width) -> Result<Option<f64>, Lost> {
     let steps = delta(before.value, after.value, width)?;
     let passed = after.at.0.checked_sub(before.at.0).filter(|&passed| passed > 0);

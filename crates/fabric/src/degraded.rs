@@ -1,7 +1,8 @@
-//! Links that are worse than others of their kind: a tile or cable that is missing, a cable of the wrong kind, a link that is not there.
+//! Degraded links, worse than others of their kind: a missing tile or cable, a cable of the wrong kind, a missing link.
 //!
-//! Owns what is compared with what. On a torus links of one axis and hop along it are alike, as the wiring repeats; elsewhere those between routers of the same two levels, inside or between groups. What
-//! most of them have is expected of all, where there are enough to tell and most agree: a network that is irregular everywhere has no link that is worse. It refuses to say which end is at fault.
+//! Owns the classes of comparable links. On a torus links of one axis and hop along it are alike, as the wiring repeats; elsewhere those
+//! between routers of the same two levels, inside or between groups. The property of most of them is expected of all, where there are
+//! enough to decide and most agree: a network that is irregular everywhere has no degraded link. It refuses to say which end is at fault.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,39 +11,39 @@ use crate::machine::{Fabric, LinkId, RouterId};
 use crate::shape::Torus;
 use crate::shape::torus::Direction;
 
-/// Fewest links from which what is usual can be told.
+/// Minimum number of links for a usual value.
 const FEWEST: usize = 3;
 
-/// Where something is wrong.
+/// Place of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum At {
     /// A link, one way.
     Link(LinkId),
-    /// Two neighbours on a torus that no link joins, the smaller number first.
+    /// Two neighbours on a torus without a link, the smaller number first.
     Between(RouterId, RouterId),
 }
 
 /// A link that is worse than it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Degraded {
-    /// Where.
+    /// Place.
     pub at: At,
-    /// Why, such as `6 of 8 lanes`.
+    /// Reason, such as `6 of 8 lanes`.
     pub why: String,
 }
 
-/// How the links of a network are compared.
+/// Comparison of the links of a network.
 #[derive(Clone, Copy, Debug)]
 pub enum Alike<'a> {
     /// By axis and hop of a torus.
     Torus(&'a Torus),
-    /// By whether a link leaves its group, which is the first number of the coordinate, and in which number of the rest its ends differ.
+    /// By the first number of the coordinate in which the ends differ; the first of all is the group.
     Groups,
     /// By the levels of both ends.
     Levels,
 }
 
-/// What one link has.
+/// Properties of one link.
 #[derive(Clone, Debug, PartialEq)]
 struct Has {
     lanes: u32,
@@ -53,7 +54,7 @@ struct Has {
     capacity: Option<f64>,
 }
 
-/// All links that are worse than others like them, by link; those that are missing come last.
+/// All degraded links, by link; missing ones come last.
 pub fn degraded(fabric: &Fabric, alike: Alike<'_>) -> Vec<Degraded> {
     let has: Vec<Has> = fabric.links().iter().map(|link| has(fabric, link)).collect();
     let mut classes: BTreeMap<Vec<u32>, Vec<usize>> = BTreeMap::new();
@@ -124,7 +125,7 @@ fn has(fabric: &Fabric, link: &crate::machine::Link) -> Has {
     }
 }
 
-/// What a link is compared by; none of one that is like no other.
+/// Class of a link for comparison; `None` for one that is like no other.
 fn class(
     fabric: &Fabric,
     alike: Alike<'_>,
@@ -139,7 +140,7 @@ fn class(
                 .find(|&axis| from.values().get(axis) != to.values().get(axis))?;
             let length = *torus.lengths().get(axis)?;
             let [from, to] = [from, to].map(|at| at.values()[axis]);
-            // The hop from the last place to the first one is the last place's.
+            // The hop from the last place to the first one belongs to the last place.
             let (low, high) = (from.min(to), from.max(to));
             let hop = if high - low == 1 { low } else { high };
             (high - low == 1 || high - low == length - 1).then(|| vec![axis as u32, hop.into()])
@@ -156,7 +157,7 @@ fn class(
     }
 }
 
-/// What two thirds have of at least three.
+/// The value of at least two thirds of at least three.
 pub fn usual<T: Copy + Eq + std::hash::Hash + Ord>(values: impl Iterator<Item = T>) -> Option<T> {
     let mut counts: HashMap<T, usize> = HashMap::new();
     let mut all = 0;
@@ -168,7 +169,7 @@ pub fn usual<T: Copy + Eq + std::hash::Hash + Ord>(values: impl Iterator<Item = 
     (all >= FEWEST && most.1 * 3 >= all * 2).then_some(most.0)
 }
 
-/// Neighbours on a torus that no link joins.
+/// Neighbours on a torus without a link.
 fn absent(fabric: &Fabric, torus: &Torus) -> Vec<Degraded> {
     let mut ids = vec![None; torus.routers()];
     for (id, router) in (0..).map(RouterId).zip(fabric.routers()) {
@@ -220,7 +221,7 @@ mod tests {
         let machine = gemini::machine([4, 4, 8]).unwrap();
         let torus = machine.torus.clone().unwrap();
         assert_eq!(told(&machine.fabric, Alike::Torus(&torus)), [] as [&str; 0]);
-        // Two tiles of a link, both ways, and all of another one.
+        // Removes two tiles of a link, both ways, and all of another one.
         let mut tiles = machine.tiles.clone();
         let mut cut = |from: u32, to: u32, most: usize| {
             let mut left = most;

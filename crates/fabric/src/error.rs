@@ -1,36 +1,36 @@
-//! What is wrong with a description of a fabric, or with a question about one.
+//! Errors of descriptions of fabrics, and of questions about them.
 
-/// Every error says what was expected.
+/// Errors; each message says what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FabricError {
     /// A text that is no coordinate.
     #[error("`{found}` is no coordinate, expected up to six numbers below 65,536 such as (1,0,5)")]
     Coordinate {
-        /// The text, or its begin.
+        /// The text, or its beginning.
         found: String,
     },
     /// A size that no machine of the shape can have.
     #[error("{what} is {found}, expected {expected}")]
     Size {
-        /// What has the size.
+        /// Object that has the size.
         what: &'static str,
-        /// As it was asked for.
+        /// Requested size.
         found: u64,
-        /// What is possible.
+        /// Possible sizes.
         expected: &'static str,
     },
-    /// Something that is named and is not there.
+    /// An unknown name.
     #[error("no {what} `{name}` in this fabric")]
     Unknown {
-        /// Kind of thing.
+        /// Kind of object.
         what: &'static str,
         /// Its name.
         name: String,
     },
-    /// Something that is there twice.
+    /// A duplicate.
     #[error("{what} `{name}` is there twice")]
     Twice {
-        /// Kind of thing.
+        /// Kind of object.
         what: &'static str,
         /// Its name.
         name: String,
@@ -43,12 +43,12 @@ pub enum FabricError {
         /// Name of the router that it reaches.
         to: String,
     },
-    /// More than is believed of a file.
+    /// More objects than the maximum.
     #[error("more than {most} {what}")]
     TooMany {
-        /// Kind of thing.
+        /// Kind of object.
         what: &'static str,
-        /// Most of them.
+        /// The maximum.
         most: usize,
     },
 }

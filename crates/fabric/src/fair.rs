@@ -1,23 +1,24 @@
-//! A model of time: flows share links fairly, and the last one is done when all of its bytes are sent.
+//! A model of time: flows share links fairly, and the last one ends when all of its bytes are sent.
 //!
-//! Owns max-min fair rates by filling (Bertsekas and Gallager, "Data Networks", 1992, section 6.5.2): no flow can have more without one that has as little or less having less. Flows that
-//! are done free their links: rates are found anew each time that a quarter of the flows is done, and of few flows each time that one is. It is a model and named so wherever it is shown: packets are not
-//! looked at, and all flows begin together. Load over capacity stands beside it as the least time that any sharing could need.
+//! Owns max-min fair rates by filling (Bertsekas and Gallager, "Data Networks", 1992, section 6.5.2): no flow can get more unless one that
+//! has as little or less gets less. Flows that end free their links: rates are computed again each time that a quarter of the flows has
+//! ended, and for few flows each time that one has. It is a model and named so wherever it is shown: it ignores packets, and all flows
+//! begin together. Load over capacity stands beside it as the minimum time of any sharing.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Up to so many flows rates are found anew after each one.
+/// Up to this number of flows rates are computed again after each one.
 const FEW: usize = 64;
 
-/// Flows and what each uses, as one list of links for all.
+/// Flows and the links that each uses, as one list of links for all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flows {
     /// Bytes of each flow.
     bytes: Vec<f64>,
-    /// How many equal flows it stands for.
+    /// Number of equal flows that each represents.
     weights: Vec<f64>,
-    /// Where the uses of each end.
+    /// End of each flow's links in `links`.
     ends: Vec<usize>,
     /// Links by flow.
     links: Vec<u32>,
@@ -28,17 +29,17 @@ pub struct Flows {
 /// Rates and times of flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shares {
-    /// Bytes a second of each flow while all send, of all that it stands for; infinite if it uses no link.
+    /// Bytes a second of each flow while all send, of all flows that it represents; infinite if it uses no link.
     pub rates: Vec<f64>,
-    /// Seconds until the last flow is done.
+    /// Seconds until the last flow ends.
     pub seconds: f64,
     /// Seconds that the most loaded link needs for its bytes: no sharing is faster.
     pub least_seconds: f64,
 }
 
 impl Flows {
-    /// Adds a flow that stands for `weight` equal ones and sends `bytes` in all. `uses` are links with the bytes that go over each for one byte of the flow. What is not above 0 is
-    /// nothing: such a flow has no bytes, such a use is left out.
+    /// Adds a flow that represents `weight` equal ones and sends `bytes` in all. `uses` are links with the bytes that go over each for one
+    /// byte of the flow. Values that are not above 0 count as nothing: such a flow has no bytes, such a use is left out.
     pub fn add(&mut self, bytes: f64, weight: f64, uses: impl IntoIterator<Item = (usize, f32)>) {
         self.bytes.push(if bytes > 0.0 { bytes } else { 0.0 });
         self.weights.push(if weight > 0.0 { weight } else { 1.0 });
@@ -51,17 +52,17 @@ impl Flows {
         self.ends.push(self.links.len());
     }
 
-    /// How many there are.
+    /// Number of flows.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// True without any.
+    /// True without flows.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Links of all ways together.
+    /// Number of links of all routes together.
     pub fn hops(&self) -> usize {
         self.links.len()
     }
@@ -71,7 +72,7 @@ impl Flows {
         begin..self.ends[flow]
     }
 
-    /// Fair rates over links of these capacities in bytes a second; none if a flow with bytes uses a link that has no capacity.
+    /// Fair rates over links of these capacities in bytes a second; `None` if a flow with bytes uses a link that has no capacity.
     pub fn shares(&self, capacities: &[Option<f64>]) -> Option<Shares> {
         let mut load = vec![0.0; capacities.len()];
         for (flow, &bytes) in self.bytes.iter().enumerate().filter(|(_, bytes)| **bytes > 0.0) {
@@ -104,7 +105,7 @@ impl Flows {
             let step = *times.select_nth_unstable_by(done, f64::total_cmp).1;
             seconds += step;
             for (left, rate) in left.iter_mut().zip(&rates).filter(|(left, _)| **left > 0.0) {
-                // What is done within rounding is done: each step ends at least one flow.
+                // Flows that end within rounding have ended: each step ends at least one flow.
                 let time = *left / rate;
                 *left = if time <= step * (1.0 + 1e-12) { 0.0 } else { *left - rate * step };
             }
@@ -130,7 +131,7 @@ impl Flows {
         rates
     }
 
-    /// Flows of each link; `first` is how many each has, one place further, and then where they begin.
+    /// Flows of each link; `first` is the number of flows of each, one place further, and then their beginnings.
     fn by_link(&self, bytes: &[f64], first: &mut [usize]) -> Vec<u32> {
         for at in 1..first.len() {
             first[at] += first[at - 1];
@@ -147,8 +148,9 @@ impl Flows {
         by_link
     }
 
-    /// Rates for a weight of one. The link with the least for each of its flows is full first; what its flows take is taken from the other links, whose shares can only grow. A heap
-    /// that is set right when a link is taken from it therefore finds the least.
+    /// Rates for a weight of one. The link with the minimum share for each of its flows is full first; the rates of its flows are
+    /// subtracted from the other links, whose shares can only grow. A heap that is corrected when a link is removed from it therefore finds
+    /// the minimum.
     fn fill(
         &self,
         left: &mut [f64],
@@ -157,7 +159,7 @@ impl Flows {
         by_link: &[u32],
     ) -> Vec<f64> {
         let mut levels = vec![f64::INFINITY; self.len()];
-        // Positive floating-point numbers are ordered as their bits are.
+        // Positive floating-point numbers have the order of their bits.
         let share = |left: f64, demand: f64| (left.max(0.0) / demand).to_bits();
         let mut waiting: Vec<usize> = first.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let busy = (0..left.len()).filter(|&link| waiting[link] > 0);
@@ -232,7 +234,7 @@ mod tests {
 
     #[test]
     fn flows_that_are_done_free_their_links() {
-        // Both have one half until the small one is done at 2; the large one then has all.
+        // Each has one half until the small one ends at 2; the large one then has all.
         let one = flows(&[(9.0, 1.0, &[0]), (1.0, 1.0, &[0])]);
         let shares = one.shares(&[Some(1.0)]).unwrap();
         close(&shares.rates, &[0.5, 0.5]);
@@ -241,8 +243,8 @@ mod tests {
 
     #[test]
     fn fair_sharing_takes_longer_than_the_load_alone() {
-        // Two long flows share the link in the middle; each has two short ones beside it on its other link. With a third each they use two thirds of the middle until the short ones are
-        // done at .75; the 1.25 that each has left then need 2.5.
+        // Two long flows share the link in the middle; each shares its other link with two short ones. With a third each they use two
+        // thirds of the middle until the short ones end at .75; the remaining 1.25 of each then need 2.5.
         let all = flows(&[
             (1.5, 1.0, &[0, 1]),
             (1.5, 1.0, &[1, 2]),
@@ -258,12 +260,13 @@ mod tests {
 
     #[test]
     fn many_flows_are_looked_at_by_quarters() {
-        // Of 200 flows over one link each finishes when the link has sent what it and all smaller ones have.
+        // Of 200 flows over one link each ends when the link has sent its bytes, those of all smaller flows, and as many of each larger
+        // one.
         let all: Vec<_> = (1..=200).map(|bytes| (f64::from(bytes), 1.0, &[0_usize][..])).collect();
         let shares = flows(&all).shares(&[Some(2.0)]).unwrap();
         let least = f64::from(200 * 201 / 2) / 2.0;
         close(&[shares.least_seconds], &[least]);
-        // Links idle a little between the looks.
+        // Links idle a little between the computations of rates.
         assert!(
             shares.seconds >= least - 1e-6 && shares.seconds < least * 1.2,
             "{}",
@@ -294,7 +297,7 @@ mod tests {
         assert!(shares.rates.iter().all(|rate| rate.is_infinite()));
     }
 
-    /// Raises all rates together by small equal parts of what is left, link by link: slow, and a fixed point of the definition.
+    /// Raises all rates together by small equal parts of the remaining capacity, link by link: slow, and a fixed point of the definition.
     fn slow(flows: &Flows, capacities: &[f64]) -> Vec<f64> {
         let mut levels = vec![f64::INFINITY; flows.len()];
         loop {

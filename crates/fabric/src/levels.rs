@@ -1,6 +1,6 @@
-//! Levels of switches: how far each is from those that have hosts.
+//! Levels of switches: distance of each from those that have hosts.
 //!
-//! Owns that number, by which trees that were discovered are drawn and their links compared. It refuses to say whether a network is a tree.
+//! Owns that number, by which discovered trees are drawn and their links compared. It refuses to decide whether a network is a tree.
 
 use crate::machine::{Fabric, RouterId};
 

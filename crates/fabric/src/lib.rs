@@ -1,7 +1,7 @@
-//! The network between nodes: routers, links and hosts, what counters of routers say of links, the ways that messages take, and where ranks should lie.
+//! The network between nodes: routers, links and hosts, counters of links at routers, the routes of messages, and the placement of ranks.
 //!
-//! A [`Fabric`] is data, whoever described it: a generator ([`shape`]), a Cray's own list of tiles, the discovery of an InfiniBand network, a scheduler's file.
-//! Everything else asks it alone. This crate refuses to read files or counters, and to draw.
+//! A [`Fabric`] is data, from any source: a generator ([`shape`]), a Cray's own list of tiles, the discovery of an InfiniBand network, a
+//! scheduler's file. Everything else uses it alone. This crate refuses to read files or counters, and to draw.
 
 mod coordinate;
 pub mod counters;

@@ -1,7 +1,8 @@
 //! Routers, directed links between them, and hosts.
 //!
-//! Owns ids, how links are found, that a host may have several ports (adapters, rails), and that there is one link from a router to another one: what leads to the same router is one, whatever it is labelled, so that an
-//! axis of length two has one link of all lanes (Pedretti et al., "Using the Cray Gemini Performance Counters", 2013, whose tables are by destination). It refuses shapes.
+//! Owns ids and the lookup of links. A host may have several ports (adapters, rails). There is one link from a router to another one: all
+//! lanes to the same router are one link, whatever their labels, so that an axis of length two has one link of all lanes (Pedretti et al.,
+//! "Using the Cray Gemini Performance Counters", 2013, whose tables are by destination). It refuses shapes.
 
 use std::collections::HashMap;
 
@@ -10,15 +11,15 @@ use serde::{Deserialize, Serialize};
 use crate::coordinate::Coordinate;
 use crate::error::FabricError;
 
-/// Most routers that are believed; with as many hosts and links they take less than a GiB.
+/// Maximum number of routers; with as many hosts and links they take less than a GiB.
 const MOST_ROUTERS: usize = 1 << 19;
-/// Most hosts.
+/// Maximum number of hosts.
 const MOST_HOSTS: usize = 1 << 20;
-/// Most ports of hosts.
+/// Maximum number of ports of hosts.
 const MOST_PORTS: usize = 1 << 21;
-/// Most lanes of links.
+/// Maximum number of lanes of links.
 const MOST_LANES: usize = 1 << 24;
-/// Most links.
+/// Maximum number of links.
 const MOST_LINKS: usize = 1 << 22;
 
 macro_rules! id {
@@ -53,12 +54,12 @@ id!(LinkId, "A directed link, by its place in [`Fabric::links`].");
 id!(HostId, "A host, by its place in [`Fabric::hosts`].");
 id!(PortId, "A port of a host, by its place in [`Fabric::ports`].");
 
-/// What links are made of.
+/// A kind of link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kind {
-    /// Such as `mezzanine`, or `4xEDR`.
+    /// Name, such as `mezzanine`, or `4xEDR`.
     pub name: String,
-    /// Bytes a second of one lane, one way; absent if it is not known.
+    /// Bytes a second of one lane, one way; absent if unknown.
     pub lane: Option<f64>,
 }
 
@@ -67,16 +68,16 @@ pub struct Kind {
 pub struct Lanes {
     /// Place in [`Fabric::kinds`].
     pub kind: u16,
-    /// How many.
+    /// Number of lanes.
     pub count: u16,
 }
 
-/// Where messages are passed on.
+/// A router or switch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Router {
-    /// As its machine calls it.
+    /// Name on its machine.
     pub name: String,
-    /// Where it is, in shapes that have coordinates.
+    /// Coordinate, in shapes that have them.
     pub at: Option<Coordinate>,
 }
 
@@ -87,13 +88,13 @@ pub struct Link {
     pub from: RouterId,
     /// The router that it reaches.
     pub to: RouterId,
-    /// By kind; never empty.
+    /// Lanes by kind; never empty.
     pub lanes: Vec<Lanes>,
-    /// Bytes a second of all lanes, one way; absent if that of one is not known.
+    /// Bytes a second of all lanes, one way; absent if that of one is unknown.
     pub capacity: Option<f64>,
 }
 
-/// What sends and receives.
+/// A node that sends and receives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
     /// Name of the node.
@@ -102,18 +103,18 @@ pub struct Host {
     pub router: RouterId,
 }
 
-/// What joins a host to a router. Most hosts have one; those with several adapters have several.
+/// Connection of a host to a router. Most hosts have one; those with several adapters have several.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Port {
-    /// Whose it is.
+    /// Its host.
     pub host: HostId,
     /// The router that it leads to.
     pub router: RouterId,
-    /// Bytes a second, one way; absent if it is not known.
+    /// Bytes a second, one way; absent if unknown.
     pub capacity: Option<f64>,
 }
 
-/// A network. It does not change once it is made.
+/// A network. It does not change once it is built.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fabric {
     kinds: Vec<Kind>,
@@ -121,10 +122,10 @@ pub struct Fabric {
     hosts: Vec<Host>,
     /// By host.
     ports: Vec<Port>,
-    /// Where the ports of each host begin, and the end of the last one's.
+    /// First port of each host, and the end of the last host's.
     first_ports: Vec<u32>,
     links: Vec<Link>,
-    /// Where the links of each router begin, and the end of the last one's.
+    /// First link of each router, and the end of the last router's.
     first: Vec<u32>,
 }
 
@@ -141,7 +142,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// The place of a kind of link, which is added if it is new.
+    /// Place of a kind of link, which is added if it is new.
     ///
     /// # Errors
     /// More than 65,536 kinds.
@@ -172,12 +173,12 @@ impl Draft {
         Ok(id)
     }
 
-    /// The router of a name, if it was added.
+    /// The router with this name, if it was added.
     pub fn named(&self, name: &str) -> Option<RouterId> {
         self.by_name.get(name).copied()
     }
 
-    /// Adds a host with one port, whose speed is not known.
+    /// Adds a host with one port, whose speed is unknown.
     ///
     /// # Errors
     /// A router that was not added, a name that another host has, or too many of them.
@@ -230,10 +231,10 @@ impl Draft {
         Err(FabricError::Unknown { what: "router", name: router.0.to_string() })
     }
 
-    /// Adds so many lanes both ways.
+    /// Adds this many lanes both ways.
     ///
     /// # Errors
-    /// Too many of them.
+    /// Too many lanes.
     pub fn cable(
         &mut self,
         ends: (RouterId, RouterId),
@@ -247,10 +248,10 @@ impl Draft {
         Ok(())
     }
 
-    /// The network, whose links all lead both ways.
+    /// The finished network, all of whose links lead both ways.
     ///
     /// # Errors
-    /// A link that has none back, or too many of them.
+    /// A link without one back, or too many links.
     pub fn finish(self) -> Result<Fabric, FabricError> {
         let Self { kinds, routers, hosts, ports, mut lanes, .. } = self;
         lanes.sort_unstable();
@@ -293,7 +294,7 @@ impl Draft {
     }
 }
 
-/// Where the members of each owner begin in a list by owner, and the end of the last one's.
+/// First member of each owner in a list by owner, and the end of the last owner's.
 fn begins(owners: usize, members: impl Iterator<Item = usize>) -> Vec<u32> {
     let mut first = vec![0_u32; owners + 1];
     members.for_each(|owner| first[owner + 1] += 1);
@@ -310,7 +311,7 @@ fn next(length: usize, what: &'static str, most: usize) -> Result<u32, FabricErr
     Ok(length as u32)
 }
 
-/// Whether a shape of these sizes will be believed, before it is made.
+/// Checks that a shape of these sizes is within the limits, before it is built.
 pub(crate) fn fits(routers: usize, hosts: usize, links: usize) -> Result<(), FabricError> {
     let sizes = [
         (routers, "routers", MOST_ROUTERS),
@@ -342,7 +343,7 @@ impl Fabric {
         &self.ports
     }
 
-    /// Whether the speed of any port of a host is known.
+    /// True if the speed of any port of a host is known.
     pub fn tells_ports(&self) -> bool {
         self.ports.iter().any(|port| port.capacity.is_some())
     }
@@ -373,7 +374,7 @@ impl Fabric {
         Some(LinkId(first.0 + at as u32))
     }
 
-    /// The router at a coordinate. Goes through all of them: [`crate::shape`] computes it.
+    /// The router at a coordinate. A search through all of them: [`crate::shape`] computes it.
     pub fn router_at(&self, at: Coordinate) -> Option<RouterId> {
         let place = self.routers.iter().position(|router| router.at == Some(at))?;
         Some(RouterId(place as u32))

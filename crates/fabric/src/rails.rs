@@ -1,8 +1,9 @@
-//! Which ports of two hosts a message takes, where hosts have several.
+//! Choice of the ports of two hosts for a message, where hosts have several.
 //!
-//! Owns the rule: ports of a host are shared evenly among the slots of its ranks in their order, as processes use the adapter that is near to them. Where a host has more ports than
-//! ranks, a rank has several, and both ends' ranks tell which of them. Ports that no way joins (rails that are networks of their own) are not paired: the receiver's port of the same
-//! number is taken, or the first two that are joined. It refuses networks and libraries that spread one message over several ports.
+//! Owns the rule: ports of a host are shared evenly among the slots of its ranks in their order, as processes use the adapter near to them.
+//! Where a host has more ports than ranks, a rank has several, and the ranks of the two ends select one. Ports without a route between them
+//! (rails that are networks of their own) are not paired: the receiver's port of the same number is taken, or the first two that are
+//! connected. It refuses networks and libraries that spread one message over several ports.
 
 use crate::machine::{Fabric, HostId, PortId};
 use crate::route::parts;
@@ -11,13 +12,13 @@ use crate::route::parts;
 #[derive(Clone, Debug)]
 pub struct Rails<'a> {
     fabric: &'a Fabric,
-    /// Which part of the network a router is in; empty where each host has one port.
+    /// Connected part of the network of each router; empty where each host has one port.
     parts: Vec<u32>,
-    /// How many ranks each host has.
+    /// Number of ranks of each host.
     ranks: Vec<u32>,
 }
 
-/// Ports of a rank, the first of them and how many.
+/// Ports of a rank: the first, and their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     host: HostId,
@@ -26,7 +27,7 @@ pub struct Share {
 }
 
 impl<'a> Rails<'a> {
-    /// Ports of hosts that have these ranks; hosts that the fabric has not have no share.
+    /// Ports of hosts that have these ranks; hosts that are not in the fabric have no share.
     pub fn new(fabric: &'a Fabric, hosts: &[HostId]) -> Self {
         let mut ranks = vec![0_u32; fabric.hosts().len()];
         for host in hosts {
@@ -51,7 +52,7 @@ impl<'a> Rails<'a> {
         Share { host, first: PortId(first.0 + begin as u32), count: count as u32 }
     }
 
-    /// The port that sends and the one that receives, of a message between these ranks.
+    /// The sending and the receiving port of a message between these ranks.
     pub fn between(
         &self,
         (from, to): (Share, Share),
@@ -109,7 +110,7 @@ mod tests {
         draft.finish().unwrap()
     }
 
-    /// Numbers of the ports of each slot of the first host, when both have so many ranks.
+    /// Numbers of the ports of each slot of the first host, when each host has this many ranks.
     fn shares(ports: u32, ranks: usize) -> Vec<(u32, u32)> {
         let fabric = rails(ports, true);
         let hosts = [vec![HostId(0); ranks], vec![HostId(1); ranks]].concat();

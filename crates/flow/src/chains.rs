@@ -10,7 +10,7 @@ use talea_model::{Nanos, NodeId};
 
 use crate::graph::{Edge, Graph};
 
-/// Which nodes are drawn as one.
+/// Rule for nodes that are drawn as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
@@ -40,11 +40,11 @@ pub struct Blocks {
     pub edges: Vec<Edge>,
 }
 
-/// Draws `graph` with the nodes in a row that `rule` allows as one; nodes in `fixed` stay alone under
+/// Compresses `graph` by `rule`: nodes in a row become one block; nodes in `fixed` stay alone under
 /// [`Rule::Chains`].
 pub fn compress(graph: &Graph, rule: Rule, fixed: &[NodeId]) -> Blocks {
     let nodes = graph.nodes();
-    // The inner edge that leaves each node, and whether one enters it.
+    // The inner edge that leaves each node, and true if one enters it.
     let mut inner_next: Vec<Option<Edge>> = vec![None; nodes.len()];
     let mut entered = vec![false; nodes.len()];
     for edge in inner_edges(graph, rule, fixed) {
@@ -57,7 +57,7 @@ pub fn compress(graph: &Graph, rule: Rule, fixed: &[NodeId]) -> Blocks {
     };
     let mut members: Vec<Vec<usize>> = Vec::new();
     let mut taken = vec![false; nodes.len()];
-    // A ring without an entry has no node that begins a block; its first node does in the second round.
+    // A cycle without an entry has no node that begins a block; its first node does in the second round.
     for head in (0..nodes.len()).filter(|&place| !entered[place]).chain(0..nodes.len()) {
         let mut row = Vec::new();
         let mut at = Some(head);
@@ -109,7 +109,7 @@ pub fn compress(graph: &Graph, rule: Rule, fixed: &[NodeId]) -> Blocks {
     Blocks { blocks, edges }
 }
 
-/// The edges that `rule` lets disappear inside a block.
+/// The edges that disappear inside a block under `rule`.
 fn inner_edges(graph: &Graph, rule: Rule, fixed: &[NodeId]) -> Vec<Edge> {
     let nodes = graph.nodes();
     let mut into = vec![0_usize; nodes.len()];
@@ -123,7 +123,7 @@ fn inner_edges(graph: &Graph, rule: Rule, fixed: &[NodeId]) -> Vec<Edge> {
     };
     let inner = |edge: &&Edge| match rule {
         Rule::Chains => plain(edge.from) && plain(edge.to),
-        // Where a sequence begins or ends, a block does too.
+        // A block begins and ends where a sequence does.
         Rule::BasicBlocks => {
             let (from, to) = (&nodes[edge.from as usize], &nodes[edge.to as usize]);
             let left = out(edge.from) + usize::from(from.ends > 0);
@@ -166,7 +166,7 @@ mod tests {
     fn rings_and_small_graphs() {
         assert_eq!(shape(&[], Rule::Chains), (0, 0));
         assert_eq!(shape(&testing::ids(&[1]), Rule::BasicBlocks), (1, 0));
-        // A ring is one block with an edge to itself.
+        // A cycle is one block with an edge to itself.
         assert_eq!(shape(&testing::ids(&[1, 2, 3, 1, 2, 3]), Rule::Chains), (1, 1));
         assert_eq!(shape(&testing::ids(&[1, 2, 3, 1, 2, 3]), Rule::BasicBlocks), (1, 1));
         assert_eq!(shape(&testing::ids(&[1, 1, 1]), Rule::BasicBlocks), (1, 1));

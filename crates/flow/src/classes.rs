@@ -1,4 +1,4 @@
-//! Threads that do the same: classes of ranks by structure.
+//! Threads with the same behaviour: classes of ranks by structure.
 //!
 //! Owns two fingerprints and the grouping by them. Exact: the same nodes, successors and choices, so that one
 //! sequence stands for all. Loose: structure trees of the same shape, whatever the counts and guards.
@@ -13,21 +13,21 @@ use talea_model::NodeId;
 use crate::log::ThreadLog;
 use crate::structure::{Kind, Tree};
 
-/// 64 bits that are equal for equal structures, and different for different ones but for chance.
+/// 64 bits that are equal for equal structures, and different for different ones except by chance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(pub u64);
 
-/// Threads of the same structure, as places in what was grouped.
+/// Threads of the same structure, as places in the grouped list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Class {
     /// The first member.
     pub representative: usize,
-    /// All members, increasing.
+    /// All members, ascending.
     pub members: Vec<usize>,
 }
 
 impl Fingerprint {
-    /// Of a thread's nodes, successors and choices; arguments and polls do not count.
+    /// Fingerprint of a thread's nodes, successors and choices; arguments and polls do not count.
     pub fn exact(log: &ThreadLog) -> Self {
         let mut hasher = DefaultHasher::new();
         log.events.hash(&mut hasher);
@@ -37,8 +37,8 @@ impl Fingerprint {
         Self(hasher.finish())
     }
 
-    /// Of the shape of a structure tree. `name` says what a leaf is across threads, such as its signature: node
-    /// ids mean something inside one thread only.
+    /// Fingerprint of the shape of a structure tree. `name` identifies a leaf across threads, such as by its
+    /// signature: node ids have a meaning inside one thread only.
     pub fn loose<N: Hash>(tree: &Tree, name: impl Fn(NodeId) -> N) -> Self {
         let mut hasher = DefaultHasher::new();
         shape(tree, &name, &mut hasher);
@@ -58,7 +58,7 @@ fn shape<N: Hash>(tree: &Tree, name: &impl Fn(NodeId) -> N, hasher: &mut Default
     tree.children.iter().for_each(|child| shape(child, name, hasher));
 }
 
-/// Groups what has equal fingerprints, in the order of the first members.
+/// Groups items with equal fingerprints, in the order of the first members.
 pub fn group(fingerprints: impl IntoIterator<Item = Fingerprint>) -> Vec<Class> {
     group_by(fingerprints, |_, _| true)
 }

@@ -1,4 +1,4 @@
-//! The event flow graph: which event followed which, and how often.
+//! The event flow graph: transitions between events, and their counts.
 //!
 //! Owns nodes and edges of one sequence, or of the sum of several, in the order of first execution.
 //! It keeps no order of events beyond pairs; [`crate::labels`] and [`crate::structure`] do.
@@ -14,9 +14,9 @@ use crate::log::ThreadLog;
 /// A node: one event signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
-    /// The id that the sequence calls it by.
+    /// Its id in the sequence.
     pub id: NodeId,
-    /// What makes its visits the same event, where the graph was made from a log.
+    /// The signature of its visits, where the graph was made from a log.
     pub signature: Option<Signature>,
     /// Number of visits.
     pub visits: u64,
@@ -28,20 +28,20 @@ pub struct Node {
     pub ends: u64,
 }
 
-/// An edge: `to` came next after `from`. Both are places in [`Graph::nodes`], not ids.
+/// An edge: `to` came next after `from`. These are places in [`Graph::nodes`], not ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edge {
     /// Place of the earlier node.
     pub from: u32,
     /// Place of the later node.
     pub to: u32,
-    /// How often.
+    /// Number of transitions.
     pub transitions: u64,
     /// Time between the end of `from` and the begin of `to`, all transitions together.
     pub gap: Nanos,
 }
 
-/// Figures of a graph as the tables of the slides give them.
+/// Figures of a graph, as in the tables of the slides.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GraphStats {
     /// Number of nodes; the synthetic start and end are not counted.
@@ -50,7 +50,7 @@ pub struct GraphStats {
     pub edges: usize,
     /// Number of events.
     pub events: u64,
-    /// Events for each node; 0 for an empty graph.
+    /// Events per node; 0 for an empty graph.
     pub cardinality: f64,
 }
 
@@ -60,7 +60,7 @@ pub struct Graph {
     nodes: Vec<Node>,
     /// Grouped by `from`, inside a group in the order of first use.
     edges: Vec<Edge>,
-    /// For each node where its edges begin in `edges`; one entry more than nodes.
+    /// For each node the begin of its edges in `edges`; one entry more than nodes.
     first_edge: Vec<u32>,
 }
 
@@ -93,7 +93,7 @@ impl Graph {
 
     /// The graph of a thread, from its nodes and streams without walking through its events.
     ///
-    /// Successors and choices that point nowhere are left out.
+    /// Invalid successors and choices are left out.
     pub fn from_log(log: &ThreadLog) -> Self {
         let mut builder = Builder::default();
         for (place, node) in log.nodes.iter().enumerate() {
@@ -181,7 +181,7 @@ impl Graph {
     }
 }
 
-/// What tells nodes apart while a graph is built.
+/// Identity of nodes while a graph is built.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     Id(NodeId),

@@ -1,9 +1,9 @@
 //! Executions and iterations of a program's loops in time.
 //!
-//! Owns the cutting of a timed sequence at the loops of a [`Forest`], and the figures of each loop. What counts as
-//! an iteration is told by the node of the loop whose visits are most regular in time: the loop's header misleads
-//! where it recurs rarely (two "iterations" of a program that makes hundreds).
-//! Share of time follows slide 13: of the run without `MPI_Init` and `MPI_Finalize`.
+//! Owns the cutting of a timed sequence at the loops of a [`Forest`], and the figures of each loop. Iterations are
+//! defined by the node of the loop whose visits are most regular in time: the loop's header misleads where it recurs
+//! rarely (two "iterations" of a program that makes hundreds). Share of time follows slide 13: of the run without
+//! `MPI_Init` and `MPI_Finalize`.
 
 use std::ops::Range;
 
@@ -18,20 +18,20 @@ use crate::loops::Forest;
 pub struct TimedEvent {
     /// Its node.
     pub node: NodeId,
-    /// When it began.
+    /// Its begin.
     pub begin: Nanos,
-    /// When it ended.
+    /// Its end.
     pub end: Nanos,
 }
 
-/// One time through a loop's body.
+/// One pass through a loop's body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Iteration {
     /// Its events, as places in the sequence.
     pub events: Range<usize>,
     /// Begin of its first event.
     pub begin: Nanos,
-    /// Until the begin of the next iteration, or the end of the execution.
+    /// Time until the begin of the next iteration, or the end of the execution.
     pub duration: Nanos,
 }
 
@@ -44,18 +44,18 @@ pub struct Execution {
     pub iterations: Range<usize>,
     /// Begin of its first event.
     pub begin: Nanos,
-    /// Until the end of its last event.
+    /// Time until the end of its last event.
     pub duration: Nanos,
 }
 
-/// How long the iterations of a loop took.
+/// Durations of the iterations of a loop.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Durations {
-    /// The shortest.
+    /// The minimum.
     pub min: Nanos,
-    /// Half of them took no longer.
+    /// The median.
     pub median: Nanos,
-    /// The longest.
+    /// The maximum.
     pub max: Nanos,
     /// Places (in [`LoopTimes::iterations`]) of those that took longer than the upper quartile by more than three
     /// times the distance of the quartiles and by more than a tenth of the median, longest first.
@@ -69,9 +69,9 @@ pub struct LoopTimes {
     pub index: u32,
     /// Its depth; 1 for an outermost loop.
     pub depth: u32,
-    /// The node by whose visits iterations are told apart.
+    /// The node whose visits separate iterations.
     pub counted_by: NodeId,
-    /// Variation (standard deviation by mean) of the time between visits of that node; 0 is most regular.
+    /// Variation (standard deviation divided by mean) of the time between visits of that node; 0 is most regular.
     pub variation: f64,
     /// Executions in order.
     pub executions: Vec<Execution>,
@@ -79,7 +79,8 @@ pub struct LoopTimes {
     pub iterations: Vec<Iteration>,
     /// Time in all executions.
     pub total: Nanos,
-    /// `total` by the time of the run between the end of the first and the begin of the last bracketing event.
+    /// `total` divided by the time of the run between the end of the first and the begin of the last bracketing
+    /// event.
     pub share: f64,
     /// Durations of the iterations.
     pub durations: Durations,
@@ -99,15 +100,15 @@ pub struct Timeline {
     pub main: Option<usize>,
 }
 
-/// A loop inside another may stand for it from this part of its time on; the time between its executions is not its.
+/// Minimum part of its time for a loop inside another to represent it; the time between its executions does not
+/// count.
 const MOST: f64 = 0.5;
 /// A loop whose iterations vary by less counts the program's steps itself.
 const IRREGULAR: f64 = 0.5;
 
 /// Cuts `events` at the loops of `forest`, which must be the loops of `graph`; events of other nodes are in no loop.
 ///
-/// `brackets` are the nodes that do not belong to the run, `MPI_Init` and `MPI_Finalize`, where they come first and
-/// last.
+/// `brackets` are the nodes outside the run, `MPI_Init` and `MPI_Finalize`, where they come first and last.
 pub fn timeline(
     graph: &Graph,
     forest: &Forest,
@@ -174,7 +175,7 @@ fn executions(forest: &Forest, innermost: &[Option<u32>]) -> Vec<Vec<Range<usize
         }
         before = current;
         path.clear();
-        // A parent has a smaller index than its loops, which ends this for any forest.
+        // A parent has a smaller index than its loops, so that this terminates for any forest.
         path.extend(std::iter::successors(current, |&at| {
             forest.loops.get(at as usize).and_then(|found| found.parent).filter(|&up| up < at)
         }));
@@ -192,7 +193,7 @@ fn executions(forest: &Forest, innermost: &[Option<u32>]) -> Vec<Vec<Range<usize
 /// Visits of one node: the last one of the current execution, and the times between visits.
 #[derive(Clone, Default)]
 struct Visits {
-    /// With the execution that it belongs to: times between executions do not count.
+    /// With its execution: times between executions do not count.
     last: Option<(usize, Nanos)>,
     distances: f64,
     sum: f64,
@@ -241,7 +242,7 @@ fn most_regular(
 }
 
 impl LoopTimes {
-    /// The variation with the uncertainty that few visits leave.
+    /// The variation with the uncertainty of few visits.
     fn irregularity(&self) -> f64 {
         let distances = self.iterations.len().saturating_sub(self.executions.len());
         self.variation + 1.0 / (distances.max(1) as f64).sqrt()
@@ -250,7 +251,7 @@ impl LoopTimes {
     fn add_execution(&mut self, events: &[TimedEvent], range: Range<usize>) {
         let first_iteration = self.iterations.len();
         let (begin, end) = (events[range.start].begin, events[range.end - 1].end);
-        // What comes before the first visit belongs to the first iteration.
+        // Events before the first visit belong to the first iteration.
         let visits = range.clone().filter(|&at| events[at].node == self.counted_by).skip(1);
         let mut from = range.start;
         for to in visits.chain([range.end]) {

@@ -1,7 +1,7 @@
-//! Temporal labels: on which visits of its source node an edge is taken.
+//! Temporal labels: the visits of its source node on which an edge is taken.
 //!
 //! Owns partitions of visits in the slides' notation: `first,last,stride,blocksize`, parts joined with `|`, where
-//! blocks are taken greedily from the left and `last` is the last visit of the last block, so that {0,2,4,5} is
+//! blocks are formed greedily from the left and `last` is the last visit of the last block, so that {0,2,4,5} is
 //! `0,2,2,1|4,5,0,2`; consecutive visits have the short form `first,last`. Works on runs, never on single visits.
 //! Source: slides 6 and 21; visits count from 1 in labels of edges and from 0 in guards.
 
@@ -29,7 +29,7 @@ pub struct Part {
 #[serde(transparent)]
 pub struct Partition(Vec<Part>);
 
-/// How a partition is written.
+/// Notation of a partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notation {
     /// All four numbers of each part.
@@ -47,10 +47,10 @@ pub enum Counting {
     FromOne,
 }
 
-/// Why a text is no partition.
+/// Errors of parsing a partition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseLabelError {
-    /// A part has another number of fields than 2 or 4, or a field that is no number.
+    /// A part has another number of fields than 2 or 4, or an invalid number.
     #[error("a part needs the numbers first,last or first,last,stride,blocksize: `{0}`")]
     Fields(String),
     /// The four numbers contradict each other.
@@ -62,8 +62,8 @@ pub enum ParseLabelError {
 }
 
 impl Partition {
-    /// The set of all visits in `intervals` (first visit, number of visits), which must not decrease;
-    /// what overlaps earlier intervals is dropped.
+    /// The set of all visits in `intervals` (first visit, number of visits), which must not decrease; overlaps
+    /// with earlier intervals are dropped.
     pub fn from_intervals(intervals: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let mut builder = PartitionBuilder::default();
         for (first, count) in intervals {
@@ -87,7 +87,7 @@ impl Partition {
         self.0.is_empty()
     }
 
-    /// Whether `visit` is in the set.
+    /// True if `visit` is in the set.
     pub fn contains(&self, visit: u64) -> bool {
         let place = self.0.partition_point(|part| part.last < visit);
         self.0.get(place).is_some_and(|part| {
@@ -120,7 +120,7 @@ impl Partition {
         text
     }
 
-    /// Reads what [`Self::label`] writes, in either notation; blanks are allowed around the numbers.
+    /// Reads the output of [`Self::label`], in either notation; blanks are allowed around the numbers.
     pub fn parse(text: &str, counting: Counting) -> Result<Self, ParseLabelError> {
         let mut parts: Vec<Part> = Vec::new();
         for piece in text.split('|').filter(|_| !text.trim().is_empty()) {
@@ -207,13 +207,13 @@ impl PartitionBuilder {
         }
     }
 
-    /// The set of all visits that were added.
+    /// The set of all added visits.
     pub fn finish(mut self) -> Partition {
         self.close();
         Partition(self.parts)
     }
 
-    /// Puts the open block into the last part when it continues it, else into a part of its own.
+    /// Adds the open block to the last part when it continues it, else as a part of its own.
     fn close(&mut self) {
         let Some((first, block)) = self.open.take() else {
             return;

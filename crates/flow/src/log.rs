@@ -1,13 +1,13 @@
-//! The plain form of a recording: what recorder, packed file and analysis agree on.
+//! The plain form of a recording, common to recorder, packed file and analysis.
 //!
-//! Owns a thread's nodes with their streams as runs of equal values, and the walk that turns them back into
-//! the sequence of calls. One entry a visit in each stream; visits count from 0.
-//! It knows nothing of bytes: the recorder's memory, and the packed file, are read into this.
+//! Owns a thread's nodes with their streams as runs of equal values, and the walk that turns them back into the
+//! sequence of calls. One entry per visit in each stream; visits count from 0. It knows nothing of bytes: the
+//! recorder's memory, and the packed file, are read into this.
 
 use serde::{Deserialize, Serialize};
 use talea_model::{NodeId, Signature};
 
-/// A sequence of values held as (value, how often in a row).
+/// A sequence of values held as (value, number of repetitions).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Runs<T>(Vec<(T, u64)>);
@@ -29,7 +29,7 @@ impl<T: PartialEq + Copy> Runs<T> {
         }
     }
 
-    /// Takes the last value away.
+    /// Removes the last value.
     pub fn pop(&mut self) -> Option<T> {
         let (value, count) = self.0.last_mut()?;
         let value = *value;
@@ -74,22 +74,22 @@ impl<T: PartialEq + Copy> FromIterator<T> for Runs<T> {
 /// One node of a thread's temporal event flow graph with the streams beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeLog {
-    /// What makes its visits the same event.
+    /// The common signature of its visits.
     pub signature: Signature,
     /// Number of visits.
     pub visits: u64,
-    /// The nodes that followed, in the order of first use.
+    /// The successors, in the order of first use.
     pub successors: Vec<NodeId>,
-    /// After each visit, which of `successors` came next. The last event of the thread has no successor, so that
-    /// its node has one choice fewer than visits.
+    /// After each visit, the index of the next node in `successors`. The last event of the thread has no
+    /// successor, so that its node has one choice fewer than visits.
     pub choices: Runs<u32>,
-    /// One stream for each recorded argument of the procedure, in its order; a value a visit.
+    /// One stream for each recorded argument of the procedure, in its order; a value per visit.
     pub columns: Vec<Runs<i64>>,
-    /// Calls that each visit stands for: 1, or more where unsuccessful polls in a row are one event.
+    /// Number of calls per visit: 1, or more where unsuccessful polls in a row are one event.
     pub polls: Runs<u64>,
 }
 
-/// What one thread recorded, without its times.
+/// Recording of one thread, without its times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadLog {
     /// Nodes in the order of first visit: the walk begins at node 0.
@@ -126,7 +126,7 @@ impl ThreadLog {
 #[derive(Debug)]
 pub struct Walk<'a> {
     log: &'a ThreadLog,
-    /// For each node: which run of its choices is being used, and how much of it is used up.
+    /// For each node the current run of its choices, and the used part of it.
     at: Vec<(usize, u64)>,
     /// For each node the number of its first edge.
     edges: Vec<u32>,
@@ -137,8 +137,8 @@ pub struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The next event's node, and the number of the edge it was reached through (none for the first event). Edges
-    /// count through all nodes and their successors.
+    /// The next event's node, and the number of the edge to it (`None` for the first event). Edges count through
+    /// all nodes and their successors.
     pub fn next_step(&mut self) -> Option<(NodeId, Option<u32>)> {
         let edge = self.edge;
         let node = self.next()?;

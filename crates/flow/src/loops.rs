@@ -1,9 +1,9 @@
-//! Which nodes of a graph form loops, and which loop stands inside which.
+//! Loops of a graph, and their nesting.
 //!
-//! Owns the loop nesting forest: one depth-first search without UNION-FIND, iterative, because chains of 10^5
-//! nodes exist. A self-loop is a loop; loops with several entries are kept and flagged with the edges that
-//! re-enter them. Successors are followed in the order of first use, so that equal graphs give equal forests.
-//! Source: Wei, Mao, Zou, Chen, "A New Algorithm for Identifying Loops in Decompilation" (SAS 2007).
+//! Owns the loop nesting forest: one depth-first search without UNION-FIND, iterative, because chains of 10^5 nodes
+//! exist. A self-loop is a loop; loops with several entries are kept and marked with the edges that re-enter them.
+//! Successors are followed in the order of first use, so that equal graphs give equal forests. Source: Wei, Mao, Zou,
+//! Chen, "A New Algorithm for Identifying Loops in Decompilation" (SAS 2007).
 
 use serde::{Deserialize, Serialize};
 
@@ -12,17 +12,17 @@ use crate::graph::Graph;
 /// A loop of a graph; nodes are places in [`Graph::nodes`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loop {
-    /// The node by which the search first reached it.
+    /// The node at which the search first reached it.
     pub header: u32,
-    /// The loop around it, as an index into [`Forest::loops`].
+    /// The enclosing loop, as an index into [`Forest::loops`].
     pub parent: Option<u32>,
     /// 1 for an outermost loop.
     pub depth: u32,
     /// Nodes whose innermost loop this is, the header first, then in the order of first execution.
     pub nodes: Vec<u32>,
-    /// True where it can be entered otherwise than by its header.
+    /// True where it has other entries than its header.
     pub irreducible: bool,
-    /// Edges (from, to) that enter it, and no loop inside it, otherwise than by the header.
+    /// Edges (from, to) that enter it, and no loop inside it, at another node than the header.
     pub reentries: Vec<(u32, u32)>,
 }
 
@@ -47,7 +47,7 @@ impl Forest {
     }
 
     /// Finds the loops of the graph with these `successors` (places, in the order of first use), searching from
-    /// `starts` first and then from what these do not reach. Successors that point nowhere are left out.
+    /// `starts` first and then from nodes that these do not reach. Invalid successors are left out.
     pub fn of(successors: &[Vec<u32>], starts: impl IntoIterator<Item = u32>) -> Self {
         let mut search = Search::new(successors);
         for start in starts.into_iter().chain(0..successors.len() as u32) {
@@ -59,13 +59,13 @@ impl Forest {
     /// The loops around `node`, innermost first.
     pub fn around(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         let first = self.innermost.get(node as usize).copied().flatten();
-        // A parent always has a smaller index, which ends this even in a forest read from a damaged file.
+        // A parent always has a smaller index, so that this terminates even for a forest from a damaged file.
         std::iter::successors(first, |&at| {
             self.loops.get(at as usize).and_then(|found| found.parent).filter(|&up| up < at)
         })
     }
 
-    /// Makes it quick to ask many times which node is inside which loop.
+    /// Index for fast repeated tests of nodes in loops.
     pub fn nesting(&self) -> Nesting<'_> {
         // A loop comes after those around it: from the last to the first, sizes add up; from the first to the last,
         // each loop's numbers follow those of the loops before it in the same one.
@@ -77,7 +77,7 @@ impl Forest {
                 size[up] += size[at];
             }
         }
-        // One more stands for what is around all loops; only loops have a number of their own, the first.
+        // One more represents the outermost level; only loops have a number of their own, the first.
         let (mut number, mut next) = (vec![0; all + 1], vec![1; all]);
         next.push(0);
         for at in 0..all {
@@ -90,7 +90,7 @@ impl Forest {
     }
 }
 
-/// Which nodes are inside which loops of a forest, each asked for in constant time.
+/// Nesting of nodes in the loops of a forest, with tests in constant time.
 #[derive(Debug)]
 pub struct Nesting<'a> {
     forest: &'a Forest,
@@ -99,7 +99,7 @@ pub struct Nesting<'a> {
 }
 
 impl Nesting<'_> {
-    /// Whether `node` is inside the loop with index `at` or a loop inside it.
+    /// True if `node` is inside the loop with index `at` or a loop inside it.
     pub fn contains(&self, at: u32, node: u32) -> bool {
         let own = self.forest.innermost.get(node as usize).copied().flatten();
         let numbers = |at: u32| self.numbers.get(at as usize);
@@ -120,7 +120,7 @@ struct Search<'a> {
     traversed: Vec<bool>,
     /// Place on the path from the start to the current node, from 1; 0 off the path.
     position: Vec<u32>,
-    /// Innermost loop header of each node; of a header that of the loop around its own.
+    /// Innermost loop header of each node; for a header that of the enclosing loop.
     header: Vec<u32>,
     is_header: Vec<bool>,
     irreducible: Vec<bool>,
@@ -163,7 +163,7 @@ impl<'a> Search<'a> {
             }
             self.path.pop();
             self.position[node as usize] = 0;
-            // The rest of rule A: the caller's node is inside the loop that the callee is inside of.
+            // The rest of rule A: the caller's node is inside the loop that contains the callee.
             if let Some(&(before, _)) = self.path.last() {
                 self.tag(before, self.header[node as usize]);
             }
@@ -200,7 +200,7 @@ impl<'a> Search<'a> {
 
     /// The first of `header` and the headers around it that is on the path, or none; those before it are re-entered.
     ///
-    /// What is off the path stays off it with its chain, so that the way is shortened for the next time.
+    /// A header off the path stays off it with its chain, so that the path is shortened for the next search.
     fn climb(&mut self, header: u32) -> u32 {
         let off = |search: &Self, at: u32| at != NONE && search.position[at as usize] == 0;
         let outwards = |search: &Self, at: u32| match search.skip[at as usize] {
@@ -293,7 +293,7 @@ mod tests {
         forest.innermost.iter().map(header).collect()
     }
 
-    /// The slow definition: take strongly connected components apart, header = first node reached by the search.
+    /// The slow definition: separate strongly connected components, header = first node reached by the search.
     struct Oracle<'a> {
         successors: &'a [Vec<u32>],
         rank: Vec<usize>,

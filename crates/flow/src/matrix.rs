@@ -1,7 +1,7 @@
-//! Who sends how much to whom, as a sparse matrix.
+//! Bytes by sender and receiver, as a sparse matrix.
 //!
 //! Owns the sums and their folding into blocks of ranks, so that a matrix of thousands of ranks can be shown.
-//! Which calls count, and what their ranks mean, the caller decides.
+//! The caller decides which calls count, and the meaning of their ranks.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use talea_model::{Bytes, Rank};
 pub struct Cell {
     /// Bytes sent.
     pub bytes: Bytes,
-    /// Messages sent, those of no bytes included.
+    /// Number of messages sent, those of no bytes included.
     pub messages: u64,
 }
 
@@ -52,13 +52,13 @@ impl Matrix {
         self.sum(|_, _| true)
     }
 
-    /// What `rank` sent.
+    /// Total of the messages that `rank` sent.
     pub fn sent(&self, rank: Rank) -> Cell {
         let row = self.cells.range((rank, Rank(0))..=(rank, Rank(u32::MAX)));
         row.fold(Cell::default(), |sum, (_, &cell)| sum.plus(cell))
     }
 
-    /// The sum of the cells for which `wanted` holds of sender and receiver.
+    /// The sum of the cells whose sender and receiver satisfy `wanted`.
     pub fn sum(&self, wanted: impl Fn(Rank, Rank) -> bool) -> Cell {
         let cells = self.cells().filter(|&(from, to, _)| wanted(from, to));
         cells.fold(Cell::default(), |sum, (_, _, cell)| sum.plus(cell))

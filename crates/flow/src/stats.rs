@@ -1,9 +1,9 @@
-//! Figures of one call site: how often, how long, how much, and how evenly over the ranks.
+//! Figures of one call site: counts, durations, bytes, and their balance over the ranks.
 //!
-//! Owns accumulators only; whoever walks through the events feeds them. Quantiles come from counters with 64 steps
-//! to the octave, so that a median is within 1/128 (0.8 %) of the true one, and exact below 128 ns; sums, counts and
-//! extremes are exact. Merging is exact and does not depend on the order.
-//! Source of the idea: Masson, Rim, Lee, "`DDSketch`" (VLDB 2019), here with steps that need no logarithm.
+//! Owns accumulators only; the caller walks through the events. Quantiles come from counters with 64 steps to the
+//! octave, so that a median is within 1/128 (0.8 %) of the true one, and exact below 128 ns; sums, counts and
+//! extremes are exact. Merging is exact and does not depend on the order. Source of the idea: Masson, Rim, Lee,
+//! "`DDSketch`" (VLDB 2019), here with steps that need no logarithm.
 
 use talea_model::{Bytes, Nanos, Rank};
 
@@ -25,7 +25,7 @@ pub struct Durations {
 /// The calls of one rank at one site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RankSum {
-    /// Events.
+    /// Number of events.
     pub events: u64,
     /// Time inside them.
     pub time: Nanos,
@@ -36,18 +36,18 @@ pub struct RankSum {
 pub struct CallStats {
     /// Durations of its events. Without times this has no quantiles, but sums and extremes if they were kept.
     pub durations: Durations,
-    /// Calls; more than events where a series of polls is one event.
+    /// Number of calls; more than events where a series of polls is one event.
     pub calls: u64,
     /// Time inside all events.
     pub time: Nanos,
     /// Bytes that its calls sent; absent where none of them moves any.
     pub bytes: Option<Bytes>,
-    /// Ranks that called it, increasing, with their sums.
+    /// Ranks that called it, ascending, with their sums.
     pub ranks: Vec<(Rank, RankSum)>,
 }
 
 impl Durations {
-    /// A quantile is at most this part of itself off.
+    /// Maximum relative error of a quantile.
     pub const RELATIVE_ERROR: f64 = 1.0 / (2.0 * STEPS as f64);
 
     /// Counts one duration.
@@ -57,14 +57,14 @@ impl Durations {
         self.extend(1, duration, duration, duration);
     }
 
-    /// Counts what is known only in sum: no quantile will know of it.
+    /// Adds durations of which only sums are known: they do not enter quantiles.
     pub fn add_summed(&mut self, count: u64, sum: Nanos, min: Nanos, max: Nanos) {
         if count > 0 {
             self.extend(count, sum, min, max);
         }
     }
 
-    /// Replaces number and sum by what is known exactly where the durations counted so far are rounded or incomplete.
+    /// Replaces number and sum by exact values where the durations counted so far are rounded or incomplete.
     pub fn correct(&mut self, count: u64, sum: Nanos) {
         (self.count, self.sum) = (count, sum);
     }
@@ -104,7 +104,7 @@ impl Durations {
         self.quantile(0.5)
     }
 
-    /// The smallest duration that at least the part `part` (0 to 1) of all do not exceed.
+    /// The smallest duration that is not exceeded by at least the part `part` (0 to 1) of all.
     pub fn quantile(&self, part: f64) -> Option<Nanos> {
         let known: u64 = self.counts.iter().sum();
         let wanted = ((known as f64 * part).ceil() as u64).clamp(1, known.max(1));
@@ -200,19 +200,19 @@ impl CallStats {
         self.durations.merge(&other.durations);
     }
 
-    /// Events on all ranks.
+    /// Number of events on all ranks.
     pub fn events(&self) -> u64 {
         self.durations.count()
     }
 
-    /// Largest rank's time by the mean of the ranks that call it; 1 is even, and so is no time at all.
+    /// The maximum time of a rank divided by the mean of the ranks that call it; 1 is even, and so is no time at all.
     pub fn imbalance(&self) -> f64 {
         let most = self.ranks.iter().map(|(_, sum)| sum.time.0).max().unwrap_or(0);
         let mean = self.time.0 as f64 / self.ranks.len().max(1) as f64;
         if mean > 0.0 { most as f64 / mean } else { 1.0 }
     }
 
-    /// Ranks with the least and the most time, the first of equals.
+    /// Ranks with the minimum and the maximum time, the first of equals.
     pub fn extremes(&self) -> Option<(Rank, Rank)> {
         let least = self.ranks.iter().min_by_key(|(rank, sum)| (sum.time, *rank))?;
         let most =

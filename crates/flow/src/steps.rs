@@ -1,8 +1,8 @@
-//! The program's steps in time, as the structure tree has them.
+//! The program's steps in time, by the structure tree.
 //!
-//! Owns replacing the iterations of two loops of a [`Timeline`], the dominant one and the one with the steps, by those of the
-//! tree. The loops of a graph are what calls have in common over the whole run, so that a call site which several loops share
-//! melts them together; the tree looks at each region of the sequence for itself and counts right.
+//! Owns the replacement of the iterations of two loops of a [`Timeline`], the dominant one and the one with the steps, by
+//! those of the tree. The loops of a graph are common to calls over the whole run, so that a call site shared by several
+//! loops merges them; the tree examines each region of the sequence separately and counts correctly.
 
 use talea_model::{Nanos, NodeId};
 
@@ -11,7 +11,7 @@ use crate::iterations::{Execution, Iteration, LoopTimes, TimedEvent, Timeline, d
 use crate::loops::Forest;
 use crate::structure::{ThreadTree, Tree, steps};
 
-/// Takes the iterations of the tree's steps into `timeline`, which was made of the same graph, forest and events.
+/// Replaces iterations of `timeline`, which was made of the same graph, forest and events, by those of the tree's steps.
 ///
 /// A tree loop counts as the smallest loop of the graph that has all its nodes; without such a loop, or without loops in the
 /// tree, the timeline stays as it is.
@@ -29,12 +29,12 @@ pub fn follow_tree(
     } else {
         replace(timeline, graph, forest, tree, events, found.steps)
     };
-    // Where both lie in one loop of the graph, the steps are what is kept of it.
+    // Where the two lie in one loop of the graph, the steps are kept.
     timeline.dominant = dominant.or(timeline.dominant);
     timeline.main = main.or(timeline.main);
 }
 
-/// Puts the iterations of the tree's loop with this number into the place of the graph's; which place that is.
+/// Replaces the graph's loop by the tree's loop with this number; returns the place.
 fn replace(
     timeline: &mut Timeline,
     graph: &Graph,

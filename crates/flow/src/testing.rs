@@ -1,6 +1,7 @@
 //! Sequences that the tests of several modules use.
 //!
-//! Owns the reconstruction of the `MiniGhost` run of slides 10 and 21 and the way from a sequence to a log.
+//! Owns the reconstruction of the `MiniGhost` run of slides 10 and 21 and the conversion from a sequence to
+//! a log.
 
 use talea_model::{NodeId, PathId, ProcedureId, Signature};
 

@@ -1,16 +1,15 @@
-//! Times within a stated bound: how a duration or a gap becomes a small integer and back.
+//! Times within a stated bound: conversion of a duration or a gap to a small integer and back.
 //!
-//! Owns the quantiser. Its levels stand one tolerance apart, so that every time lies between two levels which are
-//! both within the tolerance; the even one is taken, unless the sum of all errors so far asks for the other.
-//! That keeps the entropy of levels two tolerances apart, and no error adds up: absolute times, which are sums of gaps
-//! and durations, stay within the drift bound however long the run. Long times, whose tolerance passes that bound, have
-//! extra bits that place them inside their cell.
-//! Entropy coding of the cells is [`crate::codec`]'s; reading clocks is the recorder's.
+//! Owns the quantiser. Its levels stand one tolerance apart, so that every time lies between two levels that are within the
+//! tolerance; the even one is taken, unless the sum of all errors so far requires the other. That keeps the entropy of levels
+//! two tolerances apart, and no error adds up: absolute times, which are sums of gaps and durations, stay within the drift
+//! bound however long the run. Long times, whose tolerance exceeds that bound, have extra bits that place them inside their
+//! cell. Entropy coding of the cells is [`crate::codec`]'s; reading clocks is the recorder's.
 
 use serde::{Deserialize, Serialize};
 use talea_model::Nanos;
 
-/// How far a recorded time may be from the truth.
+/// Maximum errors of recorded times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bound {
     /// Relative error of a duration or gap, in millionths: 20,000 is 2 %.
@@ -34,7 +33,7 @@ impl Bound {
         Nanos(self.absolute.0.max(relative as u64))
     }
 
-    /// About how far the sum of so many recorded times may be from the truth, if their errors are independent.
+    /// Expected error of the sum of this many recorded times, if their errors are independent.
     pub fn tolerance_of_sum(&self, sum: Nanos, times: u64) -> Nanos {
         let each = self.tolerance(Nanos(sum.0 / times.max(1))).min(self.drift);
         Nanos(each.0.saturating_mul(times.isqrt()))
@@ -44,24 +43,24 @@ impl Bound {
 /// A quantised time: the cell, and the bits that place a long time inside its cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cell {
-    /// Which cell; below [`Quantiser::CELLS`].
+    /// Number of the cell; below [`Quantiser::CELLS`].
     pub index: u16,
-    /// Place inside the cell; takes as many bits as the quantiser says for this cell, 0 for most.
+    /// Place inside the cell, in the quantiser's number of bits for this cell, 0 for most.
     pub extra: u32,
 }
 
-/// How far the times given back are from the truth as a whole.
+/// Accumulated error of the restored times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drift {
-    /// Sum of all true times minus the sum of what was given back for them, in nanoseconds.
+    /// Sum of all true times minus the sum of the restored ones, in nanoseconds.
     error: i64,
-    /// How much less of it is allowed than usual: while short times make up for it, half. Many of them are alike and err
-    /// alike: a run of odd levels after a run of even ones is foreseen, while odd ones here and there at the edge of the
-    /// bound would have to be told each.
+    /// Reduction of the permitted error: half while short times compensate for it. Many of them are alike and err alike: a
+    /// run of odd levels after a run of even ones is predictable, while odd ones here and there at the edge of the bound
+    /// would each have to be coded.
     less: i64,
 }
 
-/// Turns times into cells and back; built once from a [`Bound`].
+/// Converts times to cells and back; built once from a [`Bound`].
 #[derive(Clone, Debug)]
 pub struct Quantiser {
     bound: Bound,
@@ -75,7 +74,7 @@ pub struct Quantiser {
     long: usize,
     /// Extra bits of every cell.
     bits: Vec<u8>,
-    /// For each time below [`SMALL`] the levels next to it.
+    /// For each time below [`SMALL`] the adjacent levels.
     small: Box<[Small; SMALL]>,
     /// For each binary exponent and the next seven bits of a time: the cell of its smallest value.
     start: Box<[u16; 64 << MANTISSA]>,
@@ -93,20 +92,20 @@ struct Small {
 /// Cells below this are one byte in a recorder's stream.
 pub const ONE_BYTE: u8 = 224;
 
-/// Times below this have a table of their own: calls that need not wait, and what lies between them.
+/// Times below this have a table of their own: calls that need not wait, and the gaps between them.
 const SMALL: usize = 1024;
 
-/// No part of a bound is larger: the head of a recording has 32 bits for each.
+/// Maximum of any part of a bound: the head of a recording has 32 bits for each.
 const LARGEST: u64 = u32::MAX as u64;
 
-/// Bits after the leading one that the start table looks at.
+/// Bits after the leading one in the key of the start table.
 const MANTISSA: u32 = 7;
 
 /// The fourth root of 2.
 const QUARTER_OCTAVE: f64 = 1.189_207_115_002_721;
 
 /// The `n`-th root of a number from 1, by halving: with additions and multiplications alone, so that the levels are the same
-/// on every machine; what the mathematical library makes of a root is not.
+/// on every machine; the roots of the mathematical library are not.
 fn root(number: f64, n: u32) -> f64 {
     let power = |mut base: f64| {
         let (mut result, mut left) = (1.0, n);
@@ -136,10 +135,10 @@ impl Quantiser {
     pub const CELLS: usize = 1024;
     /// Cells that grow by the tolerance; the rest grow by quarters of an octave.
     const FINE: usize = 900;
-    /// Levels of short times may at most be as many as this.
+    /// Maximum number of levels of short times.
     const SHORT: usize = 700;
 
-    /// The cells for `bound`; a bound of 0 in any part is taken as the smallest that can be kept.
+    /// The cells for `bound`; a bound of 0 in any part is treated as the smallest possible.
     pub fn new(bound: Bound) -> Self {
         let bound = Bound {
             relative_ppm: bound.relative_ppm.clamp(10, 1_000_000),
@@ -166,7 +165,7 @@ impl Quantiser {
         while levels.len() < Self::CELLS {
             let last = levels[levels.len() - 1];
             let ratio = if levels.len() <= Self::FINE { ratio } else { QUARTER_OCTAVE };
-            // The last levels lie beyond what 64 bits hold.
+            // The last levels lie beyond the range of 64 bits.
             levels.push(((last as f64 * ratio) as u64).max(last.saturating_add(1)));
         }
         let bits = (0..Self::CELLS - 1)
@@ -218,7 +217,7 @@ impl Quantiser {
         self.bound
     }
 
-    /// Number of extra bits of a cell; 0 for an index that does not exist.
+    /// Number of extra bits of a cell; 0 for an invalid index.
     pub fn extra_bits(&self, index: u16) -> u8 {
         let index = usize::from(index);
         if index <= self.long { 0 } else { self.bits.get(index - 1).copied().unwrap_or(0) }
@@ -239,7 +238,7 @@ impl Quantiser {
         cell
     }
 
-    /// Quantises `value`; `drift` is that of all times before, and is brought up to date.
+    /// Quantises `value`; `drift` is that of all times before, and is updated.
     #[inline]
     pub fn quantise(&self, value: Nanos, drift: &mut Drift) -> Cell {
         let value = value.0;
@@ -258,8 +257,8 @@ impl Quantiser {
         self.quantise_against_drift(value, cell, drift)
     }
 
-    /// As [`Self::quantise`], for short times; the index of their cell, which is below [`ONE_BYTE`]. For all others none, and
-    /// nothing has changed.
+    /// As [`Self::quantise`], for short times; the index of their cell, which is below [`ONE_BYTE`]. `None` for all others,
+    /// without any change.
     #[inline]
     pub fn quantise_small(&self, value: Nanos, drift: &mut Drift) -> Option<u8> {
         let Small { indices, errors } = *self.small.get(value.0 as usize)?;
@@ -280,7 +279,7 @@ impl Quantiser {
         Some(indices[usize::from(to_odd)])
     }
 
-    /// As [`Self::quantise`], where the even level would lead too far from the truth.
+    /// As [`Self::quantise`], where the even level would exceed the drift bound.
     #[inline(never)]
     fn quantise_against_drift(&self, value: u64, cell: usize, drift: &mut Drift) -> Cell {
         let error = |level: usize| value.wrapping_sub(self.levels[level]) as i64;
@@ -300,14 +299,14 @@ impl Quantiser {
         // 73 years: sums with a tolerance stay within 64 bits.
         let value = value.min(1 << 61);
         let tolerance = self.bound.tolerance(Nanos(value)).0 as i64;
-        // What rounding inside the cell may add is kept back from the correction.
+        // The possible rounding error inside the cell is withheld from the correction.
         let cell = self.cell_of(value);
         let part = self.part(cell).max(self.part((cell + 1).min(Self::CELLS - 2))) as i64;
         let room = (tolerance - part / 2 - 1).max(0);
         let target = (value as i64 + (*error).clamp(-room, room)).max(0);
         let mut cell = self.cell_of(target as u64);
         if cell < self.long {
-            // A correction that leads below the long cells: the nearest level of the short ones.
+            // A correction to a value below the long cells: the nearest level of the short ones.
             let up = self.levels[cell + 1] as i64 - target < target - self.levels[cell] as i64;
             cell += usize::from(up);
             cell += usize::from(value as i64 - self.levels[cell] as i64 > tolerance);
@@ -329,7 +328,7 @@ impl Quantiser {
         ((self.levels[cell + 1] - self.levels[cell]) >> self.bits[cell]) + 1
     }
 
-    /// The time that a cell stands for; the largest one for an index that does not exist.
+    /// The time of a cell; the largest one for an invalid index.
     #[inline]
     pub fn restore(&self, cell: Cell) -> Nanos {
         let index = usize::from(cell.index).min(Self::CELLS - 1);
@@ -359,7 +358,7 @@ mod tests {
             let mut again = drift;
             let small = quantiser.quantise_small(Nanos(value), &mut again);
             let cell = quantiser.quantise(Nanos(value), &mut drift);
-            // The short way leads to the same place.
+            // The short path has the same result.
             if let Some(index) = small {
                 assert_eq!((u16::from(index), again), (cell.index, drift));
             }

@@ -1,29 +1,29 @@
-//! The 95 % band: what would come out had other instances been recorded, and what smoothing hides.
+//! The 95 % band: the variation with other recorded instances, and the detail that smoothing hides.
 //!
 //! Owns three parts. The spread comes from fits that leave out one group of instances each (the jackknife, which knows the
-//! correlation inside instances; Student's t for few groups). The bias is what smoothing the residuals once more would add (Tukey's
-//! twicing), the largest within the width of the smoother. Around a jump the band covers both sides as far as its place
-//! is uncertain. Without the last, coverage near jumps falls to half.
+//! correlation inside instances; Student's t for few groups). The bias is the correction from smoothing the residuals once more
+//! (Tukey's twicing), the largest within the width of the smoother. Around a jump the band covers both levels within the
+//! uncertainty of its place. Without the last, coverage near jumps falls to half.
 
 use crate::bins::Bins;
 use crate::fit::Jump;
 use crate::spline::{Knots, Spline, System};
 
-/// A bandwidth of a tenth of the region.
+/// Lambda of a bandwidth of a tenth of the region.
 const COARSEST: f64 = 1e-4;
 
 /// Fits that leave out one group each, on a grid of x.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Replicates {
-    /// Rates, with the jumps where the whole fit has them.
+    /// Rates, with the jumps of the whole fit.
     pub(crate) rate: Vec<Vec<f64>>,
-    /// Rates with jumps found anew.
+    /// Rates with jumps found again.
     pub(crate) moved: Vec<Vec<f64>>,
-    /// Accumulated shares, with jumps found anew.
+    /// Accumulated shares, with jumps found again.
     pub(crate) accumulated: Vec<Vec<f64>>,
-    /// Places of the jumps found anew.
+    /// Places of the jumps found again.
     pub(crate) kinks: Vec<Vec<f64>>,
-    /// Heights of the jumps where the whole fit has them.
+    /// Heights of the jumps at the places of the whole fit.
     pub(crate) heights: Vec<Vec<f64>>,
 }
 
@@ -60,8 +60,8 @@ impl Replicates {
 }
 
 impl Replicates {
-    /// Rates with jumps found anew, which move the levels between jumps too, but as in the whole fit around `jumps`, where a
-    /// moved jump would count as a change of level.
+    /// Rates with jumps found again, which move the levels between jumps too, but as in the whole fit around `jumps`, where a moved
+    /// jump would count as a change of level.
     pub(crate) fn rates(&self, grid: &[f64], jumps: &[Jump]) -> Vec<Vec<f64>> {
         let step = 1.0 / (grid.len() - 1) as f64;
         let mut rows = self.moved.clone();
@@ -76,7 +76,7 @@ impl Replicates {
     }
 }
 
-/// The curve's values on a rising grid.
+/// The curve's values on an ascending grid.
 pub(crate) fn values(spline: &Spline, grid: &[f64]) -> Vec<f64> {
     let mut interval = 0;
     let value = |&at: &f64| {
@@ -86,7 +86,7 @@ pub(crate) fn values(spline: &Spline, grid: &[f64]) -> Vec<f64> {
     grid.iter().map(value).collect()
 }
 
-/// The curve's slopes on a rising grid.
+/// The curve's slopes on an ascending grid.
 pub(crate) fn slopes(spline: &Spline, grid: &[f64]) -> Vec<f64> {
     let mut interval = 0;
     let slope = |&at: &f64| {
@@ -118,7 +118,7 @@ pub(crate) fn spread<'a>(
         .collect()
 }
 
-/// What smoothing hides of value and slope: the correction by twicing, the largest within `width` on either side.
+/// Bias of smoothing in value and slope: the correction by twicing, the largest within `width` on either side.
 pub(crate) fn bias(
     knots: &Knots,
     lambda: f64,
@@ -131,7 +131,7 @@ pub(crate) fn bias(
     for (y, &x) in residuals.y.iter_mut().zip(&knots.x) {
         *y -= spline.value(x);
     }
-    // A very smooth curve must not be judged as smoothly: its residuals would hide what it hides.
+    // A very smooth curve must not be judged with its own smoothing: its residuals would hide the same detail.
     let Ok(system) = System::new(&residuals, lambda.min(COARSEST)) else {
         return (vec![f64::NAN; grid.len()], vec![f64::NAN; grid.len()]);
     };
@@ -151,7 +151,7 @@ fn spread_out(numbers: &[f64], reach: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Student's t that 95 % lie within, for `freedom` degrees of freedom; NaN for none.
+/// The bound of Student's t for 95 %, for `freedom` degrees of freedom; NaN for none.
 pub(crate) fn student(freedom: usize) -> f64 {
     const TABLE: [f64; 10] =
         [f64::NAN, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];

@@ -1,7 +1,7 @@
-//! A curve's band on the grid: spread, what smoothing hides and what repair moved added up, then widened around jumps and suspected jumps.
+//! A curve's band on the grid: spread, bias of smoothing and effect of repair added up, then widened around jumps and suspected jumps.
 //!
-//! Owns the putting together; what spread, bias and uncertain places are, `band` knows. The band never leaves what counters can do: no
-//! rate below zero, no share outside 0..1.
+//! Owns the combination; `band` defines spread, bias and uncertain places. The band never leaves the range of counters: no rate below
+//! zero, no share outside 0..1.
 
 use crate::band::{self, Replicates};
 use crate::bins::Bins;
@@ -20,18 +20,18 @@ pub(crate) struct Fitted<'a> {
     pub(crate) closest: f64,
     /// Share of an instance that was repaired.
     pub(crate) moved: f64,
-    /// A smoothing that foretells as well but for chance.
+    /// A rougher smoothing whose prediction is as good within chance.
     pub(crate) rough: f64,
 }
 
-/// A rate with its band, and what the band is made of.
+/// A rate with its band, and the parts of the band.
 pub(crate) struct Banded {
     pub(crate) rate: Band,
     pub(crate) jumps: Vec<Jump>,
-    /// Standard deviations of the rate, with what smoothing hides and repair moved.
+    /// Standard deviations of the rate, with the bias of smoothing and the effect of repair.
     pub(crate) deviation: Vec<f64>,
     pub(crate) accumulated_deviation: Vec<f64>,
-    /// The part of `deviation` that is not spread.
+    /// The part of `deviation` besides the spread.
     pub(crate) extra: Vec<f64>,
     /// Rates without each group.
     pub(crate) replicates: Vec<Vec<f64>>,
@@ -40,7 +40,7 @@ pub(crate) struct Banded {
 }
 
 impl Fitted<'_> {
-    /// The band around `rate`, which this fit has on its grid.
+    /// The band around `rate`, the rate of this fit on its grid.
     pub(crate) fn banded(&self, rate: Vec<f64>) -> Banded {
         let Fitted { bins, knots, lambda, spline, grid, closest, moved, rough } = *self;
         let kinks: Vec<f64> = spline.kinks().iter().map(|kink| kink.0).collect();
@@ -56,14 +56,14 @@ impl Fitted<'_> {
             band::bias(knots, lambda, &kinks, spline, grid, lambda.powf(0.25));
         for ((&x, share), rate) in grid.iter().zip(&mut hidden_share).zip(&mut hidden) {
             *rate = rate.hypot(moved);
-            // Of a step that may lie anywhere, in a share that begins and ends exactly.
+            // Effect of a step at any place, in a share that begins and ends exactly.
             *share = share.hypot(moved * (x * (1.0 - x)).sqrt());
         }
         let both = |a: &[f64], b: &[f64]| -> Vec<f64> {
             a.iter().zip(b).map(|(a, b)| a.hypot(*b)).collect()
         };
         if let Some(other) = System::new(knots, rough).ok().filter(|_| rough < lambda) {
-            // Which of two curves that foretell alike is the right one, nobody knows.
+            // Of two curves with equal prediction the right one is unknown.
             let other = other.fit(&kinks);
             let apart = |a: Vec<f64>, b: Vec<f64>| -> Vec<f64> {
                 a.iter().zip(&b).map(|(a, b)| a - b).collect()
@@ -87,7 +87,7 @@ impl Fitted<'_> {
         }
     }
 
-    /// Widens the band of this fit's rate, where a jump is only suspected, to what the curve would be with it.
+    /// Widens the band of this fit's rate, where a jump is only suspected, to that of the curve with the jump.
     pub(crate) fn doubt(&self, rate: &mut Band, suspect: &Choice, factor: f64) {
         let width = self.lambda.powf(0.25);
         let Ok(system) = System::new(self.knots, suspect.lambda) else { return };
@@ -96,12 +96,12 @@ impl Fitted<'_> {
         let grid = self.grid;
         let others = Replicates::new(self.bins, suspect.lambda, &suspect.kinks, grid, self.closest);
         let mut jumps = jumps_of(&fitted, &others, factor);
-        // Beyond the width of the smoother the curve without them would have shown them.
+        // Beyond the width of the smoother the curve without jumps would have shown them.
         for jump in &mut jumps {
             jump.within = jump.within.min(width);
         }
         let spread = band::spread(others.rate.iter().map(Vec::as_slice), grid.len());
-        // The choice itself is in doubt: its details matter less than those of what was chosen.
+        // The choice itself is in doubt: its details matter less than those of the chosen curve.
         let mut other = around(band::slopes(&spline, grid), &spread, 0.9 * factor, f64::INFINITY);
         widen_all(&mut other, grid, &jumps);
         let known = |kink: f64| self.spline.kinks().iter().any(|own| (own.0 - kink).abs() < 1e-12);
@@ -115,9 +115,9 @@ fn jumps_of(fitted: &Fitted<'_>, replicates: &Replicates, factor: f64) -> Vec<Ju
     let kinks: Vec<f64> = fitted.spline.kinks().iter().map(|kink| kink.0).collect();
     let spread = |rows: &[Vec<f64>]| band::spread(rows.iter().map(Vec::as_slice), kinks.len());
     let (places, errors) = (spread(&replicates.kinks), spread(&replicates.heights));
-    // A kink is found to within a step of the search at best.
+    // The search finds a kink to within a step at best.
     let step = 0.5 / fitted.knots.x.len() as f64;
-    // The jackknife knows little of a place that was chosen as the best of many; hence also all places that explain nearly
+    // The jackknife knows little of a place that was chosen as the best of many; hence the band also covers all places that explain nearly
     // as much, measured in errors of the height. Half as much again, as such places scatter more than a mean.
     let shares: Vec<f64> = fitted
         .spline
@@ -131,14 +131,14 @@ fn jumps_of(fitted: &Fitted<'_>, replicates: &Replicates, factor: f64) -> Vec<Ju
     let one = |(at, &(place, height)): (usize, &(f64, f64))| {
         let near = near.as_ref().and_then(|near| near.get(at)).copied().unwrap_or((place, place));
         let within = (factor * places[at].hypot(step)).max(place - near.0).max(near.1 - place);
-        // Beyond some widths of the smoother the curve itself would have shown a jump that is there instead.
+        // Beyond some widths of the smoother the curve itself would have shown a jump there.
         let within = within.min((3.0 * width).max(factor * step));
         Jump { at: place, within, height }
     };
     fitted.spline.kinks().iter().enumerate().map(one).collect()
 }
 
-/// Lets the band cover both sides of each jump as far as its place is uncertain.
+/// Widens the band to both levels of each jump within the uncertainty of its place.
 fn widen_all(band: &mut Band, grid: &[f64], jumps: &[Jump]) {
     for (at, jump) in jumps.iter().enumerate() {
         let before = if at > 0 { jumps[at - 1].at } else { 0.0 };
@@ -147,7 +147,7 @@ fn widen_all(band: &mut Band, grid: &[f64], jumps: &[Jump]) {
     }
 }
 
-/// Lets the band cover another one too, near `places`.
+/// Widens the band to include another one near `places`.
 fn include(
     band: &mut Band,
     other: &Band,
@@ -167,7 +167,7 @@ fn include(
 
 /// `value` with `factor` deviations to either side, between 0 and `most`.
 pub(crate) fn around(value: Vec<f64>, deviation: &[f64], factor: f64, most: f64) -> Band {
-    // Counters only grow, and shares end at 1. Written so that NaN stays.
+    // Counters only grow, and shares end at 1. Written so that NaN is kept.
     let clip = |end: f64| if end.is_nan() { end } else { end.clamp(0.0, most) };
     let end =
         |sign: f64| value.iter().zip(deviation).map(|(v, d)| clip(v + sign * factor * d)).collect();
@@ -175,7 +175,7 @@ pub(crate) fn around(value: Vec<f64>, deviation: &[f64], factor: f64, most: f64)
     Band { value, low, high }
 }
 
-/// Lets the band between two places cover what it has on both sides, no further than to other jumps.
+/// Widens the band between two places to its extent on both sides, no further than to other jumps.
 fn widen(band: &mut Band, grid: &[f64], place: (f64, f64), limits: (f64, f64)) {
     if !(place.0.is_finite() && place.1.is_finite()) {
         return;

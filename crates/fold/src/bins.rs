@@ -1,7 +1,7 @@
-//! Samples summed in bins of x, apart for each group of instances.
+//! Samples summed in bins of x, separately for each group of instances.
 //!
-//! Owns the one pass over all samples. What is repeated afterwards, trials without some groups, costs only a pass over the bins.
-//! A group has every n-th instance, so that a slow drift of the program is in all of them alike.
+//! Owns the one pass over all samples. Repeated trials without some groups cost only a pass over the bins. A group has every
+//! n-th instance, so that a slow drift of the program affects all of them alike.
 
 use crate::project::Projected;
 use crate::spline::Knots;
@@ -12,11 +12,11 @@ type Cell = [f64; 3];
 /// Sums of all groups.
 #[derive(Clone, Debug)]
 pub(crate) struct Bins {
-    /// How many groups.
+    /// Number of groups.
     pub(crate) groups: usize,
-    /// Bins of each group.
+    /// Number of bins of each group.
     count: usize,
-    /// By group, then by bin.
+    /// Cells by group, then by bin.
     cells: Vec<Cell>,
     all: Vec<Cell>,
 }
@@ -48,7 +48,7 @@ impl Bins {
         1.0 / self.count as f64
     }
 
-    /// The samples of all groups but those in `without`, as knots between (0,0) and (1,1), weights summing to 1.
+    /// The samples of all groups except those in `without`, as knots between (0,0) and (1,1), weights summing to 1.
     pub(crate) fn knots(&self, without: impl Iterator<Item = usize>) -> Knots {
         let mut cells = self.all.clone();
         for group in without {
@@ -57,7 +57,7 @@ impl Bins {
         // Counts are whole numbers, whose sums and differences are exact.
         let total: f64 = cells.iter().map(|cell| cell[0]).sum();
         let mut knots = Knots { x: vec![0.0], y: vec![0.0], variance: vec![0.0] };
-        // Places closer than this would spoil the equations; they become one.
+        // Places closer than this would make the equations ill-conditioned; they become one.
         let closest = 0.05 * self.width();
         let (mut waiting, mut last): (Cell, f64) = ([0.0; 3], 0.0);
         for cell in cells.iter().filter(|cell| cell[0] > 0.5) {
@@ -80,7 +80,7 @@ impl Bins {
 
 fn push(knots: &mut Knots, cell: Cell, total: f64, closest: f64) {
     let x = cell[1] / cell[0];
-    // Beside the ends, which are exact, a sample says nothing. NaN of an empty cell fails too.
+    // Beside the ends, which are exact, a sample adds nothing. NaN of an empty cell fails too.
     if x > closest && x < 1.0 - closest && knots.x.last().is_some_and(|&last| x > last) {
         knots.x.push(x);
         knots.y.push(cell[2] / cell[0]);

@@ -1,8 +1,8 @@
-//! Models of several counters (instructions per cycle, misses per instruction), curves of several ranks beside each other, and one
+//! Models of several counters (instructions per cycle, misses per instruction), comparison of curves of several ranks, and one
 //! typical instance as a timeline.
 //!
-//! Owns how bands go through arithmetic: counters read in the same instances leave out the same groups together, so that what they
-//! share cancels in a ratio; counters of other sets are independent. Values that cannot be had are NaN.
+//! Owns the propagation of bands through arithmetic: counters read in the same instances leave out the same groups together, so
+//! that their common variation cancels in a ratio; counters of other sets are independent. Unavailable values are NaN.
 
 use serde::{Deserialize, Serialize};
 use talea_metric::Expression;
@@ -11,7 +11,7 @@ use talea_model::Nanos;
 use crate::band::{spread, student};
 use crate::fit::{Band, Curve};
 
-/// Why curves cannot be combined.
+/// Errors of combining curves.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CombineError {
     /// Curves on different grids, or none.
@@ -25,7 +25,7 @@ pub enum CombineError {
 /// Evaluates `model` of the rates per second of `curves`, in their order, at each point of the grid, with a 95 % band.
 ///
 /// # Errors
-/// Where the curves have different grids.
+/// Curves with different grids.
 pub fn combine(curves: &[&Curve], model: impl Fn(&[f64]) -> f64) -> Result<Band, CombineError> {
     let length = curves.first().map_or(0, |curve| curve.x.len());
     if length < 2 || curves.iter().any(|curve| curve.x.len() != length) {
@@ -75,7 +75,7 @@ pub fn combine(curves: &[&Curve], model: impl Fn(&[f64]) -> f64) -> Result<Band,
         let spread = spread(replicates.iter().map(Vec::as_slice), length);
         variance.iter_mut().zip(spread).for_each(|(sum, s)| *sum += s * s);
     }
-    // What smoothing hides is taken to be independent from counter to counter.
+    // The bias of smoothing is assumed to be independent from counter to counter.
     for (c, curve) in curves.iter().enumerate() {
         let extra = scaled(&curve.evidence.extra, curve.per_second());
         let moved: Vec<f64> =
@@ -92,7 +92,7 @@ pub fn combine(curves: &[&Curve], model: impl Fn(&[f64]) -> f64) -> Result<Band,
     };
     let (low, high) = (end(-1.0), end(1.0));
     let mut band = Band { value, low, high };
-    // Where a counter's place of a jump is uncertain, so is the model: the ends of its band, one counter at a time.
+    // Where a counter's place of a jump is uncertain, the model is too: the ends of its band, one counter at a time.
     for (c, curve) in curves.iter().enumerate() {
         for ends in [&curve.rate.low, &curve.rate.high] {
             let ends = scaled(ends, curve.per_second());
@@ -123,7 +123,7 @@ fn scale(curve: &Curve, group: usize) -> f64 {
 /// Evaluates an expression over counters by name, such as `PAPI_TOT_INS / PAPI_TOT_CYC`.
 ///
 /// # Errors
-/// Where a counter is not folded, or the grids differ.
+/// A counter without a curve, or different grids.
 pub fn evaluate(expression: &Expression, curves: &[Curve]) -> Result<Band, CombineError> {
     let find = |name: &String| {
         let found = curves.iter().find(|curve| curve.counter == *name);
@@ -133,7 +133,7 @@ pub fn evaluate(expression: &Expression, curves: &[Curve]) -> Result<Band, Combi
     combine(&wanted, |numbers| expression.eval(numbers))
 }
 
-/// Curves of one counter from several ranks or runs, beside each other.
+/// Comparison of curves of one counter from several ranks or runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Overlay {
     /// Mean rate per second of all, at each point.
@@ -147,10 +147,10 @@ pub struct Overlay {
     pub differ: Vec<(f64, f64)>,
 }
 
-/// Lays curves over each other.
+/// Compares curves.
 ///
 /// # Errors
-/// Where the curves have different grids.
+/// Curves with different grids.
 pub fn overlay(curves: &[&Curve]) -> Result<Overlay, CombineError> {
     let length = curves.first().map_or(0, |curve| curve.x.len());
     if length < 2 || curves.iter().any(|curve| curve.x.len() != length) {
@@ -182,13 +182,14 @@ pub fn overlay(curves: &[&Curve]) -> Result<Overlay, CombineError> {
     Ok(found)
 }
 
-/// Whether one of several rates with their half bands differs from their mean by more than chance. What has no band cannot say so.
+/// True if one of several rates with their half bands differs from their mean by more than chance. Rates without a band do not
+/// count.
 fn apart(rates: &[(f64, f64)]) -> bool {
     let count = rates.len() as f64;
     let mean = rates.iter().map(|one| one.0).sum::<f64>() / count;
     let own: f64 = rates.iter().map(|one| one.1.powi(2)).sum::<f64>() / (count * count);
     rates.iter().any(|&(rate, half)| {
-        // The mean holds the curve itself: its own part counts once.
+        // The mean contains the curve itself: its own part counts once.
         let width = (half.powi(2) * (1.0 - 2.0 / count) + own).max(0.0).sqrt();
         rates.len() > 1 && (rate - mean).abs() > width
     })
@@ -197,9 +198,9 @@ fn apart(rates: &[(f64, f64)]) -> bool {
 /// Counters at one time of a typical instance, as counts since the previous one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Synthetic {
-    /// When.
+    /// Time.
     pub time: Nanos,
-    /// One count a curve.
+    /// One count per curve.
     pub counts: Vec<u64>,
 }
 

@@ -1,7 +1,7 @@
-//! How well samples cover the region, and whether the sampling period beats with the region's duration.
+//! Coverage of the region by samples, and the beat of the sampling period with the region's duration.
 //!
-//! Owns the measures and the warning. A period near a multiple of the duration puts the samples of all instances at the same
-//! places and leaves holes in x, in which the curve is a guess; jitter in the sampling interval cures it.
+//! Owns the measures and the warning. A period near a multiple of the duration puts the samples of all instances at the same places and
+//! leaves holes in x, in which the curve is a guess; jitter in the sampling interval prevents that.
 
 use serde::{Deserialize, Serialize};
 use talea_model::{Gap, GapKind, Nanos};
@@ -9,17 +9,17 @@ use talea_model::{Gap, GapKind, Nanos};
 /// Measures of the places of samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Coverage {
-    /// Samples.
+    /// Number of samples.
     pub samples: usize,
-    /// The widest part of 0..1 without a sample: where it begins, and its width.
+    /// The widest part of 0..1 without a sample: its begin, and its width.
     pub hole: (f64, f64),
-    /// How wide the widest hole would be if samples fell at random: ln(n) / n.
+    /// Expected width of the widest hole for random samples: ln(n) / n.
     pub expected_hole: f64,
     /// Share of 100 bins (fewer where there are fewer samples than 500) without a sample.
     pub empty: f64,
-    /// Sampling period in durations of the region; NaN where it is not known.
+    /// Sampling period in durations of the region; NaN where unknown.
     pub periods: f64,
-    /// What is wrong.
+    /// Warnings.
     pub warnings: Vec<Gap>,
 }
 

@@ -1,8 +1,8 @@
 //! From the projected samples of one counter to its curve: rate, accumulated share, band, jumps and error.
 //!
 //! Owns the order of the steps: bins, smoothing by held-out instances, repair of disturbed steps, jumps, monotone curve, band. Every
-//! figure is relative to the mean rate of the region; [`Curve::per_second`] turns it into counts. What could not be had (one instance,
-//! too few samples) is absent with a gap.
+//! figure is relative to the mean rate of the region; [`Curve::per_second`] converts it to counts. Unavailable results (one instance,
+//! too few samples) are absent with a gap.
 
 use serde::{Deserialize, Serialize};
 use talea_model::{Gap, GapKind, Gaps};
@@ -18,37 +18,37 @@ use crate::repair::{self, Repaired};
 use crate::score;
 use crate::spline::{Knots, Spline, System};
 
-/// Groups of instances; more make the band no better.
+/// Maximum number of groups of instances; more do not improve the band.
 const MOST_GROUPS: usize = 48;
 
-/// How smooth curves are.
+/// Smoothness of curves.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Smoothing {
-    /// As foretells held-out instances best.
+    /// The best prediction of held-out instances.
     HeldOut,
     /// This lambda of `sum (y - f)^2 + lambda * integral f''^2` over all samples.
     Fixed(f64),
 }
 
-/// Whether jumps of the rate are looked for.
+/// Search for jumps of the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Jumps {
-    /// Where they foretell held-out instances better.
+    /// Jumps that improve the prediction of held-out instances.
     Tested,
     /// None.
     None,
 }
 
-/// How curves are fitted.
+/// Options of the fit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FitOptions {
     /// Points of the curve, from x = 0 to x = 1; 2 at least.
     pub points: usize,
-    /// Bins that samples are summed in: the finest detail; 16 at least.
+    /// Number of bins in which samples are summed: the finest detail; 16 at least.
     pub bins: usize,
-    /// How smooth curves are.
+    /// Smoothness of curves.
     pub smoothing: Smoothing,
-    /// Whether jumps are looked for.
+    /// Search for jumps.
     pub jumps: Jumps,
 }
 
@@ -58,7 +58,7 @@ impl Default for FitOptions {
     }
 }
 
-/// Why there is no curve.
+/// Errors of the fit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FitError {
     /// Nothing was counted in any instance.
@@ -66,12 +66,12 @@ pub enum FitError {
     Nothing {
         /// Its name.
         counter: String,
-        /// Usable instances.
+        /// Number of usable instances.
         instances: usize,
-        /// Their samples.
+        /// Number of their samples.
         samples: usize,
     },
-    /// Numbers that no sampling gives.
+    /// Numbers that cannot come from sampling.
     #[error("expected rising shares of `{counter}` between 0 and 1")]
     Shares {
         /// Its name.
@@ -93,15 +93,15 @@ pub struct Band {
 /// One jump of the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Jump {
-    /// Where, in 0..1.
+    /// Place, in 0..1.
     pub at: f64,
     /// 95 % of its place to either side; NaN with one instance.
     pub within: f64,
-    /// Rate behind it less rate before it, in mean rates.
+    /// Rate after it minus rate before it, in mean rates.
     pub height: f64,
 }
 
-/// What the curve rests on, for models of several counters.
+/// Evidence of the curve, for models of several counters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Evidence {
     pub(crate) instances: Vec<u32>,
@@ -109,7 +109,7 @@ pub(crate) struct Evidence {
     pub(crate) rates: Vec<Vec<f64>>,
     /// Counts per second of the mean rate without each group.
     pub(crate) scales: Vec<f64>,
-    /// What the band has beside the spread of the replicates, as a standard deviation.
+    /// Parts of the band beside the spread of the replicates, as a standard deviation.
     pub(crate) extra: Vec<f64>,
 }
 
@@ -124,38 +124,38 @@ pub struct Curve {
     pub rate: Band,
     /// Share of the total counted so far, from 0 to 1.
     pub accumulated: Band,
-    /// Jumps of the rate in rising order.
+    /// Jumps of the rate in ascending order.
     pub jumps: Vec<Jump>,
     /// Lambda of `sum (y - f)^2 + lambda * integral f''^2`.
     pub lambda: f64,
-    /// Instances that the curve rests on.
+    /// Number of instances of the curve.
     pub instances: usize,
-    /// Their samples.
+    /// Number of their samples.
     pub samples: usize,
     /// Mean count in an instance.
     pub mean_total: f64,
     /// Mean duration of an instance in seconds.
     pub mean_seconds: f64,
-    /// Error of the rate as a share of the mean rate: fitted on half of the instances, against what the other half counted in cells
-    /// of a hundredth (wider where samples are rarer), root mean square. The noise of both halves is in it. Absent with one
+    /// Error of the rate as a share of the mean rate: fitted on half of the instances, against the counts of the other half in cells
+    /// of a hundredth (wider where samples are rarer), root mean square. It includes the noise of the two halves. Absent with one
     /// instance or few samples in each.
     pub held_out_error: Option<f64>,
-    /// Error of the rate at a single place by the band: root mean square of its standard deviation over x, what smoothing hides
-    /// included. Larger than the other where the rate varies faster than a hundredth. Absent with one instance.
+    /// Error of the rate at a single place by the band: root mean square of its standard deviation over x, bias of smoothing included.
+    /// Larger than the other where the rate varies faster than a hundredth. Absent with one instance.
     pub estimated_error: Option<f64>,
-    /// What is missing.
+    /// Gaps.
     pub gaps: Gaps,
     #[serde(skip)]
     pub(crate) evidence: Evidence,
 }
 
 impl Curve {
-    /// Counts per second of the mean rate, by which the rates are multiplied.
+    /// Counts per second of the mean rate, the factor of the rates.
     pub fn per_second(&self) -> f64 {
         self.mean_total / self.mean_seconds
     }
 
-    /// The accumulated share at `at`, between the points of the grid along a line; NaN without a grid.
+    /// The accumulated share at `at`, linearly between the points of the grid; NaN without a grid.
     pub fn share(&self, at: f64) -> f64 {
         let steps = self.x.len().min(self.accumulated.value.len()).saturating_sub(1);
         if steps == 0 {
@@ -168,7 +168,7 @@ impl Curve {
     }
 }
 
-/// Fits several counters side by side, in their order.
+/// Fits several counters in parallel; results in their order.
 pub fn fit_all(projected: &[Projected], options: &FitOptions) -> Vec<Result<Curve, FitError>> {
     use rayon::prelude::*;
     projected.par_iter().map(|one| fit(one, options)).collect()
@@ -177,7 +177,7 @@ pub fn fit_all(projected: &[Projected], options: &FitOptions) -> Vec<Result<Curv
 /// Fits one counter.
 ///
 /// # Errors
-/// Without instances or samples, or where the columns are not those of [`crate::project()`].
+/// No instances or samples, or columns that are not those of [`crate::project()`].
 pub fn fit(projected: &Projected, options: &FitOptions) -> Result<Curve, FitError> {
     let (instances, samples) = (projected.instances.len(), projected.x.len());
     let counter = || projected.counter.clone();
@@ -228,13 +228,13 @@ pub fn fit(projected: &Projected, options: &FitOptions) -> Result<Curve, FitErro
     })
 }
 
-/// What the curve of one counter is made of.
+/// Choices for the curve of one counter.
 struct Chosen {
     bins: Bins,
     knots: Knots,
-    /// For weights that sum to 1.
+    /// Lambda for weights that sum to 1.
     lambda: f64,
-    /// One that foretells as well but for chance.
+    /// A rougher one whose prediction is as good within chance.
     rough: f64,
     kinks: Vec<f64>,
     suspects: Vec<Choice>,
@@ -249,14 +249,14 @@ fn note(gaps: &mut Gaps, of: &Projected, kind: GapKind, count: u64, detail: &str
     gaps.note(Gap { kind, rank: None, detail, count });
 }
 
-/// Chooses smoothing and jumps, and repairs steps that only one instance shows.
+/// Chooses smoothing and jumps, and repairs steps that occur in one instance only.
 fn choose(of: &Projected, options: &FitOptions, gaps: &mut Gaps) -> Result<Chosen, FitError> {
     let count = of.x.len() as f64;
     let groups = of.instances.len().min(MOST_GROUPS);
     let wanted = options.bins.clamp(16, 1 << 16);
     let mut bins = Bins::new(of, &of.y, groups, wanted);
     let mut held = Held::new(of, &of.y, &bins);
-    // A bandwidth of half a bin, below which there is nothing to see.
+    // Lambda of a bandwidth of half a bin, below which there is no detail.
     let least = (0.5 * bins.width()).powi(4);
     let best = match options.smoothing {
         Smoothing::Fixed(lambda) => Some((lambda / count, lambda / count)),
@@ -292,7 +292,8 @@ fn choose(of: &Projected, options: &FitOptions, gaps: &mut Gaps) -> Result<Chose
         knots = bins.knots(std::iter::empty());
     }
     let (mut kinks, mut suspects) = (Vec::new(), Vec::new());
-    // Between two jumps there must be samples enough for the level, lest they make a spike of a few, or one of each instance.
+    // Between two jumps there must be enough samples for the level, so that they do not make a spike of a few, or one of each
+    // instance.
     let closest = held::spacing(of).min(12.0 / count).clamp(2.0 * bins.width(), 0.125);
     if let (Some(held), Jumps::Tested) = (&held, options.jumps) {
         let scores = held.scores(lambda, &[]);
@@ -311,7 +312,7 @@ fn choose(of: &Projected, options: &FitOptions, gaps: &mut Gaps) -> Result<Chose
     Ok(Chosen { bins, knots, lambda, rough, kinks, suspects, moved, spline, closest })
 }
 
-/// Whether the columns fit together.
+/// `None` if the columns do not fit together.
 fn check(projected: &Projected) -> Option<()> {
     let count = projected.instances.len();
     let lengths = projected.starts.len() == count + 1

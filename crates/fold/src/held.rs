@@ -1,18 +1,18 @@
-//! Held-out instances: how well a fit on some foretells the counts between samples of the others.
+//! Held-out instances: prediction of the counts between their samples by a fit on the others.
 //!
 //! Owns the trials by which smoothing and jumps are chosen. Whole instances are held out, because the noise of accumulated counters is
-//! correlated inside an instance: generalised cross-validation over samples follows that noise. The score is the mean squared
-//! error of the rate between samples, in units of the mean rate squared; the noise of the held-out instances is in it.
+//! correlated inside an instance: generalised cross-validation over samples follows that noise. The score is the mean squared error of
+//! the rate between samples, in units of the mean rate squared; it includes the noise of the held-out instances.
 
 use crate::bins::Bins;
 use crate::project::Projected;
 use crate::spline::{Knots, Spline, System};
 
-/// More samples than these do not make the choice better.
+/// Maximum number of samples; more do not improve the choice.
 pub(crate) const MOST_SAMPLES: usize = 24_000;
-/// Where one instance of each group has more, samples are thinned.
+/// Where one instance of each group has more samples than this, they are thinned.
 const MOST_THINNED: f64 = 40_000.0;
-/// More folds neither.
+/// Maximum number of folds; more do not improve the choice either.
 const MOST_FOLDS: usize = 6;
 
 /// One held-out sample.
@@ -21,7 +21,7 @@ struct Point {
     y: f64,
     /// The interval of the fold's knots that holds `x`.
     interval: u32,
-    /// Whether an instance begins here: the interval before it is not counted.
+    /// True if an instance begins here: the interval before it is not counted.
     first: bool,
 }
 
@@ -34,7 +34,7 @@ struct Fold {
 pub(crate) struct Held {
     folds: Vec<Fold>,
     groups: usize,
-    /// Instances have so few samples that intervals between them are long.
+    /// True if instances have so few samples that intervals between them are long.
     coarse: bool,
 }
 
@@ -57,7 +57,7 @@ impl Held {
         let folds = groups.min(MOST_FOLDS);
         // Whole rounds of groups are taken, so that every group keeps its share.
         let round = 1 + projected.x.len() / MOST_SAMPLES;
-        // One instance of each group is taken at least, thinned where that is too much.
+        // At least one instance of each group is taken, thinned where that is too much.
         let closest = (0.5 * spacing(projected)).max(groups as f64 / MOST_THINNED);
         let fold = |fold: usize| {
             let knots = bins.knots((0..groups).filter(|group| group % folds == fold));
@@ -82,7 +82,7 @@ impl Held {
         self.scores_by(lambda, |system| system.fit(kinks))
     }
 
-    /// The score of each group, with kinks near `kinks` but where each fold has them.
+    /// The score of each group, with kinks near `kinks` but at the places found in each fold.
     pub(crate) fn scores_found_anew(&self, lambda: f64, kinks: &[f64], closest: f64) -> Vec<f64> {
         self.scores_by(lambda, |system| {
             let mut kinks = kinks.to_vec();
@@ -109,7 +109,7 @@ fn instance(points: &mut Vec<Point>, x: &[f64], y: &[f64], closest: f64) {
     points.push(Point { x: 0.0, y: 0.0, interval: 0, first: true });
     let mut last = 0.0;
     for (&x, &y) in x.iter().zip(y) {
-        // Short intervals at the ends of instances would count for more than they tell.
+        // Short intervals at the ends of instances would count for more than their information.
         if x - last >= closest && 1.0 - x >= closest {
             points.push(Point { x, y, interval: 0, first: false });
             last = x;
@@ -141,14 +141,14 @@ fn score(spline: &Spline, points: &[Point]) -> f64 {
     sum / instances
 }
 
-/// The mean of what is a number; NaN of none.
+/// The mean of the values that are not NaN; NaN of none.
 pub(crate) fn mean(scores: &[f64]) -> f64 {
     let known = scores.iter().filter(|score| score.is_finite());
     let (sum, count) = known.fold((0.0, 0.0), |(sum, count), score| (sum + score, count + 1.0));
     sum / count
 }
 
-/// Whether `new` is better than `old` by more than the standard error over groups.
+/// True if `new` is better than `old` by more than the standard error over groups.
 pub(crate) fn better(new: &[f64], old: &[f64]) -> bool {
     let falls: Vec<f64> =
         new.iter().zip(old).map(|(new, old)| old - new).filter(|fall| fall.is_finite()).collect();
@@ -159,8 +159,7 @@ pub(crate) fn better(new: &[f64], old: &[f64]) -> bool {
     mean > 0.0 && (count < 2.0 || mean > (variance / count).sqrt())
 }
 
-/// The smoothing that is taken, and the one with the lowest score, which foretells no better but for chance; `None` where no fold can
-/// be fitted.
+/// The chosen smoothing, and the one with the lowest score, which is better only within chance; `None` where no fold can be fitted.
 pub(crate) fn smoothing(held: &Held, kinks: &[f64], least: f64) -> Option<(f64, f64)> {
     let mut best: Option<(f64, f64, Vec<f64>)> = None;
     let attempt = |power: f64, best: &mut Option<(f64, f64, Vec<f64>)>| {
@@ -183,7 +182,7 @@ pub(crate) fn smoothing(held: &Held, kinks: &[f64], least: f64) -> Option<(f64, 
     let (lowest, _, scores) = best?;
     let mut power = lowest;
     if held.coarse {
-        // The smoothest curve that foretells as well: a score over long intervals hardly tells noise from detail.
+        // The smoothest curve with as good a prediction: a score over long intervals hardly separates noise from detail.
         while power < 0.0 {
             let smoother = held.scores(10_f64.powf(power + 0.3), kinks);
             if !mean(&smoother).is_finite() || better(&scores, &smoother) {

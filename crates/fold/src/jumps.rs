@@ -1,8 +1,8 @@
-//! Jumps of the rate: proposed where they would explain most, accepted only where held-out instances are foretold better.
+//! Jumps of the rate: proposed where they would explain most, accepted only where they improve the prediction of held-out instances.
 //!
 //! Owns the search. Proposals come from curves much smoother than the best one, in which a jump stands out, several at a time, since
 //! one of four jumps helps little as long as the other three forbid a smoother curve. A proposal is the largest of many chances, so
-//! that each jump must also be many times higher than the jackknife's error of its height, and held-out instances are foretold with
+//! that each jump must also be many times higher than the jackknife's error of its height, and held-out instances are predicted with
 //! places found without them.
 
 use crate::band::{spread, student_tail};
@@ -10,23 +10,23 @@ use crate::bins::Bins;
 use crate::held::{Held, better, mean};
 use crate::spline::{Heights, Knots, System};
 
-/// More jumps than these are a texture, which smoothing describes better.
+/// Maximum number of jumps; more are a texture, which smoothing describes better.
 const MOST: usize = 12;
-/// Jumps that are suspected one by one.
+/// Maximum number of jumps that are suspected one by one.
 const SINGLES: usize = 4;
-/// Blocks of groups by which the error of a height is found.
+/// Number of blocks of groups for the error of a height.
 const BLOCKS: usize = 24;
 
-/// How many standard errors a jump is high, as if there were many groups: one of a thousand by chance ...
+/// Minimum height of a certain jump in standard errors, as if there were many groups: one of a thousand by chance ...
 const CERTAIN: f64 = 3.3;
 /// ... and one of eighty.
 const SUSPECTED: f64 = 2.5;
-/// One among bends stands out less: its neighbourhood is explained by the bends as well.
+/// A jump among bends stands out less: the bends explain its neighbourhood as well.
 const POSSIBLE: f64 = 1.5;
-/// Scores that are the same but for chance.
+/// Ratio of scores that differ only by chance.
 const ALIKE: f64 = 1.01;
 
-/// Smoothing, jumps in rising order, and the scores of the groups with them.
+/// Smoothing, jumps in ascending order, and the scores of the groups with them.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
     pub(crate) lambda: f64,
@@ -34,17 +34,17 @@ pub(crate) struct Choice {
     pub(crate) scores: Vec<f64>,
 }
 
-/// What a search works on.
+/// Input of a search.
 pub(crate) struct Search<'a> {
     pub(crate) bins: &'a Bins,
     pub(crate) knots: &'a Knots,
     pub(crate) held: &'a Held,
-    /// Kinks are no closer than this to each other and to the ends.
+    /// Minimum distance of kinks to each other and to the ends.
     pub(crate) closest: f64,
 }
 
 impl Search<'_> {
-    /// Searches jumps on top of the best curve without any.
+    /// Searches for jumps on top of the best curve without any.
     pub(crate) fn run(&self, without: Choice) -> Choice {
         let mut best = without;
         for _ in 0..3 {
@@ -63,7 +63,7 @@ impl Search<'_> {
         best
     }
 
-    /// Jumps beside those of `best` that may be there but are not certain enough, each with those of `best` as another choice.
+    /// Jumps beside those of `best` that are possible but not certain enough, each with those of `best` as another choice.
     pub(crate) fn suspects(&self, best: &Choice) -> Vec<Choice> {
         let mut found = Vec::new();
         for factor in [30.0, 1e3] {
@@ -75,7 +75,7 @@ impl Search<'_> {
             let mut choice = self.smoother(kinks, best);
             self.prune(choice.lambda, &mut choice.kinks, SUSPECTED);
             choice.scores = self.held.scores(choice.lambda, &choice.kinks);
-            // What foretells worse is no other choice.
+            // A worse prediction is no other choice.
             if choice.kinks.len() > best.kinks.len() && mean(&choice.scores) < mean(&best.scores) {
                 found.push(choice);
             }
@@ -101,12 +101,12 @@ impl Search<'_> {
         found
     }
 
-    /// More jumps than `old` has, looked for in a curve smoother by `factor`.
+    /// More jumps than those of `old`, from a curve smoother by `factor`.
     fn attempt(&self, old: &Choice, factor: f64) -> Option<Choice> {
-        // In a curve as smooth as the best only one at a time is looked for.
+        // In a curve as smooth as the best only one at a time is searched.
         let most = if factor > 1.0 { MOST } else { old.kinks.len() + 1 };
         let mut kinks = self.propose(old.lambda * factor, &old.kinks, most);
-        // Heights are judged at a smoothing at which they can be: that of the search.
+        // Heights are judged at a suitable smoothing: that of the search.
         self.prune(old.lambda * factor.min(1e3), &mut kinks, CERTAIN);
         if kinks.len() <= old.kinks.len() {
             return None;
@@ -128,7 +128,7 @@ impl Search<'_> {
         Some(choice)
     }
 
-    /// `kinks` and, up to `most` in all, those that explain most of what a curve of smoothing `lambda` leaves.
+    /// `kinks` and, up to `most` in all, those that explain most of the residuals of a curve of smoothing `lambda`.
     fn propose(&self, lambda: f64, kinks: &[f64], most: usize) -> Vec<f64> {
         let mut kinks = kinks.to_vec();
         let Ok(system) = System::new(self.knots, lambda) else { return kinks };
@@ -138,7 +138,7 @@ impl Search<'_> {
         kinks
     }
 
-    /// Drops the weakest kink until all are higher than chance makes them.
+    /// Drops the weakest kink until all are higher than chance would make them.
     fn prune(&self, lambda: f64, kinks: &mut Vec<f64>, limit: f64) {
         let blocks = self.bins.groups.min(BLOCKS);
         let without: Vec<Knots> = (0..blocks)
@@ -164,7 +164,7 @@ impl Search<'_> {
                 .enumerate()
                 .min_by(|a, b| a.1.total_cmp(&b.1));
             match weakest {
-                // NaN comes of fewer than two blocks.
+                // NaN results from fewer than two blocks.
                 Some((at, ratio)) if ratio.is_nan() || ratio <= limit => kept.remove(at),
                 _ => break,
             };

@@ -8,10 +8,10 @@ use talea_model::{Gap, GapKind};
 
 /// The reference's nugget.
 pub const NUGGET: f64 = 1e-4;
-/// Most samples that are used.
+/// Maximum number of samples that are used.
 pub const MOST: usize = 1500;
 
-/// Why nothing can be fitted.
+/// Errors of kriging.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum KrigingError {
     /// Too few different places.
@@ -28,7 +28,7 @@ pub struct Kriging {
     x: Vec<f64>,
     weights: Vec<f64>,
     drift: (f64, f64),
-    /// What was left out.
+    /// Gap for samples that were left out.
     pub gap: Option<Gap>,
 }
 
@@ -36,7 +36,7 @@ impl Kriging {
     /// Fits `y` at `x`; points that are not finite are left out, and beyond [`MOST`] all but evenly chosen ones in order of `x`.
     ///
     /// # Errors
-    /// With fewer than two places, or without a solution.
+    /// Fewer than two places, or no solution.
     pub fn new(x: &[f64], y: &[f64], nugget: f64) -> Result<Self, KrigingError> {
         let mut points: Vec<(f64, f64)> = x
             .iter()

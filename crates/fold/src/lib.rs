@@ -3,11 +3,11 @@
 //! The caller supplies columns: instances of a region, probes with their counters, call stacks of samples. It gets for each counter
 //! a curve of its rate over the region with a 95 % band and a held-out error, models that combine counters, the routine at each
 //! place, and one typical instance as a timeline. Use it where instances behave alike; where they do not, [`select`] splits them by
-//! duration, and the held-out error says how much is left.
+//! duration, and the held-out error measures the remaining variation.
 //!
 //! Refuses I/O, clocks and printing; threads are rayon's only. Follows Servat, Llort, Giménez, Labarta, "Detailed performance
 //! analysis using coarse grain sampling" (2009) and Reinsch, "Smoothing by spline functions" (1967). Every pass over the samples is
-//! linear: they are put into bins once, and what is repeated (held-out trials, the band) works on bins.
+//! linear: they are put into bins once, and repeated steps (held-out trials, the band) work on bins.
 
 mod band;
 mod banded;

@@ -1,12 +1,12 @@
 //! The nearest curve that never falls: counters only grow, hence a negative rate is an error of the fit.
 //!
 //! Owns the projection of a rate on the rates that are nowhere negative and integrate to 1: `max(rate - c, 0)` with the one `c`
-//! that keeps the integral. That is the exact L2 projection on a convex set which holds the truth, so the rate's mean
-//! square error can only fall, and a rate that is nowhere negative stays as it is.
+//! that keeps the integral. That is the exact L2 projection on a convex set that contains the truth, so the rate's mean square
+//! error can only fall, and a rate that is nowhere negative does not change.
 
 use crate::spline::Spline;
 
-/// A quadratic piece of the rate: where it begins, how wide it is, and its values at begin, middle and end.
+/// A quadratic piece of the rate: its begin, its width, and its values at begin, middle and end.
 #[derive(Clone, Copy)]
 struct Piece {
     from: f64,
@@ -15,7 +15,7 @@ struct Piece {
 }
 
 impl Piece {
-    /// Integral of the part above `level`, less `level`.
+    /// Integral of the part above `level`, minus `level`.
     fn above(&self, level: f64) -> f64 {
         let [begin, middle, end] = self.values.map(|value| value - level);
         if begin >= 0.0 && middle >= 0.0 && end >= 0.0 && 4.0 * middle >= begin.max(end) {
@@ -28,7 +28,7 @@ impl Piece {
         let mut cuts = [0.0, 1.0, 1.0, 1.0];
         let inside = b * b - 4.0 * a * begin;
         if inside > 0.0 {
-            // The stable pair of roots.
+            // The numerically stable pair of roots.
             let q = -0.5 * (b + inside.sqrt().copysign(b));
             let roots =
                 [q / a, begin / q].map(|t| if t.is_finite() { t.clamp(0.0, 1.0) } else { 1.0 });
@@ -47,7 +47,7 @@ impl Piece {
     }
 }
 
-/// Rate and accumulated share on `grid` (rising, from 0 to 1), and the level `c`, 0 where nothing was negative.
+/// Rate and accumulated share on `grid` (ascending, from 0 to 1), and the level `c`, 0 where nothing was negative.
 pub(crate) fn on_grid(spline: &Spline, knots: &[f64], grid: &[f64]) -> (Vec<f64>, Vec<f64>, f64) {
     let rate: Vec<f64> = grid.iter().map(|&at| spline.slope(at)).collect();
     let mut cuts: Vec<f64> = knots.iter().chain(grid).copied().collect();
@@ -84,7 +84,7 @@ pub(crate) fn on_grid(spline: &Spline, knots: &[f64], grid: &[f64]) -> (Vec<f64>
         }
         accumulated.push(sum);
     }
-    // What is left of the bisection, and of the 1e-6.
+    // Removes the error of the bisection, and of the 1e-6.
     let all = accumulated.last().copied().filter(|&all| all > 0.0).unwrap_or(1.0);
     for share in &mut accumulated {
         *share /= all;
@@ -119,7 +119,7 @@ mod tests {
             prop_assert!(rate.iter().all(|&rate| rate >= 0.0));
             prop_assert!(accumulated.is_sorted());
             prop_assert!(accumulated[0] == 0.0 && (accumulated[1000] - 1.0).abs() < 1e-9);
-            // The rate belongs to the shares.
+            // The rate is the slope of the shares.
             for at in 0..1000 {
                 let step = (accumulated[at + 1] - accumulated[at]) * 1000.0;
                 let most = rate[at].max(rate[at + 1]).max(1.0);

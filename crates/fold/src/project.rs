@@ -1,8 +1,9 @@
 //! Projection: samples of many instances on one instance of length and total 1.
 //!
-//! Owns the search of each instance's probes, the accumulation of a counter since the instance began, and what makes an instance
-//! unusable for a counter: no probe where it begins or ends, a counter set that changed inside, a counter that fell or wrapped.
-//! All of these are gaps, never a panic. Each instance keeps (0,0) and (1,1) implied, so that only inner samples are stored.
+//! Owns the search of each instance's probes, the accumulation of a counter since the instance began, and the conditions that
+//! make an instance unusable for a counter: no probe at its begin or end, a counter set that changed inside, a counter that fell
+//! or wrapped. All of these are gaps, never a panic. Each instance keeps (0,0) and (1,1) implied, so that only inner samples are
+//! stored.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -11,20 +12,20 @@ use talea_model::{Gap, GapKind, Gaps, Nanos};
 /// Executions of one region, as columns of equal length; others are cut to the shortest.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Instances<'a> {
-    /// Where each ran; numbers as in [`Probes::location`].
+    /// Location of each; numbers as in [`Probes::location`].
     pub location: &'a [u32],
-    /// When each began.
+    /// Begin of each.
     pub begin: &'a [Nanos],
-    /// When each ended.
+    /// End of each.
     pub end: &'a [Nanos],
 }
 
 /// Readings at events and samples, as columns of equal length; others are cut to the shortest.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Probes<'a> {
-    /// Where each was taken.
+    /// Location of each.
     pub location: &'a [u32],
-    /// When; need not be sorted. Those of one location and time count in the order given.
+    /// Time of each; need not be sorted. Those of one location and time count in the order given.
     pub time: &'a [Nanos],
     /// The counters.
     pub counters: &'a [Counter<'a>],
@@ -35,31 +36,31 @@ pub struct Probes<'a> {
 pub struct Counter<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What the values mean.
+    /// Meaning of the values.
     pub form: Form,
-    /// One value a probe; NaN where it was not read.
+    /// One value per probe; NaN where it was not read.
     pub values: &'a [f64],
-    /// Totals of the instances, one an instance, NaN where unknown.
+    /// Totals of the instances, one per instance, NaN where unknown.
     pub totals: Totals<'a>,
 }
 
-/// Whence the totals of instances.
+/// Source of the totals of instances.
 #[derive(Clone, Copy, Debug)]
 pub enum Totals<'a> {
     /// From the probe at the end of each.
     Measured,
-    /// From elsewhere, one an instance; where it is NaN the probe at the end is asked.
+    /// From elsewhere, one per instance; where it is NaN the probe at the end is used.
     Given(&'a [f64]),
 }
 
-/// What the values of a counter mean.
+/// Meaning of the values of a counter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Form {
-    /// Counts since the previous probe that has it.
+    /// Counts since the previous probe of the counter.
     Delta,
     /// Counts since some time in the past.
     Accumulated {
-        /// The counter returns to zero at this value, such as 2^48; absent where it must not fall.
+        /// Value at which the counter returns to zero, such as 2^48; absent where it must not fall.
         wrap: Option<f64>,
     },
 }
@@ -69,21 +70,21 @@ pub enum Form {
 pub struct Projected {
     /// Name of the counter.
     pub counter: String,
-    /// Places of the instances in [`Instances`], rising.
+    /// Places of the instances in [`Instances`], ascending.
     pub instances: Vec<u32>,
     /// Samples of instance `i` are `starts[i]..starts[i + 1]`.
     pub starts: Vec<usize>,
-    /// (t - begin) / duration of each sample, strictly inside 0..1, rising inside an instance.
+    /// (t - begin) / duration of each sample, strictly inside 0..1, ascending inside an instance.
     pub x: Vec<f64>,
-    /// Share of the instance's total that was counted by then, in 0..=1, never falling inside an instance.
+    /// Share of the instance's total counted up to each sample, in 0..=1, never falling inside an instance.
     pub y: Vec<f64>,
     /// Duration of each instance.
     pub durations: Vec<Nanos>,
     /// Total of each instance, above zero.
     pub totals: Vec<f64>,
-    /// Instances in which it counted nothing: they have no shape, but a share in the mean total.
+    /// Number of instances in which it counted nothing: they have no shape, but a share in the mean total.
     pub idle: u32,
-    /// What could not be used, and why.
+    /// Gaps: unusable data, and the reasons.
     pub gaps: Gaps,
 }
 
@@ -105,7 +106,7 @@ impl Projected {
     }
 }
 
-/// Why an instance cannot be used for a counter.
+/// Reasons why an instance cannot be used for a counter.
 #[derive(Clone, Copy)]
 enum Unusable {
     NoBegin,
@@ -127,7 +128,7 @@ const REASONS: [(GapKind, &str); 7] = [
     (GapKind::Damaged, "have more counts at a sample than in all"),
 ];
 
-/// Puts the counters of all probes on the instances listed in `wanted` (places in `instances`; each once).
+/// Projects the counters of all probes on the instances listed in `wanted` (places in `instances`; each once).
 ///
 /// The results are in the order of [`Probes::counters`].
 pub fn project(instances: &Instances<'_>, probes: &Probes<'_>, wanted: &[u32]) -> Vec<Projected> {
@@ -196,7 +197,7 @@ pub fn project(instances: &Instances<'_>, probes: &Probes<'_>, wanted: &[u32]) -
 struct Ordered {
     order: Vec<u32>,
     keys: Vec<(u32, Nanos)>,
-    /// Whether any counter was read, for each probe in the caller's order.
+    /// True if any counter was read, for each probe in the caller's order.
     read: Vec<bool>,
 }
 
@@ -249,14 +250,14 @@ fn instance(
         let time = probes.time[at];
         let value = counter.values.get(at).copied().unwrap_or(f64::NAN);
         if !value.is_finite() {
-            // A probe that reads other counters means that this one is not being counted.
+            // A probe that reads other counters means that this one is not active.
             if sum.is_some() && order.read[at] {
                 return Err(Unusable::SetChanged);
             }
             continue;
         }
         if time == begin {
-            // The last of several probes at this time counts: those before it end what was before.
+            // The last of several probes at this time counts: those before it end the preceding part.
             (sum, last) = (Some(0.0), value);
             continue;
         }
@@ -281,7 +282,7 @@ fn instance(
                 found.x.pop();
                 found.y.pop();
             }
-            // Durations of years in nanoseconds round.
+            // Durations of years in nanoseconds lose digits.
             if x > 0.0 && x < 1.0 {
                 found.x.push(x);
                 found.y.push(now);
@@ -351,7 +352,7 @@ mod tests {
 
     #[test]
     fn deltas_become_shares() {
-        // 99 counts belong to what was before the instance.
+        // 99 counts belong to the time before the instance.
         let found = fold_one(&[10, 12, 15, 20], &[99., 3., 2., 5.], Form::Delta, &[(10, 20)]);
         assert_eq!((found.x, found.y), (vec![0.2, 0.5], vec![0.3, 0.5]));
         assert_eq!((found.totals, found.durations), (vec![10.0], vec![Nanos(10)]));

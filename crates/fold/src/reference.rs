@@ -1,7 +1,7 @@
-//! The reference's curve, in the shape of ours: kriging with its fixed nugget, for comparison.
+//! The reference's curve, in our form: kriging with its fixed nugget, for comparison.
 //!
-//! Owns the samples that the older tool used: those of all instances in order, and the ends (0,0) and (1,1). It has no band, its rates may be
-//! negative, and its smoothing is not chosen; [`mod@crate::score`] says what that costs.
+//! Owns the samples of the older tool: those of all instances in order, and the ends (0,0) and (1,1). It has no band, its rates may be
+//! negative, and its smoothing is not chosen; [`mod@crate::score`] measures the cost.
 
 use rayon::prelude::*;
 use talea_model::{Gap, GapKind};
@@ -10,10 +10,10 @@ use crate::fit::{Band, Curve, Evidence, FitError, FitOptions};
 use crate::kriging::{Kriging, NUGGET};
 use crate::project::Projected;
 
-/// Fits one counter as the reference does.
+/// Fits one counter by the method of the reference.
 ///
 /// # Errors
-/// Without instances or samples.
+/// No instances or samples.
 pub fn krige(projected: &Projected, options: &FitOptions) -> Result<Curve, FitError> {
     let (instances, samples) = (projected.instances.len(), projected.x.len());
     let nothing = || FitError::Nothing { counter: projected.counter.clone(), instances, samples };

@@ -1,8 +1,8 @@
-//! Regions of a trace: what can be folded, which of it the user meant, and where its instances are.
+//! Regions of a trace: the possible ones, the user's choice, and its instances.
 //!
 //! Owns the kinds of regions - values of an event type (routines, iterations, clusters, phases), states, and the time from one call
-//! to the next like it - their names, the choice where none is named, and the list of all. Refuses syntax and files: it takes the
-//! columnar [`Trace`]. Names are those of the trace's own labels. What ends nowhere is left out and counted.
+//! to the next equal one - their names, the default choice, and the list of all. Refuses syntax and files: it takes the columnar
+//! [`Trace`]. Names are those of the trace's own labels. Instances without an end are left out and counted.
 
 mod anchors;
 mod borders;
@@ -28,19 +28,19 @@ use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
 
 use crate::project::Instances;
 
-/// What is folded.
+/// A region to fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Region {
-    /// From an event of a type to the one that ends it.
+    /// From an event of a type to the event that ends it.
     Value {
         /// The type.
         event_type: u32,
-        /// Which value; absent for all but 0, as iterations have a number each.
+        /// The value; absent for all but 0, as iterations have a number each.
         value: Option<i64>,
     },
     /// A state.
     State(u32),
-    /// From one begin of a call to the next on the same location: an iteration that nobody marked.
+    /// From one begin of a call to the next on the same location: an unmarked iteration.
     Between {
         /// The type, such as a kind of MPI calls.
         event_type: u32,
@@ -50,7 +50,7 @@ pub enum Region {
 }
 
 impl Region {
-    /// The type whose values it is one of.
+    /// The type of which it is a value.
     fn event_type(self) -> Option<u32> {
         match self {
             Self::Value { event_type, .. } => Some(event_type),
@@ -64,18 +64,18 @@ impl Region {
 pub struct Spans {
     /// Location of each in the trace.
     pub location: Vec<u32>,
-    /// When each began.
+    /// Begin of each.
     pub begin: Vec<Nanos>,
-    /// When each ended.
+    /// End of each.
     pub end: Vec<Nanos>,
     /// Value of the event that began it: the number of an iteration.
     pub value: Vec<i64>,
-    /// What could not be had.
+    /// Gaps.
     pub gaps: Gaps,
 }
 
 impl Spans {
-    /// As [`crate::project()`] takes them.
+    /// Columns in the form of [`crate::project()`].
     pub fn columns(&self) -> Instances<'_> {
         Instances { location: &self.location, begin: &self.begin, end: &self.end }
     }
@@ -90,12 +90,12 @@ impl Spans {
         self.location.len()
     }
 
-    /// True without any.
+    /// True without instances.
     pub fn is_empty(&self) -> bool {
         self.location.is_empty()
     }
 
-    /// Keeps those that `keep` holds for.
+    /// Keeps those for which `keep` is true.
     pub fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) {
         let kept: Vec<usize> = (0..self.len()).filter(|&at| keep(at)).collect();
         self.location = kept.iter().map(|&at| self.location[at]).collect();
@@ -118,24 +118,24 @@ impl Spans {
     }
 }
 
-/// One region that a trace has.
+/// One possible region of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Possible {
-    /// What to ask for.
+    /// The region.
     pub region: Region,
     /// Its name for people.
     pub name: String,
-    /// What it is one of: the label of the type, `state`, `from call to call`.
+    /// Its kind: the label of the type, `state`, `from call to call`.
     pub of: String,
-    /// How many instances end.
+    /// Number of instances that end.
     pub instances: u64,
     /// Their time, over all locations.
     pub time: Nanos,
-    /// Locations that have any.
+    /// Number of locations that have any.
     pub locations: u32,
 }
 
-/// Whether an event type can have regions: neither a counter nor a detail of other events.
+/// True if an event type can have regions: neither a counter nor a detail of other events.
 pub fn is_region_type(event_type: u32) -> bool {
     const DETAILS: [std::ops::RangeInclusive<u32>; 9] = [
         types::CALLER,
@@ -147,10 +147,10 @@ pub fn is_region_type(event_type: u32) -> bool {
         60_000_118..=60_000_118,
         // Samples of memory accesses.
         31_000_000..=32_999_999,
-        // What the recorder notes of itself and of the system: process ids, clock values, CPUs, addresses.
+        // The recorder's notes on itself and on the system: process ids, clock values, CPUs, addresses.
         40_000_000..=41_999_999,
     ];
-    // Of those the ones that last: the application, the recorder's start, flushes, when it is on and how.
+    // Those of them that last: the application, the recorder's start, flushes, its activity and mode.
     const LASTING: [u32; 5] = [40_000_001, 40_000_002, 40_000_003, 40_000_012, 40_000_018];
     LASTING.contains(&event_type)
         || !types::is_counter(event_type)
@@ -158,12 +158,12 @@ pub fn is_region_type(event_type: u32) -> bool {
             && !DETAILS.iter().any(|range| range.contains(&event_type))
 }
 
-/// Whether the values of a type are the numbers of iterations, which are one region.
+/// True if the values of a type are the numbers of iterations, which are one region.
 pub fn is_iteration(event_type: u32) -> bool {
     event_type == types::ITERATION || types::LOOP.contains(&event_type)
 }
 
-/// Every region of a trace, by falling time; those that are asked for by one name (all iterations) are one.
+/// Every region of a trace, by falling time; those that share one name (all iterations) are one.
 pub fn possible(trace: &Trace) -> Vec<Possible> {
     #[derive(Default)]
     struct Sum {
@@ -225,7 +225,7 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// Of this trace. Of types that are labelled twice the first counts.
+    /// Names of this trace. For types that are labelled twice the first label counts.
     pub fn new(trace: &'a Trace) -> Self {
         let labels = &trace.labels;
         let mut found = BTreeMap::new();
@@ -252,7 +252,7 @@ impl<'a> Names<'a> {
         self.labels.get(&event_type)?.1?.get(value).filter(|label| !label.is_empty())
     }
 
-    /// Label of a value of a type, or what it is by number.
+    /// Label of a value of a type, or a text with its number.
     pub fn named(&self, event_type: u32, value: i64) -> String {
         match self.value(event_type, value) {
             Some(label) => label.to_owned(),
@@ -282,7 +282,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// What the region is one of.
+    /// Kind of the region.
     pub fn kind(&self, region: Region) -> String {
         match region {
             Region::Value { event_type, .. } => match self.event_type(event_type) {
@@ -296,7 +296,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// How `--region` names it again.
+    /// Argument of `--region` that names it.
     pub fn argument(&self, region: Region) -> String {
         match region {
             Region::Value { event_type: types::ITERATION, value: None } => "iteration".to_owned(),

@@ -1,31 +1,31 @@
-//! Steps between samples that one instance shows alone: while it did not run, or others ran in its place.
+//! Repair of steps between samples that occur in one instance alone: while it did not run, or others ran in its place.
 //!
-//! Owns how they are told from what belongs to the program - by their size against the usual deviation, by how rare they are, and by whether
-//! other instances deviate at the same place - and what stands in for them: what the curve says.
+//! Owns their distinction from the program's own behaviour - by their size against the usual deviation, by their rarity, and by whether
+//! other instances deviate at the same place - and their replacement: the values of the curve.
 
 use crate::held::spacing;
 use crate::project::Projected;
 use crate::select::median;
 use crate::spline::Spline;
 
-/// Beyond so many samples single steps are not looked at.
+/// Maximum number of samples for which single steps are examined.
 const MOST_SAMPLES: usize = 200_000;
 
-/// What repair gave.
+/// Result of the repair.
 pub(crate) struct Repaired {
     /// Shares of all samples, with those steps repaired.
     pub(crate) y: Vec<f64>,
-    /// How many steps were replaced by what the curve says.
+    /// Number of steps that were replaced by values of the curve.
     pub(crate) replaced: u64,
-    /// The share of an instance that they were, on average. As shares end at 1 all other steps took it up, so that rates are uncertain by so
-    /// much everywhere: as much as nobody can say where the next disturbance falls.
+    /// Their mean share of an instance. As shares end at 1 all other steps absorbed it, so that rates are uncertain by this much
+    /// everywhere: the place of the next disturbance is unknown.
     pub(crate) moved: f64,
 }
 
-/// Repairs; `None` where nothing is to do or where such steps are so frequent that they belong to the program.
+/// Repairs steps; `None` where there are none or where they are so frequent that they belong to the program.
 pub(crate) fn repaired(projected: &Projected, spline: &Spline) -> Option<Repaired> {
     let count = projected.instances.len();
-    // One of many instances hardly matters, and one step of very many neither.
+    // One of many instances hardly matters, and neither does one step of very many.
     let samples = projected.x.len();
     if !(3..=100).contains(&count) || samples < 16 * count || samples > MOST_SAMPLES {
         return None;

@@ -1,9 +1,9 @@
-//! How well curves foretell instances that they have not seen, and how often their band holds what those counted.
+//! Prediction of unseen instances by curves, and the coverage of their counts by the band.
 //!
-//! Owns the trials that figures in results come from: a quick one, of halves fitted with the smoothing and the jumps of the whole, and a strict
-//! one. In that instances are put into six groups in turns; each choice of half of the groups is
-//! fitted from the start - smoothing and jumps included - and compared with what the other half counted directly between samples, on
-//! average, in equal cells. The noise of the half that is foretold is in the error; for the band it is added to its width.
+//! Owns the trials behind the figures of results: a quick one, of halves fitted with the smoothing and the jumps of the whole, and a strict
+//! one. In that instances are put into six groups in turns; each choice of half of the groups is fitted from the start - smoothing and
+//! jumps included - and compared with the mean direct counts of the other half between samples, in equal cells. The error includes the
+//! noise of the predicted half; for the band it is added to its width.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -15,36 +15,36 @@ use crate::held::{self, spacing};
 use crate::project::Projected;
 use crate::spline::System;
 
-/// Groups of instances.
+/// Number of groups of instances.
 const GROUPS: usize = 6;
-/// Cells in which rates are compared.
+/// Maximum number of cells in which rates are compared.
 const MOST_CELLS: usize = 100;
-/// With more samples few splits say as much.
+/// Number of samples from which on few splits suffice.
 const MOST_SAMPLES: usize = 100_000;
-/// That few.
+/// Number of splits then.
 const FEW: usize = 4;
-/// As many as there are ways to take half of six groups.
+/// Number of ways to take half of six groups.
 pub const ALL_SPLITS: usize = 20;
 
-/// What the trial gave; all as shares of the mean rate but `coverage`.
+/// Result of the trial; all as shares of the mean rate except `coverage`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// Root mean square error of the rate over cells, mean over splits.
     pub error: f64,
     /// Mean absolute error, likewise.
     pub absolute: f64,
-    /// What one half counted directly against what the other did: what an estimate without any model would have.
+    /// Direct counts of one half against those of the other: the error of an estimate without any model.
     pub direct: f64,
-    /// Share of cells in which the other half's mean lies in the 95 % band, the standard error of that mean taken into account; NaN where
-    /// there is no band.
+    /// Share of cells in which the other half's mean lies in the 95 % band, including the standard error of that mean; NaN where there is
+    /// no band.
     pub coverage: f64,
-    /// Cells.
+    /// Number of cells.
     pub cells: usize,
-    /// Ways in which the instances were split.
+    /// Number of ways in which the instances were split.
     pub splits: usize,
 }
 
-/// Those instances of `all` that `keep` holds for, by their place.
+/// The instances of `all` for which `keep` is true, by their place.
 pub fn part(all: &Projected, keep: impl Fn(usize) -> bool) -> Projected {
     let mut part =
         Projected { counter: all.counter.clone(), starts: vec![0], ..Projected::default() };
@@ -60,13 +60,14 @@ pub fn part(all: &Projected, keep: impl Fn(usize) -> bool) -> Projected {
     part
 }
 
-/// Cells in which rates can be compared, some samples to each; absent with so few samples in each instance that they are less than four.
+/// Number of cells in which rates can be compared, some samples to each; absent if there are so few samples in each instance that it is
+/// less than four.
 fn cells(of: &Projected) -> Option<usize> {
     Some(((0.5 / spacing(of)) as usize).min(MOST_CELLS)).filter(|&cells| cells >= 4)
 }
 
-/// Root mean square error of the rate over cells, fitted with this smoothing and these kinks on half of the groups, against the mean
-/// of what the other half counted there; both ways. In units of the mean rate.
+/// Root mean square error of the rate over cells, fitted with this smoothing and these kinks on half of the groups, against the mean of the
+/// other half's counts there; in both directions. In units of the mean rate.
 pub(crate) fn halves(of: &Projected, bins: &Bins, lambda: f64, kinks: &[f64]) -> Option<f64> {
     let cells = cells(of).filter(|_| bins.groups > 1)?;
     // Whole rounds of groups, so that every group keeps its share.
@@ -85,7 +86,7 @@ pub(crate) fn halves(of: &Projected, bins: &Bins, lambda: f64, kinks: &[f64]) ->
     squares.map(|sum| (sum / 2.0).sqrt()).filter(|error| error.is_finite())
 }
 
-/// The rates in `cells` cells of a curve that counts `share` up to a place.
+/// The rates in `cells` cells of a curve whose accumulated share up to a place is `share`.
 fn in_cells(cells: usize, share: impl Fn(f64) -> f64) -> Vec<f64> {
     let edge = |cell: usize| share(cell as f64 / cells as f64);
     (0..cells).map(|cell| (edge(cell + 1) - edge(cell)) * cells as f64).collect()
@@ -95,12 +96,12 @@ fn differences(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
 
-/// The mean of squares.
+/// Mean square.
 fn squares(errors: &[f64]) -> f64 {
     errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64
 }
 
-/// What one instance counted in each of `cells` cells between its samples, in mean rates.
+/// Counts of one instance in each of `cells` cells between its samples, in mean rates.
 fn cells_of((x, y): (&[f64], &[f64]), cells: usize) -> Vec<f64> {
     let mut next = 0;
     let mut before = (0.0, 0.0);
@@ -130,8 +131,8 @@ fn mean(rows: &[&Vec<f64>], cells: usize) -> Vec<f64> {
     mean
 }
 
-/// Scores `fit`, which makes a curve of instances, in `most` splits at most. Absent with fewer than two instances, with so few samples in each
-/// that they have not four cells, and where nothing can be fitted.
+/// Scores `fit`, which makes a curve of instances, in `most` splits at most. Absent with fewer than two instances, with so few samples in
+/// each that there are fewer than four cells, and where nothing can be fitted.
 pub fn score(
     all: &Projected,
     most: usize,
@@ -178,8 +179,8 @@ pub fn score(
     score.error.is_finite().then_some(score)
 }
 
-/// Share of cells in which `truth` lies in the band around `fitted`, whose half width is that of the curve's band there, and the
-/// error of the truth: the spread of all instances over the root of how many the truth is the mean of.
+/// Share of cells in which `truth` lies in the band around `fitted`, whose half width is that of the curve's band there, and the error of
+/// the truth: the spread of all instances divided by the root of the number of instances whose mean is the truth.
 fn covered(
     curve: &Curve,
     fitted: &[f64],

@@ -1,4 +1,4 @@
-//! Which instances are folded together: those of one mode of duration, without outliers.
+//! Selection of the instances that are folded together: those of one mode of duration, without outliers.
 //!
 //! Owns grouping by duration and the rules for outliers. It refuses to drop anything silently: every instance left out is counted in
 //! the gaps. The rule "median +- 1.5 MAD" alone throws a third away where durations differ by 0.1 %, so that a deviation must
@@ -7,30 +7,30 @@
 use serde::{Deserialize, Serialize};
 use talea_model::{Gap, GapKind, Gaps, Nanos};
 
-/// Which durations are outliers of their mode.
+/// Rule for outliers of a mode's durations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Outliers {
     /// Beyond `factor` median absolute deviations of the median *and* beyond the share `relative` of it.
     Mad {
-        /// In median absolute deviations.
+        /// Limit in median absolute deviations.
         factor: f64,
         /// Share of the median.
         relative: f64,
     },
-    /// Beyond so many standard deviations of the mean.
+    /// Beyond this many standard deviations of the mean.
     Sigma(f64),
     /// None.
     Keep,
 }
 
-/// How instances are chosen.
+/// Options of the selection.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SelectOptions {
-    /// What is left out of a mode.
+    /// Outliers that are left out of a mode.
     pub outliers: Outliers,
     /// Sorted durations that differ by more than this share are of different modes; infinite for one mode.
     pub gap: f64,
-    /// Modes with a smaller share of the instances are no modes.
+    /// Minimum share of the instances of a mode.
     pub smallest: f64,
 }
 
@@ -43,9 +43,9 @@ impl Default for SelectOptions {
 /// Instances that are folded together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Selection {
-    /// Modes by falling sum of durations; each has places of instances in rising order.
+    /// Modes by falling sum of durations; each has places of instances in ascending order.
     pub modes: Vec<Vec<u32>>,
-    /// What was left out.
+    /// Instances that were left out.
     pub gaps: Gaps,
 }
 
@@ -90,7 +90,7 @@ pub fn select(durations: &[Nanos], options: &SelectOptions) -> Selection {
     Selection { modes, gaps }
 }
 
-/// Centre of what is kept of sorted `lengths`, and the largest deviation from it.
+/// Centre of the kept ones of sorted `lengths`, and the largest deviation from it.
 fn reach(lengths: &[f64], rule: Outliers) -> (f64, f64) {
     let middle = median(lengths);
     match rule {
@@ -109,7 +109,7 @@ fn reach(lengths: &[f64], rule: Outliers) -> (f64, f64) {
     }
 }
 
-/// The median of sorted values, NaN of none.
+/// The median of sorted values; NaN of none.
 pub(crate) fn median(sorted: &[f64]) -> f64 {
     match sorted.len() {
         0 => f64::NAN,

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use self::kinks::{Candidate, Heights};
 use self::kinks::{Kinked, Small, dot, gram};
 
-/// Points to fit: `x` rising strictly, and weights; an infinite weight makes the curve meet its point.
+/// Points to fit: `x` strictly ascending, and weights; an infinite weight makes the curve meet its point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Knots {
     /// Places.
@@ -25,7 +25,7 @@ pub struct Knots {
     pub variance: Vec<f64>,
 }
 
-/// Why nothing can be fitted.
+/// Errors of the spline.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SplineError {
     /// Too few points.
@@ -34,7 +34,7 @@ pub enum SplineError {
     /// Columns of different lengths.
     #[error("expected as many values and weights as places")]
     Lengths,
-    /// Places that do not rise, or numbers that are not finite.
+    /// Places that do not ascend, or numbers that are not finite.
     #[error("expected finite numbers and rising places, point {0} is not so")]
     Disordered(usize),
     /// A smoothing that is not a number above zero.
@@ -57,7 +57,7 @@ impl Knots {
             let y = if weight.is_finite() {
                 same.iter().map(|p| p.1 * p.2).sum::<f64>() / weight
             } else {
-                // Points that must be met win over all others.
+                // Points that the curve must meet override all others.
                 let met = same.iter().filter(|p| p.2.is_infinite());
                 let (sum, count) = met.fold((0.0, 0.0), |(sum, n), p| (sum + p.1, n + 1.0));
                 sum / count
@@ -122,7 +122,7 @@ impl<'a> System<'a> {
     /// Factors the equations.
     ///
     /// # Errors
-    /// Where the points are too few or disordered, or lambda is not above zero.
+    /// Too few or disordered points, or lambda not above zero.
     pub fn new(knots: &'a Knots, lambda: f64) -> Result<Self, SplineError> {
         knots.check(lambda)?;
         let h: Vec<f64> = knots.x.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -177,7 +177,7 @@ impl<'a> System<'a> {
         let (mut after, mut next) = (0.0, 0.0);
         let bands = self.pivot.iter().zip(&self.first).zip(&self.second);
         for (((pivot, first), second), value) in bands.zip(rhs).rev() {
-            // What does not wait for the value behind comes first.
+            // The part that does not depend on the following value comes first.
             let found = (*value * pivot - second * after) - first * next;
             (after, next) = (next, found);
             *value = found;
@@ -207,7 +207,7 @@ impl<'a> System<'a> {
         (p0, p1)
     }
 
-    /// Fits with kinks at `kinks`; kinks that cannot be told apart from others or from the ends get height 0.
+    /// Fits with kinks at `kinks`; kinks that cannot be separated from others or from the ends get height 0.
     pub fn fit(&self, kinks: &[f64]) -> Spline {
         let mut y = self.knots.y.clone();
         let mut gamma = self.bends(&y);
@@ -248,12 +248,12 @@ impl Spline {
         &self.kinks
     }
 
-    /// The interval that holds `at`; its last or first beyond the ends.
+    /// The interval that contains `at`; its last or first beyond the ends.
     pub fn interval(&self, at: f64) -> usize {
         (self.x.partition_point(|&x| x <= at).max(1) - 1).min(self.x.len() - 2)
     }
 
-    /// The interval that holds `at`, which lies in interval `from` or not far behind it.
+    /// The interval that contains `at`, which lies in interval `from` or not far after it.
     pub fn interval_from(&self, from: usize, at: f64) -> usize {
         let mut interval = from.min(self.x.len() - 2);
         while interval + 2 < self.x.len() && self.x[interval + 1] <= at {
@@ -262,7 +262,7 @@ impl Spline {
         interval
     }
 
-    /// The value at `at`, straight beyond the ends.
+    /// The value at `at`; linear beyond the ends.
     pub fn value(&self, at: f64) -> f64 {
         self.value_in(self.interval(at), at)
     }
@@ -291,7 +291,7 @@ impl Spline {
             + h / 6.0 * ((3.0 * t * t - 1.0) * b[k + 1] - (2.0 - 6.0 * t + 3.0 * t * t) * b[k])
     }
 
-    /// The slope at `at`; at a kink the one behind it.
+    /// The slope at `at`; at a kink the one after it.
     pub fn slope(&self, at: f64) -> f64 {
         self.slope_in(self.interval(at), at)
     }

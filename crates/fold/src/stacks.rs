@@ -1,8 +1,8 @@
-//! The folded call stack: which routine runs at each place of the region, and which line.
+//! The folded call stack: the routine and the line at each place of the region.
 //!
-//! Owns cutting of stacks at routines of interest, runs of one routine in the order of x, and lines inside. A run needs
-//! 15 consecutive samples and 5 % of the region; what lies between runs is mixed and said to be so. Isolated samples of other routines
-//! (short callees) do not cut a run, but its purity says how many there are.
+//! Owns cutting of stacks at routines of interest, runs of one routine in the order of x, and lines inside. A run needs 15 consecutive
+//! samples and 5 % of the region; stretches between runs are marked as mixed. Isolated samples of other routines (short callees) do
+//! not cut a run, but reduce its purity.
 
 use std::collections::BTreeMap;
 
@@ -21,14 +21,14 @@ pub struct Stacks<'a> {
     pub lines: &'a [u32],
 }
 
-/// How stacks become runs.
+/// Options of runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StackOptions {
     /// Routines at which stacks are cut: the innermost of these counts. Empty: the innermost of all.
     pub interest: Vec<u32>,
-    /// Fewest consecutive samples of a run.
+    /// Minimum number of consecutive samples of a run.
     pub samples: usize,
-    /// Least share of the region.
+    /// Minimum share of the region.
     pub share: f64,
 }
 
@@ -41,28 +41,28 @@ impl Default for StackOptions {
 /// One stretch of the region in which one routine runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Where it begins, in 0..1.
+    /// Its begin, in 0..1.
     pub begin: f64,
-    /// Where it ends.
+    /// Its end.
     pub end: f64,
     /// The routine; absent where none lasts long enough.
     pub routine: Option<u32>,
-    /// Samples inside.
+    /// Number of samples inside.
     pub samples: usize,
-    /// Share of them that is the routine's (of the most frequent one where `routine` is absent).
+    /// The routine's share of them (that of the most frequent one where `routine` is absent).
     pub purity: f64,
 }
 
 /// The most frequent line of one part of the region.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LineShare {
-    /// Where the part begins; parts are equally wide.
+    /// Begin of the part; parts are equally wide.
     pub begin: f64,
     /// Its routine and line; absent without samples.
     pub line: Option<(u32, u32)>,
     /// Share of the samples of the part.
     pub share: f64,
-    /// Samples of the part.
+    /// Number of samples of the part.
     pub samples: usize,
 }
 
@@ -73,7 +73,7 @@ struct Cut {
     line: Option<u32>,
 }
 
-/// Cuts all stacks; samples without a routine of interest, and those that the columns do not hold, are left out.
+/// Cuts all stacks; samples without a routine of interest, and those outside the columns, are left out.
 fn cut(stacks: &Stacks<'_>, interest: &[u32]) -> Vec<Cut> {
     let mut wanted = interest.to_vec();
     wanted.sort_unstable();

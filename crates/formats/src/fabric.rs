@@ -1,7 +1,7 @@
-//! Descriptions of networks and readings of their counters, as other tools write them.
+//! Descriptions of networks and readings of their counters, in other tools' formats.
 //!
-//! Owns their syntax, one module a format, and one kind of error, which says line and expectation. What is missing from a description but does not break it is a gap. It refuses
-//! ways and loads: that is [`talea_fabric`].
+//! Owns their syntax, one module a format, and one kind of error, with line and expectation. Missing parts of a description that do not
+//! invalidate it are gaps. It refuses routes and loads: those are [`talea_fabric`]'s.
 
 pub mod blue_gene;
 pub mod cables;
@@ -19,50 +19,50 @@ use std::collections::BTreeSet;
 use talea_fabric::{Coordinate, FabricError, MOST_AXES};
 use talea_model::{Gap, GapKind};
 
-/// Bytes that are no such description.
+/// Errors of descriptions.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A line that breaks the format, or contradicts others.
+    /// A line that violates the format, or contradicts others.
     #[error("line {line}: expected {expected}, found `{found}`")]
     Line {
-        /// From 1.
+        /// Line number, from 1.
         line: u64,
-        /// What should stand there.
+        /// The expected form.
         expected: String,
-        /// What stands there, shortened.
+        /// The text that was found, shortened.
         found: String,
     },
-    /// A line that describes what cannot be.
+    /// A line that describes something impossible.
     #[error("line {line}: {wrong}")]
     Fabric {
-        /// From 1.
+        /// Line number, from 1.
         line: u64,
-        /// What cannot be.
+        /// The error of the network.
         wrong: FabricError,
     },
-    /// A whole that cannot be.
+    /// An impossible whole.
     #[error(transparent)]
     Whole(#[from] FabricError),
-    /// Something that is wrong with a file that another one includes.
+    /// An error in a file that another one includes.
     #[error("line {line}: in `{name}`, which it includes: {source}")]
     Included {
-        /// From 1, of the including file.
+        /// Line number, from 1, of the including file.
         line: u64,
         /// The included file, shortened.
         name: String,
-        /// What is wrong with it.
+        /// Its error.
         source: Box<Self>,
     },
-    /// A file that another one includes and that is not there.
+    /// An included file that cannot be read.
     #[error("{why}")]
     Unread {
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// Nothing of the format.
+    /// No content of the format.
     #[error("expected {expected}, found none")]
     Nothing {
-        /// Of which there should be some.
+        /// The expected kind of content.
         expected: &'static str,
     },
 }
@@ -85,7 +85,8 @@ fn missing(detail: String, count: u64) -> Gap {
 
 /// Lengths of the axes of a torus whose routers are at these coordinates, with their lines.
 ///
-/// A coordinate out of range shows as one far beyond what others use of its axis: at least half of the numbers of an axis must be used.
+/// A coordinate out of range is recognised by its distance from those that others use of its axis: at least half of the numbers of an axis
+/// must be used.
 fn lengths(places: &[(u64, Coordinate)]) -> Result<Vec<u16>, Error> {
     let nothing = Error::Nothing { expected: "a coordinate" };
     let axes = places.first().ok_or(nothing)?.1.values().len();
@@ -126,7 +127,7 @@ mod damaged {
     use proptest::prelude::*;
     use proptest::sample::Index;
 
-    /// Places and the bytes that they get.
+    /// Places and their new bytes.
     pub(super) type Changes = Vec<(Index, u8)>;
 
     pub(super) fn changes() -> impl Strategy<Value = Changes> {

@@ -1,7 +1,7 @@
 //! Files of other tools: bytes in, records out, and back.
 //!
-//! Owns the syntax of each format, one module a format, and says line and expectation where bytes break it. What records mean
-//! is decided by the crates that use them. It refuses opening files and never panics, whatever the bytes are.
+//! Owns the syntax of each format, one module a format, and gives line and expectation of a violation. The crates that use
+//! records define their meaning. It refuses opening files and never panics on any bytes.
 
 pub mod fabric;
 pub mod likwid;

@@ -1,9 +1,10 @@
 //! Groups of LIKWID (`perfgroups/PROCESSOR/GROUP.txt`).
 //!
-//! Owns their sections: `SHORT` (title), `EVENTSET` (register and event), `METRICS` (name, and behind the last blank a formula over
+//! Owns their sections: `SHORT` (title), `EVENTSET` (register and event), `METRICS` (name, and after the last blank a formula over
 //! registers), `LONG` (prose, not read). Registers become their events' names with the register's options (`EVENT:STATE=0x3F`); where
-//! several registers count the same event, as memory channels do, `EVENT:REGISTER`. A register may be named without its options. `time` is the time of computation, `inverseClock` one by the frequency of the time stamp counter. What
-//! a formula names that the event set has not is a problem of that line. Follows LIKWID's `perfgroup.c`.
+//! several registers count the same event, as memory channels do, `EVENT:REGISTER`. A register may be named without its options. `time` is
+//! the time of computation, `inverseClock` one by the frequency of the time stamp counter. A name in a formula that is not in the event set
+//! is a problem of that line. Follows LIKWID's `perfgroup.c`.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -59,7 +60,7 @@ struct Group {
     title: String,
     /// Register and event.
     events: Vec<(String, String)>,
-    /// Those that were met.
+    /// Registers seen so far.
     registers: HashSet<String>,
     lines: Vec<(u64, String)>,
     problems: Vec<Problem>,
@@ -74,7 +75,7 @@ impl Group {
         let mut words = line.split_whitespace();
         match (words.next(), words.next(), words.next()) {
             (Some(register), Some(event), None) => {
-                // As it will be called, with the register in its name.
+                // Its later name, with the register in it.
                 let name = Expression::checked_counter(&format!("{event}:{register}"));
                 if let Err(wrong) = name {
                     return self.problem(number, format!("`{}`: {wrong}", short(event)));
@@ -140,7 +141,7 @@ impl Group {
     }
 }
 
-/// The formula over events.
+/// The formula with events in place of registers.
 fn resolved(
     formula: &Expression,
     registers: &HashMap<String, Expression>,

@@ -1,8 +1,8 @@
-//! Files that define metrics: which kind one is, and what their readers share.
+//! Files that define metrics: recognition of their kind, and the common parts of their readers.
 //!
-//! Owns telling Intel's perfmon, Linux' pmu-events and LIKWID's groups apart, and going through the items of JSON with the line of each,
-//! so that a mistake in one costs that one only, and a file that was cut keeps what stands before. Nothing of such files is shipped: they
-//! are read where the system has them.
+//! Owns the distinction of Intel's perfmon, Linux' pmu-events and LIKWID's groups, and the iteration over the items of JSON with the line
+//! of each, so that a mistake in one costs that one only, and a file that was cut keeps the items before the cut. Nothing of such files
+//! is shipped: they are read where the system has them.
 
 use std::fmt;
 
@@ -15,31 +15,31 @@ use talea_metric::{Definition, Model};
 
 use crate::{likwid, perfmon, pmu_events};
 
-/// Why a file defines no metrics.
+/// Errors of files without metrics.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// Something else.
+    /// Another kind of file.
     #[error(
         "expected metrics of Intel's perfmon, of Linux' pmu-events or a group of LIKWID, found {0}"
     )]
     Unknown(&'static str),
-    /// JSON that has no metric before it breaks.
+    /// JSON that has no metric before its error.
     #[error("line {line}: expected JSON with metrics: {what}")]
     Json {
-        /// From 1.
+        /// Line number, from 1.
         line: u64,
-        /// What the parser says.
+        /// Message of the parser.
         what: String,
     },
 }
 
-/// Whether these are metrics of Linux' pmu-events, whose items say `MetricExpr`.
+/// True for metrics of Linux' pmu-events, whose items have `MetricExpr`.
 pub fn is_pmu_events(bytes: &[u8]) -> bool {
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     matches!(first, Some(b'{' | b'[')) && memchr::memmem::find(bytes, b"\"MetricExpr\"").is_some()
 }
 
-/// Reads a file of any of the three kinds; `name` is what the model is called where the file does not say it.
+/// Reads a file of any of the three kinds; `name` is the default name of the model.
 pub fn read(bytes: &[u8], name: &str) -> Result<Model, ModelError> {
     match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None => Err(ModelError::Unknown("nothing")),
@@ -48,7 +48,7 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Model, ModelError> {
             perfmon::read(bytes, name)
         }
         Some(b'{' | b'[') => {
-            // What breaks the syntax is worth more than that there is no metric.
+            // The syntax error is more informative than the absence of metrics.
             let text = text(bytes);
             let mut items = Vec::new();
             walk(&text, &mut items)?;
@@ -61,15 +61,15 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Model, ModelError> {
     }
 }
 
-/// The bytes as text; what is none becomes the mark for it.
+/// The bytes as text; invalid ones become the replacement character.
 pub(crate) fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
 }
 
-/// A part of a file, and the line that it begins at.
+/// A part of a file, and its first line.
 pub(crate) type Placed<'a> = (u64, &'a RawValue);
 
-/// The items of a file of metrics with their lines, and what is wrong behind the last.
+/// The items of a file of metrics with their lines, and the errors after the last.
 pub(crate) fn items(text: &str) -> Result<(Vec<Placed<'_>>, Vec<Problem>), ModelError> {
     let mut items: Vec<&RawValue> = Vec::new();
     let mut problems = Vec::new();
@@ -148,7 +148,7 @@ impl<'a> Visitor<'a> for Items<'_, 'a> {
     }
 }
 
-/// An expression, or a problem that says where in the text it is wrong.
+/// An expression, or a problem with the place of its error in the text.
 pub(crate) fn expression(
     text: &str,
     of: &str,
@@ -172,7 +172,7 @@ pub(crate) fn expression(
     }
 }
 
-/// A text that people read, in one line and not too long.
+/// A text for people, in one line and not too long.
 pub(crate) fn sentence(text: &str) -> String {
     const LONGEST: usize = 400;
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -180,12 +180,12 @@ pub(crate) fn sentence(text: &str) -> String {
     short.trim_end_matches('.').to_owned()
 }
 
-/// Groups as both kinds of JSON separate them.
+/// Groups, separated as in the two kinds of JSON.
 pub(crate) fn groups(text: &str) -> Vec<String> {
     text.split(';').map(str::trim).filter(|group| !group.is_empty()).map(str::to_owned).collect()
 }
 
-/// What is left of definitions without those that could not be read.
+/// The model of the definitions that could be read.
 pub(crate) fn finished(name: &str, metrics: Vec<Definition>, problems: Vec<Problem>) -> Model {
     Model::new(name, metrics, problems)
 }

@@ -1,10 +1,10 @@
 //! The Paje-like trace of "A Topology-Aware Performance Monitoring Tool for Shared Resource Management in Multicore Systems"
 //! (Denoyelle, Goglin, Jeannot, 2015): performance values of containers, which are monitors on objects of a topology.
 //!
-//! Owns its text. Definitions (`%EventDef NAME NUMBER`, `%  FIELD TYPE`, `%EndEventDef`) say which fields the lines of each event
-//! have and in which order; two events are known, `val` and `container`, lines of others are skipped and counted. Numbers may have a
-//! decimal comma, also with a blank before it, as the tool printed them (`67 ,00`). Follows the Paje trace file format
-//! (B. de Oliveira Stein, J. Chassin de Kergommeaux, G. Mounié, 2002) for definitions, comments and quoted texts.
+//! Owns its text. Definitions (`%EventDef NAME NUMBER`, `%  FIELD TYPE`, `%EndEventDef`) give the fields of each event's lines and
+//! their order; two events are known, `val` and `container`, lines of others are skipped and counted. Numbers may have a decimal
+//! comma, also with a blank before it, as the tool printed them (`67 ,00`). Follows the Paje trace file format (B. de Oliveira
+//! Stein, J. Chassin de Kergommeaux, G. Mounié, 2002) for definitions, comments and quoted texts.
 //!
 //! ```text
 //! %EventDef val 0
@@ -27,15 +27,15 @@ pub use write::{write, write_containers, write_values};
 /// A container: one monitor on one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Container {
-    /// What values refer to.
+    /// Id that values refer to.
     pub id: u64,
-    /// Kind of the object, as hwloc names it: `PU`, `L3`.
+    /// Kind of the object, with hwloc's name: `PU`, `L3`.
     pub level: String,
-    /// Which object of its kind, in the order of the tree.
+    /// Number of the object among its kind, in the order of the tree.
     pub sibling: u32,
     /// The monitor.
     pub name: String,
-    /// Whether it is shown on a logarithmic scale.
+    /// True if it is shown on a logarithmic scale.
     pub log_scale: bool,
 }
 
@@ -48,40 +48,40 @@ pub struct Value {
     pub phase: u32,
     /// Microseconds on the recording machine's clock.
     pub time_us: u64,
-    /// What the monitor's expression gave.
+    /// Value of the monitor's expression.
     pub value: f64,
 }
 
 /// A whole trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
-    /// In the order of the file.
+    /// Containers in the order of the file.
     pub containers: Vec<Container>,
-    /// In the order of the file, which is nearly that of time.
+    /// Values in the order of the file, which is nearly that of time.
     pub values: Vec<Value>,
-    /// Lines of events that are neither values nor containers.
+    /// Number of lines of events that are neither values nor containers.
     pub skipped: u64,
-    /// Values of containers that no line before them defines.
+    /// Number of values of containers that no line before them defines.
     pub orphans: u64,
 }
 
-/// Bytes that are no such trace.
+/// Errors of reading a trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A line that breaks the format.
+    /// A line that violates the format.
     #[error("line {line}: expected {expected}, found `{found}`")]
     Line {
-        /// From 1.
+        /// Line number, from 1.
         line: u64,
-        /// What should stand there.
+        /// The expected form.
         expected: String,
-        /// What stands there, shortened.
+        /// The text that was found, shortened.
         found: String,
     },
     /// A definition that does not end.
     #[error("line {line}: the definition that starts here does not end with %EndEventDef")]
     Open {
-        /// From 1.
+        /// Line number, from 1.
         line: u64,
     },
     /// Neither values nor containers are defined.

@@ -2,16 +2,16 @@
 //!
 //! Owns the syntax of the three files, as BSC's tools write and read them. The caller opens and decompresses: `.prv` comes as any
 //! [`std::io::Read`] or as blocks of bytes, the other two as bytes. Lines are read by a fast parser that knows the usual form only;
-//! what it does not know goes to a careful one, which also says column and expectation. Follows "Paraver Trace Generation" (BSC) and
-//! what Extrae and Paraver do where that is silent:
+//! other lines go to a careful one, which also reports column and expectation. Follows "Paraver Trace Generation" (BSC) and, where
+//! that leaves questions open, the behaviour of Extrae and Paraver:
 //!
 //! - no suffix of the header's time means microseconds; dates contain ':'; any character may stand between applications;
-//! - resources `0` are none, a cpu of 0 is not known; communicators are counted at the end of the header, or after each application;
+//! - resources `0` are none, a cpu of 0 is unknown; communicators are counted at the end of the header, or after each application;
 //! - values may be written as unsigned 64-bit numbers: their bits are kept; sizes of messages of 2 GiB and more are written negative;
-//! - an end of -1 is not known; records need not be sorted.
+//! - an end of -1 is unknown; records need not be sorted.
 //!
-//! Where a file was cut, what stands before is kept, with a gap. A damaged line before that is an error, or is left out if
-//! [`Options::damage`] says so. Memory is what the columns take; nothing is allocated for what a header only claims.
+//! Where a file was cut, the part before the cut is kept, with a gap. A damaged line before that is an error, or is left out by
+//! [`Options::damage`]. Memory is that of the columns; nothing is allocated for mere claims of a header.
 
 pub mod bench;
 mod careful;
@@ -38,7 +38,7 @@ use talea_model::Trace;
 pub use write::{WriteError, write};
 pub use write_labels::{write_labels, write_rows};
 
-/// What is done with a line in the middle of the records that breaks the format.
+/// Treatment of a line in the middle of the records that violates the format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Damage {
     /// Reading ends with an error.
@@ -48,33 +48,33 @@ pub enum Damage {
     Skip,
 }
 
-/// How to read.
+/// Options of reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Bytes that will come, if they are known: columns are then reserved once and at the right size.
+    /// Number of bytes of the source, if known: columns are then reserved once and at the right size.
     pub size: Option<u64>,
-    /// What is done with damaged lines.
+    /// Treatment of damaged lines.
     pub damage: Damage,
 }
 
-/// A place in a text and what was expected there.
+/// A place in a text and the expected form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: expected {expected}, found {found}")]
 pub struct Fault {
-    /// From 1.
+    /// Line number, from 1.
     pub line: u64,
-    /// From 1, in bytes.
+    /// Column, from 1, in bytes.
     pub column: u64,
-    /// What should stand there.
+    /// The expected form.
     pub expected: String,
-    /// What stands there, shortened and in quotes, or `the end of the line`.
+    /// The text that was found, shortened and in quotes, or `the end of the line`.
     pub found: String,
 }
 
-/// Bytes that are no trace, or that could not be had.
+/// Errors of reading a trace.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A line that breaks the format.
+    /// A line that violates the format.
     #[error(transparent)]
     Line(#[from] Fault),
     /// The source has no header.
@@ -83,23 +83,23 @@ pub enum Error {
     /// More records of one kind than an index can number.
     #[error("line {line}: expected at most 4294967295 records of a kind")]
     TooMany {
-        /// From 1.
+        /// Line number, from 1.
         line: u64,
     },
     /// The source failed. One that only ended too early is no error but a gap.
     #[error("reading failed after line {line}")]
     Read {
-        /// Lines read before.
+        /// Number of lines read before.
         line: u64,
-        /// What the source said.
+        /// Error of the source.
         source: std::io::Error,
     },
 }
 
-/// Bytes that are asked for at a time: they and the ends of all columns stay in the second-level cache.
+/// Number of bytes per request: they and the ends of all columns stay in the second-level cache.
 const BLOCK: usize = 1 << 17;
 
-/// Reads a `.prv` from any source. Labels and names of rows stay empty: [`read_labels`] and [`read_rows`] have them.
+/// Reads a `.prv` from any source. Labels and names of rows stay empty: [`read_labels`] and [`read_rows`] read them.
 pub fn read(mut source: impl Read, options: &Options) -> Result<Trace, Error> {
     let mut reader = Reader::new(options);
     let mut block = vec![0; BLOCK];

@@ -1,8 +1,8 @@
 //! Metrics of Intel's perfmon repository (`PROCESSOR/metrics/*.json`).
 //!
 //! Owns formulas over aliases: each item names its events and constants, whose aliases the formula uses. Aliases become the events'
-//! names; constants become numbers or the literals that Linux has for them. The tree stands in `ParentCategory` and `Level`, thresholds
-//! are over `LegacyName`s, or in older files such as `> 10 & P`, where `P` is what the parent asks for. It refuses the rest.
+//! names; constants become numbers or Linux' literals for them. The tree is given by `ParentCategory` and `Level`, thresholds refer to
+//! `LegacyName`s, or in older files have forms such as `> 10 & P`, where `P` is the threshold of the parent. It refuses the rest.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -129,7 +129,7 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Model, ModelError> {
     Ok(models::finished(name, metrics, problems))
 }
 
-/// The formula over events and literals.
+/// The formula with events and literals in place of aliases.
 fn unaliased(formula: &Expression, item: &Item) -> Result<Expression, String> {
     let mut aliases: HashMap<&str, Expression> = HashMap::new();
     for event in &item.events {
@@ -158,7 +158,7 @@ fn unaliased(formula: &Expression, item: &Item) -> Result<Expression, String> {
         .map_err(|wrong| wrong.to_string())
 }
 
-/// What a constant stands for: a number, or what Linux calls it.
+/// Value of a constant: a number, or Linux' name of it.
 fn literal(name: &str) -> Result<Expression, Wrong> {
     let plain = name.trim().trim_start_matches('#').to_ascii_uppercase();
     let text = match plain.as_str() {
@@ -177,7 +177,7 @@ fn literal(name: &str) -> Result<Expression, Wrong> {
     Expression::parse(text).or_else(|_| Expression::checked_counter(name))
 }
 
-/// Bytes of a word that may be a name with parentheses around it.
+/// Maximum bytes of a word that may be a name with parentheses around it.
 const LONGEST_WORD: usize = 1_000;
 
 /// The text of a threshold over names of metrics.
@@ -191,14 +191,14 @@ fn threshold(
     let quoted = |name: &str| format!("\"{name}\"");
     match item.threshold.as_ref()? {
         Threshold::Text(text) => {
-            // What follows `;` names other metrics to look at.
+            // Text after `;` names other metrics to look at.
             let text = text.split(';').next().unwrap_or("").trim();
             if text.is_empty() {
                 return None;
             }
             let mut asked = parent.and_then(|parent| of_others.get(parent));
             let terms = text.split('&').map(str::trim).map(|term| match term {
-                // Once says it: a file may have any number of them.
+                // Only the first one is replaced: a file may have any number of them.
                 "P" => asked.take().map(|text| format!("({text})")),
                 term if term.starts_with(['<', '>']) => Some(format!("{} {term}", quoted(name))),
                 term => Some(term.to_owned()),
@@ -218,7 +218,7 @@ fn threshold(
                 legacy.get(value).map(|name| quoted(name))
             };
             let words = formula.split_whitespace().map(|word| {
-                // Names are never near that; each parenthesis behind one is tried.
+                // Names are never that long; each parenthesis after one is tried.
                 if word.len() > LONGEST_WORD {
                     return word.to_owned();
                 }

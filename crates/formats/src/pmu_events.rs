@@ -2,7 +2,7 @@
 //!
 //! Owns the fields `MetricName`, `MetricExpr`, `MetricGroup`, `ScaleUnit`, `MetricThreshold` and `BriefDescription`, and the tree that
 //! groups spell: a metric in the group `NAME_group` is a part of the metric `NAME`, and `tma_L2_group`, `TopdownL2` or `PipelineL2` is
-//! its level. Items without an expression define events and are passed over. Follows `tools/perf/pmu-events/README`. It refuses the rest.
+//! its level. Items without an expression define events and are skipped. Follows `tools/perf/pmu-events/README`. It refuses the rest.
 
 use std::collections::BTreeSet;
 

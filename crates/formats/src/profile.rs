@@ -1,7 +1,7 @@
-//! Samples and slices in the smallest form that other tools' viewers need, and their files.
+//! Samples and slices in the smallest form for other tools' viewers, and their files.
 //!
 //! Owns the input of the writers below it: stacks with weights ([`Samples`]), and intervals, counters and messages of threads
-//! ([`Timeline`]). Numbers of frames that do not exist are left out of stacks. Writers give text or bytes; nothing is opened.
+//! ([`Timeline`]). Unknown numbers of frames are left out of stacks. Writers return text or bytes; nothing is opened.
 //!
 //! - [`collapsed`]: one line a stack, for flame graphs (B. Gregg's `flamegraph.pl`, inferno);
 //! - [`speedscope`]: JSON for speedscope.app;
@@ -25,9 +25,9 @@ use talea_model::Nanos;
 /// A function, or a place in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Its source file, where that is known.
+    /// Its source file, where known.
     pub file: Option<String>,
     /// The line in that file, from 1.
     pub line: Option<u32>,
@@ -38,11 +38,11 @@ pub struct Frame {
 pub struct Sample {
     /// Indices of frames, the outermost first.
     pub stack: Vec<u32>,
-    /// In [`Samples::unit`].
+    /// Weight in [`Samples::unit`].
     pub weight: u64,
 }
 
-/// What weights of samples are.
+/// Unit of the weights of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Nanoseconds.
@@ -56,79 +56,79 @@ pub enum Unit {
 /// Samples of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SampledThread {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// In the order of time.
+    /// Samples in the order of time.
     pub samples: Vec<Sample>,
 }
 
 /// Samples of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Samples {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What weights are.
+    /// Unit of weights.
     pub unit: Unit,
-    /// What stacks are made of.
+    /// Frames of the stacks.
     pub frames: Vec<Frame>,
-    /// In the order that they are shown.
+    /// Threads in the order of display.
     pub threads: Vec<SampledThread>,
 }
 
 impl Samples {
-    /// The frames of a stack that exist, the outermost first.
+    /// The known frames of a stack, the outermost first.
     fn stack<'a>(&'a self, sample: &'a Sample) -> impl DoubleEndedIterator<Item = &'a Frame> {
         sample.stack.iter().filter_map(|&frame| self.frames.get(frame as usize))
     }
 }
 
-/// A value that belongs to a slice.
+/// An argument of a slice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// Such as bytes.
+    /// A number, such as bytes.
     Number(i64),
-    /// Such as a place in the source.
+    /// A text, such as a place in the source.
     Text(String),
 }
 
 /// A named interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slice {
-    /// What happened.
+    /// Its name.
     pub name: String,
-    /// What kind of thing that is, such as `mpi`.
+    /// Its category, such as `mpi`.
     pub category: String,
-    /// From the start of the trace.
+    /// Time from the start of the trace.
     pub begin: Nanos,
     /// No less than `begin`.
     pub end: Nanos,
-    /// With their names, in the order that they are shown.
+    /// Names and values, in the order of display.
     pub arguments: Vec<(&'static str, Argument)>,
 }
 
 /// A quantity over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// What is counted.
+    /// Name of the quantity.
     pub name: String,
     /// Its unit, such as `per second`.
     pub unit: &'static str,
-    /// A value holds until the next one.
+    /// Values with their times; each holds until the next one.
     pub values: Vec<(Nanos, f64)>,
 }
 
-/// What one thread did.
+/// Activity of one thread.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Track {
     /// Number of the process, such as its rank.
     pub process: u32,
-    /// What the process is called; the same on all of its tracks.
+    /// Name of the process; the same on all of its tracks.
     pub process_name: String,
     /// Number of the thread in it.
     pub thread: u32,
-    /// What the thread is called.
+    /// Name of the thread.
     pub name: String,
-    /// In any order; they may nest or overlap.
+    /// Slices in any order; they may nest or overlap.
     pub slices: Vec<Slice>,
     /// Counters of the thread.
     pub counters: Vec<Series>,
@@ -141,24 +141,24 @@ pub struct End {
     pub track: usize,
     /// Index in [`Track::slices`].
     pub slice: usize,
-    /// Within the slice.
+    /// Time within the slice.
     pub at: Nanos,
 }
 
-/// What leads from one slice to another one, such as a message.
+/// A connection from one slice to another one, such as a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Where it begins.
+    /// Its begin.
     pub from: End,
-    /// Where it ends, which is later.
+    /// Its end, which is later.
     pub to: End,
 }
 
-/// What the threads of a program did, and what leads from one to another.
+/// Activity of the threads of a program, and the connections between them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
-    /// In the order that they are shown; those of one process together.
+    /// Tracks in the order of display; those of one process together.
     pub tracks: Vec<Track>,
-    /// In any order.
+    /// Flows in any order.
     pub flows: Vec<Flow>,
 }

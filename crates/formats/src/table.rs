@@ -1,47 +1,47 @@
 //! Tables of numbers as text: names in the first line, a row in each other, cells between commas (or semicolons, or tabs).
 //!
-//! Owns that syntax, RFC 4180's with other separators beside the comma, and which columns are kept. An empty cell, `NaN` and `NA` are a
-//! value that is missing, `NaN` in memory; anything else that is no number is an error with its line and column. Memory is 8 bytes for
-//! each kept value, and one line: rows are read as they come. Cells of columns that are not kept may hold any text.
+//! Owns that syntax, RFC 4180's with other separators beside the comma, and the choice of kept columns. An empty cell, `NaN` and `NA`
+//! are a missing value, `NaN` in memory; anything else that is no number is an error with its line and column. Memory is 8 bytes for
+//! each kept value, and one line: rows are read one by one. Cells of other columns may hold any text.
 
 use std::io::BufRead;
 
 /// Longest line in bytes.
 pub const LONGEST_LINE: usize = 1 << 20;
-/// Most columns.
+/// Maximum number of columns.
 pub const MOST_COLUMNS: usize = 4096;
-/// Most rows.
+/// Maximum number of rows.
 pub const MOST_ROWS: usize = 1 << 31;
 
 /// Columns of a table, row after row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// Names of the kept columns, in the order that was asked for, else that of the file.
+    /// Names of the kept columns, in the requested order, else that of the file.
     pub names: Vec<String>,
     /// Names of all columns of the file.
     pub all: Vec<String>,
     /// Kept values, row after row.
     pub values: Vec<f64>,
-    /// Rows.
+    /// Number of rows.
     pub rows: usize,
 }
 
-/// Why bytes are no table.
+/// Errors of reading a table.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
-    /// Nothing in it.
+    /// An empty file.
     #[error("expected names of columns in the first line, found an empty file")]
     Empty,
-    /// Numbers where names should be.
+    /// Numbers in the place of names.
     #[error("line 1: expected names of columns, found only numbers")]
     NoNames,
-    /// More than is believed.
+    /// More columns than the maximum.
     #[error("line 1: expected at most {MOST_COLUMNS} columns, found more")]
     Columns,
-    /// A column that is not there.
+    /// An unknown column.
     #[error("expected a column of the table ({there}), found `{name}`")]
     Unknown {
-        /// What was asked for.
+        /// Requested name.
         name: String,
         /// The available ones.
         there: String,
@@ -52,55 +52,55 @@ pub enum TableError {
     /// A cell that is no number.
     #[error("line {line}, column {column} ({name}): expected a number, found `{found}`")]
     Cell {
-        /// From 1.
+        /// Line number, from 1.
         line: u64,
-        /// From 1, in cells.
+        /// Number of the cell, from 1.
         column: usize,
         /// Its name.
         name: String,
-        /// What stands there, shortened.
+        /// The text that was found, shortened.
         found: String,
     },
-    /// Another number of cells than names.
+    /// The numbers of cells and of names differ.
     #[error("line {line}: expected {expected} cells, found {found}")]
     Cells {
-        /// From 1.
+        /// Line number, from 1.
         line: u64,
-        /// Names.
+        /// Number of names.
         expected: usize,
-        /// Cells.
+        /// Number of cells.
         found: usize,
     },
-    /// A quote that does not end, or text behind it.
+    /// A quote that does not end, or text after it.
     #[error("line {line}, column {column}: expected a quote at the end of the cell")]
     Quote {
-        /// From 1.
+        /// Line number, from 1.
         line: u64,
-        /// From 1, in cells.
+        /// Number of the cell, from 1.
         column: usize,
     },
-    /// A line that is no text of this kind.
+    /// A line that is too long for text of this kind.
     #[error("line {line}: expected at most {LONGEST_LINE} bytes")]
     Long {
-        /// From 1.
+        /// Line number, from 1.
         line: u64,
     },
     /// Bytes that are not UTF-8.
     #[error("line {line}: expected UTF-8 text")]
     NotText {
-        /// From 1.
+        /// Line number, from 1.
         line: u64,
     },
-    /// More rows than are believed.
+    /// More rows than the maximum.
     #[error("expected fewer than {MOST_ROWS} rows")]
     Rows,
-    /// The source.
+    /// An error of the source.
     #[error("cannot read: {0}")]
     Read(#[from] std::io::Error),
 }
 
 impl Table {
-    /// The values of a kept column; none for one that is not kept.
+    /// The values of a kept column; `None` for another one.
     pub fn column(&self, name: &str) -> Option<Vec<f64>> {
         let at = self.names.iter().position(|one| one == name)?;
         Some(self.values.iter().skip(at).step_by(self.names.len()).copied().collect())
@@ -131,9 +131,9 @@ pub fn read(mut source: impl BufRead, wanted: Option<&[String]>) -> Result<Table
     }
     let mut kept = wanted.map(|wanted| choose(&all, wanted)).transpose()?;
     let mut table = Table { all, ..Table::default() };
-    // For each column of the file, where its value goes; places of the same column twice are refused before.
+    // For each column of the file the place of its value; duplicate places of a column are refused before.
     let mut place = vec![None; table.all.len()];
-    // The first row says which columns are numbers, once.
+    // The first row determines the numeric columns, once.
     let mut decided = wanted.is_some();
     let mut row = Vec::new();
     while next_line(&mut source, &mut line, &mut number)? {
@@ -176,7 +176,7 @@ pub fn read(mut source: impl BufRead, wanted: Option<&[String]>) -> Result<Table
         table.values.extend_from_slice(&row);
         table.rows += 1;
     }
-    // Without a row nothing says which columns are numbers.
+    // Without a row the numeric columns are unknown.
     if let Some(chosen) = kept {
         table.take(&chosen, &mut place);
     }
@@ -245,7 +245,7 @@ fn text(line: &[u8], number: u64) -> Result<&str, TableError> {
     std::str::from_utf8(line).map_err(|_| TableError::NotText { line: number })
 }
 
-/// The next line without its end; false behind the last.
+/// The next line without its end; false after the last.
 fn next_line(
     source: &mut impl BufRead,
     line: &mut Vec<u8>,
@@ -274,8 +274,8 @@ fn next_line(
     }
 }
 
-/// Calls `each` with every cell and its place. Quotes inside of a quoted cell stay written twice: no number has any, and names are put
-/// right by the reader.
+/// Calls `each` with every cell and its place. Quotes inside of a quoted cell stay doubled: no number has any, and the reader corrects
+/// names.
 fn cells<'a>(
     line: &'a str,
     separator: char,
@@ -311,12 +311,12 @@ fn cells<'a>(
     Ok(())
 }
 
-/// A value as a table has it, so that reading gives the same again; nothing for what is missing.
+/// A value in the form of a table, so that reading returns the same; empty for a missing one.
 pub fn cell(value: f64) -> String {
     if value.is_finite() { value.to_string() } else { String::new() }
 }
 
-/// A text as a cell: quoted if it must be.
+/// A text as a cell: quoted if necessary.
 pub fn quoted(text: &str) -> String {
     if text.contains([',', ';', '\t', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\"").replace(['\n', '\r'], " "))
@@ -345,7 +345,7 @@ mod tests {
         assert_eq!((table.values[0], table.values[1]), (2.0, 1.0));
         assert!(table.values[2].is_nan());
         assert_eq!(table.column("a").unwrap(), [1.0, 3.0]);
-        // All that are numbers; other separators, quotes, line ends, blank lines.
+        // All numeric columns; other separators, quotes, line ends, blank lines.
         let table =
             check("\u{feff}\"a \"\"x\"\"\";b;c\r\n\r\n\"1\";NaN;text\r\n 2 ; 4e3;-", &[]).unwrap();
         assert_eq!(table.names, ["a \"x\"", "b"]);

@@ -1,19 +1,19 @@
-//! Factors of efficiency, as the POP centre of excellence defines them.
+//! Factors of efficiency, by the definitions of the POP centre of excellence.
 //!
 //! Owns the factors of one run from the time that each location computes, and between runs those of scaling. Parallel efficiency is the
-//! mean time of computation by the time that passed: load balance (mean by longest) times communication efficiency (longest by what
-//! passed). Where processes have threads, it is also the efficiency of processes (time outside MPI of each process' first thread) times
-//! that of threads. Follows "POP Standard Metrics for Parallel Performance Analysis"; what needs a simulated network is absent. It
-//! refuses traces: see [`crate::measure`].
+//! mean time of computation divided by the elapsed time: load balance (mean by longest) times communication efficiency (longest by
+//! elapsed). Where processes have threads, it is also the efficiency of processes (time outside MPI of each process' first thread)
+//! times that of threads. Follows "POP Standard Metrics for Parallel Performance Analysis"; factors that need a simulated network are
+//! absent. It refuses traces: see [`crate::measure`].
 
-/// What one location did while the time of [`Run`] passed.
+/// One location during the elapsed time of [`Run`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
-    /// Which process, in any numbering.
+    /// Number of its process, in any numbering.
     pub process: u32,
     /// Seconds of computation.
     pub useful: f64,
-    /// Seconds outside MPI; `NaN` where that is not known.
+    /// Seconds outside MPI; `NaN` where unknown.
     pub outside_mpi: f64,
     /// Instructions of the computation; `NaN` where they were not counted.
     pub instructions: f64,
@@ -24,13 +24,15 @@ pub struct Share {
 /// A run, or a part of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// Seconds that passed.
+    /// Elapsed seconds.
     pub elapsed: f64,
     /// One for each location; those of a process follow each other, its first thread first.
     pub shares: Vec<Share>,
+    /// True if instructions and cycles were counted at different times, so that their quotient has no meaning.
+    pub apart: bool,
 }
 
-/// How the work of runs with more locations compares with the reference.
+/// Work of runs with more locations compared with the reference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scaling {
     /// All runs do the same work.
@@ -43,13 +45,13 @@ pub enum Scaling {
 /// One factor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Factor {
-    /// For programs; it does not change.
+    /// Key for programs; it does not change.
     pub key: &'static str,
-    /// For people.
+    /// Name for people.
     pub name: &'static str,
-    /// How deep it stands among the factors: those below multiply to it.
+    /// Depth among the factors: the product of those below it is its value.
     pub depth: usize,
-    /// 1 is ideal; or why it is not known.
+    /// The value, 1 is ideal; or the reason why it is unknown.
     pub value: Result<f64, String>,
 }
 
@@ -116,7 +118,7 @@ impl Efficiency {
     }
 }
 
-/// Time outside MPI of each process, where there are threads to tell it from computation.
+/// Time outside MPI of each process, where threads distinguish it from computation.
 fn processes(run: &Run) -> Result<Vec<f64>, String> {
     let groups = run.shares.chunk_by(|a, b| a.process == b.process);
     if groups.clone().all(|threads| threads.len() < 2) {
@@ -128,7 +130,7 @@ fn processes(run: &Run) -> Result<Vec<f64>, String> {
     known.ok_or_else(|| "the trace does not tell time in MPI".to_owned())
 }
 
-/// Computation scaling and what it is the product of: IPC, instructions, frequency.
+/// Computation scaling and its factors: IPC, instructions, frequency.
 fn computation(run: &Run, reference: Option<&Run>, scaling: Scaling) -> [Result<f64, String>; 4] {
     let Some(reference) = reference else {
         return [0; 4].map(|_| Err("needs a run to compare with: name it first".to_owned()));
@@ -156,7 +158,11 @@ fn computation(run: &Run, reference: Option<&Run>, scaling: Scaling) -> [Result<
     };
     [
         less(&useful),
-        quotients(&instructions, &cycles),
+        if run.apart || reference.apart {
+            Err("instructions and cycles were counted at different times".to_owned())
+        } else {
+            quotients(&instructions, &cycles)
+        },
         less(&instructions),
         quotients(&cycles, &useful),
     ]
@@ -194,7 +200,7 @@ mod tests {
 
     #[test]
     fn two_ranks_of_known_balance() {
-        let run = Run { elapsed: 10.0, shares: vec![share(0, 8.0), share(1, 4.0)] };
+        let run = Run { elapsed: 10.0, shares: vec![share(0, 8.0), share(1, 4.0)], apart: false };
         let found = factors(&run, None, Scaling::Strong);
         assert_eq!(value(&found, "parallel"), Ok(0.6));
         assert_eq!(value(&found, "load_balance"), Ok(0.75));
@@ -213,7 +219,7 @@ mod tests {
             thread(1, 6.0, 7.0),
             thread(1, 6.0, 10.0),
         ];
-        let found = factors(&Run { elapsed: 10.0, shares }, None, Scaling::Strong);
+        let found = factors(&Run { elapsed: 10.0, shares, apart: false }, None, Scaling::Strong);
         assert_eq!(value(&found, "parallel"), Ok(0.6));
         assert_eq!(value(&found, "mpi_parallel"), Ok(0.8));
         assert_eq!(value(&found, "thread_parallel"), Ok(0.6 / 0.8));
@@ -221,8 +227,9 @@ mod tests {
 
     #[test]
     fn scaling_is_compared_with_the_first() {
-        let first = Run { elapsed: 10.0, shares: vec![share(0, 10.0)] };
-        let mut more = Run { elapsed: 6.0, shares: vec![share(0, 6.0), share(1, 6.0)] };
+        let first = Run { elapsed: 10.0, shares: vec![share(0, 10.0)], apart: false };
+        let mut more =
+            Run { elapsed: 6.0, shares: vec![share(0, 6.0), share(1, 6.0)], apart: false };
         for share in &mut more.shares {
             share.instructions = 11e9;
         }
@@ -241,9 +248,10 @@ mod tests {
 
     #[test]
     fn nothing_has_no_efficiency() {
-        let found = factors(&Run { elapsed: 0.0, shares: Vec::new() }, None, Scaling::Strong);
+        let found =
+            factors(&Run { elapsed: 0.0, shares: Vec::new(), apart: false }, None, Scaling::Strong);
         assert!(found.iter().all(|factor| factor.value.is_err()), "{found:?}");
-        let idle = Run { elapsed: 1.0, shares: vec![share(0, 0.0)] };
+        let idle = Run { elapsed: 1.0, shares: vec![share(0, 0.0)], apart: false };
         let found = factors(&idle, Some(&idle), Scaling::Strong);
         assert_eq!(value(&found, "parallel"), Ok(0.0));
         assert_eq!(value(&found, "load_balance"), Err("no location computed".into()));
@@ -259,6 +267,7 @@ mod tests {
                     cycles: useful * 2e9 + 1e9,
                     ..share(process, useful)
                 }).collect(),
+                apart: false,
             };
             let found = factors(&run(&useful), Some(&run(&other)), Scaling::Strong);
             let of = |key| value(&found, key).unwrap();

@@ -1,8 +1,8 @@
-//! Counters by name, arithmetic with them, and what they say about a program.
+//! Counters by name, arithmetic with them, and metrics of a program.
 //!
-//! Owns the catalogue of counters (what they count, where, in which unit), the language of expressions over them, the table of derived
-//! metrics, models of cycles and slots as trees of metrics, and the factors of parallel efficiency. Whatever cannot be computed is
-//! absent with its reason. It refuses reading counters and files.
+//! Owns the catalogue of counters (meaning, place, unit), the language of expressions over them, the table of derived metrics, models
+//! of cycles and slots as trees of metrics, and the factors of parallel efficiency. A value that cannot be computed is absent with its
+//! reason. It refuses reading counters and files.
 
 pub mod catalogue;
 pub mod efficiency;

@@ -1,28 +1,28 @@
-//! What no machine can do: limits of readings and of metrics, by what they count.
+//! Physical limits of readings and of metrics, by kind.
 //!
-//! Owns the limits and their reasons. They are wide on purpose: what exceeds one is a broken counter, not a fast machine. A clock beats
-//! at most at [`CLOCK`], and everything else is bounded by what happens in one beat. docs/metrics.md lists them.
+//! Owns the limits and their reasons. They are wide on purpose: a value beyond one shows a broken counter, not a fast machine. The
+//! frequency of a clock is at most [`CLOCK`], and everything else is bounded by the events in one cycle. docs/metrics.md lists them.
 
-/// Hertz that no processor reaches.
+/// Clock frequency in hertz beyond any processor.
 pub const CLOCK: f64 = 10e9;
-/// Instructions, or accesses to a cache, that no core completes in one cycle.
+/// Instructions, or accesses to a cache, in one cycle, beyond any core.
 pub const INSTRUCTIONS_A_CYCLE: f64 = 16.0;
-/// Operations of matrix units in one cycle of a core: nothing that a processor counts grows faster.
+/// Operations of matrix units in one cycle of a core: no counter of a processor grows faster.
 pub const OPERATIONS_A_CYCLE: f64 = 2048.0;
-/// Bytes of the longest cache line, of which a core takes at most one in a cycle from beyond its first cache.
+/// Bytes of the longest cache line; a core takes at most one line in a cycle from beyond its first cache.
 pub const LINE_BYTES: f64 = 128.0;
-/// Lines that the widest gather instruction touches.
+/// Number of lines that the widest gather instruction touches.
 pub const LINES_AN_INSTRUCTION: f64 = 64.0;
-/// Lines of a first cache of 32 KiB. A probe - an interrupt, the kernel that reads counters, a record that is written - replaces up to so
-/// many, so that fewer misses of the last cache than that between two probes say nothing of the program.
+/// Lines of a first cache of 32 KiB. A probe - an interrupt, the kernel that reads counters, a record that is written - replaces up to
+/// this many, so that fewer misses of the last cache between two probes are no property of the program.
 pub const LINES_A_PROBE: f64 = 512.0;
-/// Counters are read one after the other: parts may exceed their whole by so much.
+/// Counters are read one after the other: parts may exceed their whole by this factor.
 const SKEW: f64 = 1.01;
 
-/// What a metric is, which says how large it can be.
+/// Kind of a metric, which determines its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// Nothing bounds it.
+    /// Unbounded.
     None,
     /// A part of a whole, in per cent.
     Percent,
@@ -47,7 +47,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// The least and the most that are possible.
+    /// Minimum and maximum possible values.
     fn range(self) -> (f64, f64) {
         match self {
             Self::None => (0.0, f64::INFINITY),
@@ -64,14 +64,14 @@ impl Limit {
         }
     }
 
-    /// The bound that a value is beyond, if it is beyond one.
+    /// The bound that a value exceeds, if any.
     pub fn exceeded(self, value: f64) -> Option<f64> {
         let (least, most) = self.range();
         if value < least { Some(least) } else { (value > most).then_some(most) }
     }
 }
 
-/// Whether a counter can have grown by `value` in `nanos` nanoseconds.
+/// True if a counter can have grown by `value` in `nanos` nanoseconds.
 pub fn can_grow(value: i64, nanos: u64) -> bool {
     value >= 0 && value as f64 <= OPERATIONS_A_CYCLE * CLOCK * 1e-9 * nanos as f64
 }

@@ -1,9 +1,9 @@
 //! The name that was probably meant.
 //!
-//! Owns a bounded edit distance (optimal string alignment, of lower-case letters). It refuses guesses that share little with what
-//! was written, because a wrong suggestion costs more than none.
+//! Owns a bounded edit distance (optimal string alignment, of lower-case letters). It refuses guesses that share little with the
+//! given name, because a wrong suggestion costs more than none.
 
-/// Longest text that is compared, in characters.
+/// Longest compared text, in characters.
 const LONGEST: usize = 96;
 
 /// The known name that is nearest to `name`, if it is near: at most a third of its characters differ. Of equally near ones the first.
@@ -28,7 +28,7 @@ pub fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     best.map(|(_, candidate)| candidate.to_owned())
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours that make one of the other.
+/// Number of insertions, deletions, replacements and swaps of neighbours that turn one text into the other.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut before: Vec<usize> = vec![0; b.len() + 1];
     let mut last: Vec<usize> = (0..=b.len()).collect();

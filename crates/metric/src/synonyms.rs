@@ -2,8 +2,8 @@
 //!
 //! Owns spelling and meaning. Spelling: PAPI, libpfm4, perf, Intel and LIKWID write one event as `skl::LONGEST_LAT_CACHE:MISS:u=1`,
 //! `cpu/longest_lat_cache.miss/u` and `LONGEST_LAT_CACHE.MISS`; [`plain`] makes those one. Meaning: the few names that mean the same
-//! everywhere, so that a formula written with one tool's names finds what a trace counted with another's. It refuses what is only
-//! similar: perf's `cache-misses` and misses of a level count different things on different processors.
+//! everywhere, so that a formula written with one tool's names finds what a trace counted with another's. It refuses names that are
+//! only similar: perf's `cache-misses` and misses of a level count different things on different processors.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -82,13 +82,25 @@ static LINES: LazyLock<BTreeMap<String, usize>> = LazyLock::new(|| {
     lines.flat_map(|(line, at)| line.iter().map(move |name| (plain(name), at))).collect()
 });
 
-/// Options of an event that say who is counted and how often it is read, not what is counted.
+/// Options of an event that select the counted context and the reading interval, not the event.
 const READERS: [&str; 12] =
     ["u", "k", "h", "hv", "mg", "mh", "cpu", "period", "freq", "precise", "excl", "pinned"];
 
-/// A name in one spelling: small letters, `_` for signs, without the processor's name and without options that leave the meaning.
-pub fn plain(name: &str) -> String {
+/// Those of them that exclude a part.
+const PARTS: [&str; 7] = ["u", "k", "h", "hv", "mg", "mh", "cpu"];
+
+/// A name without options that keep its meaning.
+struct Event<'a> {
+    /// Without the processor's name and options of [`READERS`].
+    name: &'a str,
+    /// True if options restrict the count to a part: to users or the kernel, to one PU.
+    is_part: bool,
+}
+
+fn event(name: &str) -> Event<'_> {
     let mut rest = name.trim();
+    let mut is_part = false;
+    let privileges = |letters: &str| letters.bytes().any(|c| b"ukh".contains(&c));
     // libpfm4's unit; those outside cores are counters of their own: `skx_unc_imc0::`.
     if let Some((unit, event)) = rest.split_once("::")
         && !unit.to_ascii_lowercase().contains("unc")
@@ -99,18 +111,26 @@ pub fn plain(name: &str) -> String {
     if let Some((unit, event)) = rest.split_once('/')
         && unit.to_ascii_lowercase().starts_with("cpu")
     {
-        rest = event.split('/').next().unwrap_or_default();
+        let (event, letters) = event.split_once('/').unwrap_or((event, ""));
+        is_part |= privileges(letters);
+        rest = event;
     }
     while let Some((before, option)) = rest.rsplit_once(':') {
         let key = option.split('=').next().unwrap_or_default();
         let letters =
             (1..=3).contains(&option.len()) && option.bytes().all(|c| b"ukhp".contains(&c));
-        if letters || (option.contains('=') && READERS.contains(&key)) {
-            rest = before;
-        } else {
+        if !(letters || option.contains('=') && READERS.contains(&key)) {
             break;
         }
+        is_part |= if letters { privileges(option) } else { PARTS.contains(&key) };
+        rest = before;
     }
+    Event { name: rest, is_part }
+}
+
+/// A name in one spelling: lower-case letters, `_` for signs, without the processor's name and without options that keep the meaning.
+pub fn plain(name: &str) -> String {
+    let rest = event(name).name;
     let mut plain = String::with_capacity(rest.len());
     for c in rest.chars() {
         let c = if matches!(c, '.' | ':' | '-' | '/') { '_' } else { c.to_ascii_lowercase() };
@@ -123,47 +143,47 @@ pub fn plain(name: &str) -> String {
     generic.unwrap_or(plain).to_owned()
 }
 
-/// Other names for the same.
+/// Synonyms.
 pub fn others(name: &str) -> impl Iterator<Item = &'static str> {
     let same = LINES.get(&plain(name)).map_or(&[][..], |&line| SAME[line]);
     same.iter().copied().filter(move |&other| other != name)
 }
 
-/// Whether two names mean the same count.
+/// True if two names mean the same count.
 pub fn same(a: &str, b: &str) -> bool {
     let (a, b) = (plain(a), plain(b));
     a == b || LINES.get(&a).is_some_and(|line| LINES.get(&b) == Some(line))
 }
 
-/// The number that stands under a name, or under another name for the same.
+/// The number under a name, or under a synonym.
 pub fn lookup(name: &str, number: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
     number(name).or_else(|| others(name).find_map(number))
 }
 
-/// Numbers by name that are found under all names for them.
+/// Numbers by name that are found under all synonyms.
 pub struct Known<'a> {
     numbers: &'a BTreeMap<String, f64>,
     plain: BTreeMap<String, Vec<&'a str>>,
 }
 
 impl<'a> Known<'a> {
-    /// Of these numbers; those that are not finite are missing.
+    /// Takes these numbers; non-finite ones are missing.
     pub fn new(numbers: &'a BTreeMap<String, f64>) -> Self {
         let mut known = Self { numbers, plain: BTreeMap::new() };
         for (name, _) in numbers.iter().filter(|(_, value)| value.is_finite()) {
             known.plain.entry(plain(name)).or_default().push(name);
         }
-        // Beside the whole its parts do not count: `cycles` and `cycles:u`.
+        // If the whole is known its parts do not count: `cycles` and `cycles:u`.
         for names in known.plain.values_mut() {
-            if let Some(&whole) = names.iter().find(|name| !name.contains(':')) {
+            if let Some(&whole) = names.iter().find(|name| !event(name).is_part) {
                 *names = vec![whole];
             }
         }
         known
     }
 
-    /// The names under which a number is counted: its own, other spellings, other names for the same. `*` stands for any signs, and a
-    /// name that is known in several parts (of users and kernel, of each socket) means all of them.
+    /// The names under which a number is counted: its own, other spellings, synonyms. `*` stands for any signs, and a name that is
+    /// known in several parts (of users and kernel, of each socket) means all of them.
     pub fn names(&self, name: &str) -> Vec<&'a str> {
         if let Some((own, value)) = self.numbers.get_key_value(name)
             && value.is_finite()
@@ -193,7 +213,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Whether a name fits a pattern in which `*` stands for any signs.
+/// True if a name fits a pattern in which `*` stands for any signs.
 fn fits(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut place) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
@@ -235,7 +255,7 @@ mod tests {
         }
         assert!(same("perf::PERF_COUNT_HW_INSTRUCTIONS:u", "INST_RETIRED:ANY"));
         assert!(!same("cache-misses", "PAPI_L3_TCM"), "not the same on all processors");
-        // Thresholds and edges change what is counted.
+        // Thresholds and edges change the count.
         assert!(!same("UOPS_ISSUED:ANY:c=1", "UOPS_ISSUED:ANY"));
         assert!(!same("skx_unc_imc0::X", "skx_unc_imc1::X"));
     }
@@ -253,6 +273,13 @@ mod tests {
         ];
         let numbers: BTreeMap<String, f64> =
             numbers.map(|(name, value)| (name.to_owned(), value)).into();
+        let whole = [
+            ("skl::BR_INST_RETIRED:ALL_BRANCHES", 5.0),
+            ("cpu/br_inst_retired.all_branches/u", 2.0),
+        ];
+        let whole: BTreeMap<String, f64> =
+            whole.map(|(name, value)| (name.to_owned(), value)).into();
+        assert_eq!(Known::new(&whole).number("PAPI_BR_INS"), Some(5.0), "beside the whole no part");
         let known = Known::new(&numbers);
         assert_eq!(known.number("CPU_CLK_UNHALTED.THREAD"), Some(7.0));
         assert_eq!(known.names("cycles"), ["PAPI_TOT_CYC"]);

@@ -1,7 +1,7 @@
-//! What differs between MPI implementations.
+//! Differences between MPI implementations.
 //!
-//! Owns finding out which MPI a process uses, the values of its constants, and the layout of its status. Handles travel as machine words: pointers in Open MPI and the
-//! standard ABI (MPI 5.0, chapter 20), integers in MPICH and everywhere in Fortran.
+//! Owns the detection of the MPI in use, the values of its constants, and the layout of its status. Handles travel as machine words:
+//! pointers in Open MPI and the standard ABI (MPI 5.0, chapter 20), integers in MPICH and everywhere in Fortran.
 
 use std::ffi::CStr;
 use std::sync::OnceLock;
@@ -51,7 +51,7 @@ pub struct Abi {
     pub byte: usize,
     /// Predefined reduction operations.
     pub ops: Vec<(usize, &'static str)>,
-    /// Addresses that stand for `MPI_STATUS_IGNORE` and `MPI_STATUSES_IGNORE` in Fortran.
+    /// Addresses of `MPI_STATUS_IGNORE` and `MPI_STATUSES_IGNORE` in Fortran.
     pub fortran_ignore: Vec<usize>,
 }
 
@@ -80,7 +80,7 @@ pub fn abi() -> &'static Abi {
     ABI.get_or_init(Abi::detect)
 }
 
-/// The bits of a C handle that count.
+/// Mask of the significant bits of a C handle.
 pub fn handle_mask() -> u64 {
     if abi().handle_bytes == 8 { u64::MAX } else { 0xffff_ffff }
 }
@@ -108,7 +108,7 @@ impl Abi {
         .filter(|&address| address > 1)
         .collect();
         let data = |name: &CStr| find_data(name).unwrap_or(0);
-        // Asked first: below the library of the standard ABI lies one of an implementation, with all of its symbols.
+        // Tested first: below the library of the standard ABI lies one of an implementation, with all of its symbols.
         let standard = find(c"MPI_Abi_get_version").is_some() && library_file().contains("mpi_abi");
         if !standard && find_data(c"ompi_mpi_comm_world").is_some() {
             let ops = [
@@ -202,7 +202,7 @@ impl Abi {
         }
     }
 
-    /// A rank as recordings have it.
+    /// A rank in the form of recordings.
     pub fn peer(&self, rank: i32) -> i64 {
         match rank {
             r if r >= 0 => i64::from(r),
@@ -213,7 +213,7 @@ impl Abi {
         }
     }
 
-    /// A tag as recordings have it.
+    /// A tag in the form of recordings.
     pub fn tag(&self, tag: i32) -> i64 {
         if tag == self.any_tag { special::ANY_TAG } else { i64::from(tag) }
     }

@@ -1,6 +1,6 @@
-//! Single arguments of a call, whatever the binding: integers, and handles as words of C.
+//! Single arguments of a call, for every binding: integers, and handles as words of C.
 //!
-//! Owns reading them. What they mean in a recording is told by [`crate::values`] and [`crate::handles`].
+//! Owns reading them. [`crate::values`] and [`crate::handles`] define their meaning in a recording.
 
 use crate::abi::{self, abi};
 use crate::entry::Call;
@@ -14,7 +14,7 @@ use crate::table::{Kind, PROCEDURES};
 /// `call` is a call of the plan's procedure, whose argument `arg` is an integer.
 #[inline(always)]
 pub(crate) unsafe fn int(plan: &Plan, call: Call, arg: u8) -> i64 {
-    // SAFETY: the table says that this argument is an integer; Fortran passes its address.
+    // SAFETY: by the table this argument is an integer; Fortran passes its address.
     unsafe {
         let word = call.arg(usize::from(arg));
         i64::from(if plan.fortran { *(word as *const i32) } else { word as i32 })
@@ -24,10 +24,10 @@ pub(crate) unsafe fn int(plan: &Plan, call: Call, arg: u8) -> i64 {
 /// Reads a handle at an address.
 ///
 /// # Safety
-/// A handle of this kind stands there.
+/// The address holds a handle of this kind.
 #[inline(always)]
 pub(crate) unsafe fn handle_at(plan: &Plan, address: usize, kind: FortranHandle) -> usize {
-    // SAFETY: the table says that a handle stands there.
+    // SAFETY: by the table a handle stands there.
     unsafe {
         if plan.fortran {
             from_fortran(kind, *(address as *const i32))
@@ -51,7 +51,7 @@ pub(crate) fn handle_size(plan: &Plan) -> usize {
 /// `call` is a call of the plan's procedure.
 pub(crate) unsafe fn comm(plan: &Plan, call: Call) -> Option<usize> {
     let arg = plan.comm?;
-    // SAFETY: the table says that this argument is a communicator.
+    // SAFETY: by the table this argument is a communicator.
     unsafe {
         let word = call.arg(usize::from(arg));
         Some(if plan.fortran {
@@ -62,7 +62,7 @@ pub(crate) unsafe fn comm(plan: &Plan, call: Call) -> Option<usize> {
     }
 }
 
-/// How Fortran's handles of this kind are converted.
+/// Kind of conversion of Fortran's handles.
 pub(crate) fn fortran_kind(kind: Kind) -> FortranHandle {
     match kind {
         Kind::Datatype | Kind::DatatypeIo | Kind::DatatypeOut | Kind::Datatypes => {
@@ -78,14 +78,15 @@ pub(crate) fn fortran_kind(kind: Kind) -> FortranHandle {
     }
 }
 
-/// The session that `MPI_Session_init` has made; `None` if it failed.
+/// The session that `MPI_Session_init` has created; `None` if it failed.
 ///
 /// # Safety
 /// The call has returned `result`.
 pub(crate) unsafe fn session(plan: &Plan, call: Call, result: usize) -> Option<usize> {
     let params = PROCEDURES[usize::from(plan.procedure)].params;
     let place = params.iter().position(|p| p.name == "session")?;
-    // SAFETY: the handle stands where the argument points to; Fortran has `ierror` last, which `mpi_f08` may leave out.
+    // SAFETY: the handle stands at the address in the argument; Fortran has `ierror` last, which `mpi_f08` may leave
+    // out.
     unsafe {
         let error = if plan.fortran {
             (call.arg(params.len()) as *const i32).as_ref().map_or(0, |&error| error)

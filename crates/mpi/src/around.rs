@@ -1,6 +1,6 @@
-//! What is looked at before and after a call beside its scalar arguments: requests, statuses, lists, new handles.
+//! Data of a call that are read before and after it, beside its scalar arguments: requests, statuses, lists, new handles.
 //!
-//! Owns filling the words of [`crate::plan::Found`] and keeping the tables of requests and handles up to date.
+//! Owns filling the words of [`crate::plan::Found`] and updating the tables of requests and handles.
 
 mod completion;
 mod lists;
@@ -26,30 +26,30 @@ use crate::{arguments, handles};
 /// State that lives from before a call until after it.
 #[derive(Debug, Default)]
 pub struct Around {
-    /// The one request that the call may complete: handle, address of the variable, what is known.
+    /// The one request that the call may complete: handle, address of the variable, its table entry.
     request: Option<(usize, usize, Option<Request>)>,
-    /// The call is about an array of requests: the one of `shadows` that was named last.
+    /// True if the call is about an array of requests: the one of `shadows` that was named last.
     is_array: bool,
     shadows: Shadows,
-    /// Own statuses where the program wants none.
+    /// Own statuses where the program passes none.
     statuses: Vec<u8>,
-    /// Where the status or statuses will stand; 0 without.
+    /// Address of the status or statuses; 0 without.
     status: usize,
-    /// What stood there as the source of each before the call.
+    /// Source field of each status before the call.
     saved: Vec<i32>,
-    /// Found words as they were before the call.
+    /// Found words before the call.
     words: Vec<u64>,
     list: Vec<i64>,
 }
 
-/// A call that is looked at.
+/// A call and its context.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene<'a> {
     /// The recording.
     pub process: &'a Process,
     /// Number of the calling thread.
     pub thread: u32,
-    /// How its arguments are taken.
+    /// Plan of its arguments.
     pub plan: &'a Plan,
     /// The arguments.
     pub call: Call,
@@ -65,7 +65,7 @@ impl Around {
         self.request = None;
         self.is_array = false;
         self.status = 0;
-        // SAFETY: arguments are what the table says; see the helpers.
+        // SAFETY: arguments are as in the table; see the helpers.
         unsafe {
             for (found, word) in plan.found.iter().zip(words.iter_mut()) {
                 *word = match *found {
@@ -125,14 +125,14 @@ impl Around {
         }
     }
 
-    /// Before a poll that repeats the one before: if it asks for the same requests, what was found out about them then holds
-    /// again. Otherwise nothing is done, and [`Self::before`] has to look.
+    /// Before a poll that repeats the one before: if it requests the same requests, the earlier results about them still
+    /// hold. Otherwise nothing is done, and [`Self::before`] has to be called.
     ///
     /// # Safety
-    /// As for [`Self::before`]; no request was made or completed since it was called last.
+    /// As for [`Self::before`]; no request was created or completed since it was called last.
     pub unsafe fn again(&mut self, scene: Scene<'_>, lanes: &[u64], words: &mut [u64]) -> bool {
         let Scene { process, plan, call, .. } = scene;
-        // SAFETY: arguments are what the table says.
+        // SAFETY: arguments are as in the table.
         unsafe {
             for found in &plan.found {
                 let is_known = match *found {
@@ -167,7 +167,7 @@ impl Around {
         true
     }
 
-    /// The handles of the last call, into `handles`. Whether the status of one tells anything that must be known.
+    /// The handles of the last call, into `handles`. True if the status of one must be read.
     pub(crate) fn asked(&mut self, handles: &mut Vec<usize>) -> bool {
         handles.clear();
         if let Some(shadow) = self.shadows.last().filter(|_| self.is_array) {
@@ -178,13 +178,13 @@ impl Around {
         self.request.is_some_and(|(_, _, request)| request.is_some_and(|r| r.wild))
     }
 
-    /// The found words of a call that asks for the same requests as the last one, as they were before it.
+    /// The found words of a call with the same requests as the last one, with their values before it.
     pub(crate) fn recall(&mut self, words: &mut [u64]) {
         self.status = 0;
         words.copy_from_slice(&self.words);
     }
 
-    /// After the call: fills in what only it could tell, and keeps the tables.
+    /// After the call: fills in its results, and updates the tables.
     ///
     /// # Safety
     /// As for [`Self::before`], which was called for the same call.
@@ -246,17 +246,18 @@ impl Around {
 
     /// The array of requests that an argument names.
     unsafe fn array(plan: &Plan, call: Call, arg: u8) -> Array {
-        // SAFETY: the table says that the procedure has this argument.
+        // SAFETY: by the table the procedure has this argument.
         let address = unsafe { call.arg(usize::from(arg)) };
         Array { address, size: arguments::handle_size(plan), fortran: plan.fortran }
     }
 
-    /// The array of requests that the call is about.
+    /// The array of requests of the call.
     fn shadow(&mut self) -> Option<&mut Shadow> {
         if self.is_array { self.shadows.last() } else { None }
     }
 
-    /// What members of a communicator that was made in a session say; with no lock held, as they may take their time.
+    /// Exchange of the members of a communicator that was created in a session; with no lock held, as they may take their
+    /// time.
     fn ask_members(
         process: &Process,
         plan: &Plan,

@@ -1,8 +1,8 @@
 //! The clock of the event path: the time stamp counter where it runs evenly, else `CLOCK_MONOTONIC`.
 //!
-//! Owns reading and calibration. Ticks become nanoseconds by one multiplication with a rate that stays the same for
-//! the whole recording; how far that rate is from `CLOCK_MONOTONIC` is kept as pairs of readings, and put right when the
-//! recording is read.
+//! Owns reading and calibration. Ticks become nanoseconds by one multiplication with a rate that stays the same for the
+//! whole recording; the difference of that rate from `CLOCK_MONOTONIC` is kept as pairs of readings, and corrected when
+//! the recording is read.
 
 use std::arch::x86_64::{__cpuid, _rdtsc};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,7 +13,7 @@ static FIRST_NANOS: AtomicU64 = AtomicU64::new(0);
 /// Nanoseconds a tick, times 2^32; 0 until calibrated.
 static MULT: AtomicU64 = AtomicU64::new(0);
 
-/// Ticks now.
+/// Present ticks.
 #[inline(always)]
 pub fn ticks() -> u64 {
     if USE_TSC.load(Ordering::Relaxed) {
@@ -45,7 +45,7 @@ fn read(clock: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// A pair of readings that belong together, as closely as three tries allow.
+/// A pair of simultaneous readings, as close as three tries allow.
 pub fn pair() -> (u64, u64) {
     let mut best = (u64::MAX, 0, 0);
     for _ in 0..3 {
@@ -62,7 +62,7 @@ pub fn pair() -> (u64, u64) {
 
 /// Chooses the clock and takes the first pair of readings; called when the library is loaded.
 pub fn begin() {
-    // The kernel has looked at the counter more closely than the processor's own promise.
+    // The kernel has verified the counter, beyond the processor's own promise.
     let evenly = __cpuid(0x8000_0000).eax >= 0x8000_0007 && __cpuid(0x8000_0007).edx & 1 << 8 != 0;
     let source =
         std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
@@ -96,7 +96,7 @@ pub fn rate() -> u64 {
     }
 }
 
-/// Ticks of so many nanoseconds.
+/// Ticks of this many nanoseconds.
 pub fn ticks_of(nanos: u64) -> u64 {
     ((u128::from(nanos) << 32) / u128::from(rate().max(1))) as u64
 }

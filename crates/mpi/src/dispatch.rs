@@ -1,9 +1,9 @@
-//! The event path: what happens at every call of an MPI procedure.
+//! The event path: the code at every call of an MPI procedure.
 //!
-//! Owns the order of things: find the node of the call site, look at arguments, read the clock, let the intercepted function
-//! work, read the clock, look at results, record. Takes no lock unless the program asked for `MPI_THREAD_MULTIPLE`; makes
-//! no system call except to reserve disk space; allocates for lists, and (under a lock) when something is seen for the first time.
-//! Calls that are not recorded, and first ones, are [`mod@aside`]'s; those about one request [`one`]'s, probes [`probing`]'s.
+//! Owns the order of steps: find the node of the call site, read arguments, read the clock, call the intercepted function, read
+//! the clock, read results, record. Takes no lock unless the program requested `MPI_THREAD_MULTIPLE`; makes no system call except
+//! to reserve disk space; allocates for lists, and (under a lock) for anything new. Calls that are not recorded, and first ones,
+//! are [`mod@aside`]'s; those about one request [`one`]'s, probes [`probing`]'s.
 
 mod aside;
 mod one;
@@ -31,7 +31,7 @@ use probing::probe;
 /// Called by every entry with the call on the stack and the entry's number.
 ///
 /// # Safety
-/// `words` is what `entry::enter` laid on the stack for the entry with this number.
+/// `words` was laid on the stack by `entry::enter` for the entry with this number.
 pub unsafe extern "C-unwind" fn dispatch(words: *mut usize, index: u32) -> usize {
     let call = Call(words);
     // SAFETY: entries pass their own numbers, and a thread's state is its own.
@@ -47,7 +47,7 @@ pub unsafe extern "C-unwind" fn dispatch(words: *mut usize, index: u32) -> usize
 
 #[inline(always)]
 unsafe fn pass(entry: &Entry, call: Call) -> usize {
-    // SAFETY: `real` gives the function that this entry intercepted.
+    // SAFETY: `real` returns the function that this entry intercepted.
     unsafe {
         let name = PROCEDURES[usize::from(entry.procedure)].name;
         if entry.local && matches!(name, "MPI_Wtime" | "MPI_Wtick") {
@@ -90,7 +90,7 @@ unsafe fn record(state: &mut State, entry: &'static Entry, index: u32, call: Cal
     }
 }
 
-/// Takes the words that stand in the call itself. Whether they are those of the node's current tuple.
+/// Takes the words of the call itself. True if they are those of the node's current tuple.
 #[inline(always)]
 unsafe fn take_lanes(hot: &HotNode, call: Call, words: &mut [u64; MAX_WORDS]) -> bool {
     let plan = hot.plan;
@@ -118,7 +118,7 @@ unsafe fn take_lanes(hot: &HotNode, call: Call, words: &mut [u64; MAX_WORDS]) ->
     differ == 0
 }
 
-/// A call around which nothing has to be looked at.
+/// A call without further data around it.
 #[inline(always)]
 unsafe fn plain(state: &mut State, entry: &Entry, node: *mut HotNode, call: Call) -> usize {
     // SAFETY: see `record`.
@@ -132,7 +132,7 @@ unsafe fn plain(state: &mut State, entry: &Entry, node: *mut HotNode, call: Call
     }
 }
 
-/// A call at a new place when there is no room for it: counted, and what has to be done at the end is done.
+/// A call at a new place without room for it: it is counted, and its end is handled.
 #[cold]
 unsafe fn without_room(state: &mut State, entry: &Entry, call: Call) -> usize {
     // SAFETY: see `record`.
@@ -150,7 +150,7 @@ unsafe fn without_room(state: &mut State, entry: &Entry, call: Call) -> usize {
     }
 }
 
-/// A call around which more has to be looked at.
+/// A call with further data around it.
 #[inline(never)]
 unsafe fn around(state: &mut State, entry: &Entry, node: *mut HotNode, call: Call) -> usize {
     // SAFETY: see `record`.
@@ -180,7 +180,7 @@ unsafe fn around(state: &mut State, entry: &Entry, node: *mut HotNode, call: Cal
             }
             _ => {}
         }
-        // Polls of a series mostly ask for the same requests again, about which everything is known.
+        // Polls of a series mostly repeat the same requests, whose state is known.
         let around = match place {
             Some(place) => &raw mut state.series.site(place).around,
             None => &raw mut state.around,
@@ -224,7 +224,7 @@ unsafe fn around(state: &mut State, entry: &Entry, node: *mut HotNode, call: Cal
     }
 }
 
-/// A poll of a series that asks for the same list of requests again: nothing but the times need be known, as a rule.
+/// A poll of a series that repeats the same list of requests: as a rule only the times are needed.
 #[inline(always)]
 unsafe fn list_again(
     state: &mut State,
@@ -254,7 +254,7 @@ unsafe fn list_again(
     }
 }
 
-/// The last call of the recording. Its own duration is not known when the record is completed.
+/// The last call of the recording. Its own duration is unknown when the record is completed.
 unsafe fn finalize(state: &mut State, entry: &Entry, node: *mut HotNode, call: Call) -> usize {
     // SAFETY: see `record`.
     unsafe {
@@ -269,7 +269,7 @@ unsafe fn finalize(state: &mut State, entry: &Entry, node: *mut HotNode, call: C
 }
 
 impl State {
-    /// A call that is counted only.
+    /// A call that is only counted.
     #[inline(always)]
     unsafe fn count(&mut self, entry: &'static Entry, call: Call) -> usize {
         // SAFETY: there is a counter for each procedure.

@@ -1,4 +1,4 @@
-//! Every name a program can call, and the way from there to the event path.
+//! Every name that a program can call, and the path from there to the event path.
 //!
 //! Owns the exported symbols: each loads its number and goes to `enter`, which lays the six register arguments below
 //! the return address, so that one function can serve procedures of every shape.
@@ -10,7 +10,7 @@ use crate::table::{Class, PROCEDURES};
 
 include!(concat!(env!("OUT_DIR"), "/entries.rs"));
 
-/// How the caller passes arguments.
+/// Calling convention of the arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding {
     /// By value, handles as the implementation's C type.
@@ -26,20 +26,20 @@ pub struct Entry {
     pub real: AtomicUsize,
     /// Index into [`PROCEDURES`].
     pub procedure: u16,
-    /// How its arguments are passed.
+    /// Its calling convention.
     pub binding: Binding,
     /// True for procedures that are only counted, and for `MPI_Pcontrol`.
     pub local: bool,
     /// True where arguments go on the stack.
     pub long: bool,
-    /// The name itself.
+    /// The name.
     pub name: &'static CStr,
 }
 
 impl Entry {
     const fn new(name: &'static CStr, procedure: u16, binding: Binding) -> Self {
         let described = &PROCEDURES[procedure as usize];
-        // Fortran has `ierror` behind the parameters, and lengths of texts behind that.
+        // Fortran has `ierror` after the parameters, and lengths of texts after that.
         let long = match binding {
             Binding::C => described.params.len() > 6,
             Binding::Fortran => described.params.len() > 3,
@@ -48,17 +48,17 @@ impl Entry {
         Self { real: AtomicUsize::new(0), procedure, binding, local, long, name }
     }
 
-    /// Whether this is a name of the `mpi_f08` module.
+    /// True for a name of the `mpi_f08` module.
     pub fn is_f08(&self) -> bool {
         self.name.to_bytes().windows(4).any(|w| w == b"_f08")
     }
 }
 
-/// A call as it stands on the stack: six register arguments, a gap, the return address, then stack arguments.
+/// A call on the stack: six register arguments, a gap, the return address, then stack arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Call(pub *mut usize);
 
-/// Where the return address stands in a [`Call`].
+/// Place of the return address in a [`Call`].
 pub const RETURN: usize = 7;
 
 impl Call {
@@ -68,11 +68,11 @@ impl Call {
     /// The procedure has at least `number + 1` arguments.
     #[inline(always)]
     pub unsafe fn arg(self, number: usize) -> usize {
-        // SAFETY: arguments from the seventh on follow the return address, as the x86-64 psABI lays them.
+        // SAFETY: arguments from the seventh on follow the return address, as in the x86-64 psABI.
         unsafe { *self.0.add(place(number)) }
     }
 
-    /// Replaces an argument before the call goes on.
+    /// Replaces an argument before the call continues.
     ///
     /// # Safety
     /// As for [`Self::arg`]; stack arguments belong to the called function, so that writing them is allowed.
@@ -129,13 +129,13 @@ extern "C-unwind" fn enter() {
 /// Calls the intercepted function with the arguments of `call`.
 ///
 /// # Safety
-/// `real` is the address of the function that `entry` names.
+/// `real` is the address of the function of `entry`.
 #[inline(always)]
 pub unsafe fn forward(real: usize, entry: &Entry, call: Call) -> usize {
     type Short = unsafe extern "C-unwind" fn(usize, usize, usize, usize, usize, usize) -> usize;
     let a = call.0;
     if !entry.long {
-        // SAFETY: a C function may be given more register arguments than it takes.
+        // SAFETY: a C function may receive more register arguments than it takes.
         unsafe {
             let real: Short = std::mem::transmute(real);
             return real(*a, *a.add(1), *a.add(2), *a.add(3), *a.add(4), *a.add(5));
@@ -194,12 +194,12 @@ unsafe fn forward_long(real: usize, a: *mut usize) -> usize {
     }
 }
 
-/// Calls an intercepted function that returns a double; gives its bits.
+/// Calls an intercepted function that returns a double; returns its bits.
 ///
 /// # Safety
 /// As for [`forward`]; the function takes no arguments.
 pub unsafe fn forward_double(real: usize) -> usize {
-    // SAFETY: the caller says what the function is.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let real: unsafe extern "C-unwind" fn() -> f64 = std::mem::transmute(real);
         real().to_bits() as usize

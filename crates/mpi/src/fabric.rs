@@ -1,8 +1,9 @@
-//! Counters of this node's network, read by one process of the node while the program runs, if `talea run --fabric` asks for it.
+//! Counters of this node's network, read by one process of the node while the program runs, if requested by `talea run --fabric`.
 //!
-//! Owns who reads: the first process of a node that can make the node's file. It reads before its MPI is initialised, then at each interval in a thread of
-//! our own, and a last time in `MPI_Finalize` when all ranks have come there, or when the process ends. Nothing of it is on the event path, and no signal is used. Each reading is
-//! written at once, so that it survives `kill -9`. [`gather`] brings files of other hosts to rank 0.
+//! Owns the choice of the reader: the first process of a node that can create the node's file. It reads before its MPI is initialised, then
+//! at each interval in a thread of our own, and a last time in `MPI_Finalize` when all ranks have arrived there, or when the process ends.
+//! Nothing of it is on the event path, and no signal is used. Each reading is written at once, so that it survives `kill -9`. [`gather`]
+//! brings files of other hosts to rank 0.
 
 mod gather;
 mod reader;
@@ -23,27 +24,27 @@ use crate::quiet::spawn;
 
 /// The thread's own stack.
 const STACK: usize = 256 << 10;
-/// Looks for the reader at the end, a millisecond apart: a reading under way takes less.
+/// Number of tries to lock the reader at the end, a millisecond apart: a reading under way takes less.
 const PATIENCE: u32 = 500;
 
-/// What is read, until the last reading was made.
+/// The reader, until the last reading was made.
 static READER: Mutex<Option<Reader>> = Mutex::new(None);
 static CHANGED: Condvar = Condvar::new();
 /// The process that reads; 0 if this one does not. A forked child has no such thread.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
-/// The node's file, once this process has made it.
+/// The node's file, once this process has created it.
 static CLAIM: Mutex<Option<Claim>> = Mutex::new(None);
 
-/// The file that this process made for its node.
+/// The file that this process created for its node.
 #[derive(Clone, Debug)]
 struct Claim {
     host: String,
     path: PathBuf,
-    /// What it begins with, which no other file does: it names the process and the time.
+    /// Its unique beginning: it contains the process and the time.
     head: String,
 }
 
-/// True if the environment asks for counters; all ranks of a job have the same.
+/// True if the environment requests counters; it is the same for all ranks of a job.
 pub(crate) fn is_asked() -> bool {
     interval().is_some()
 }
@@ -73,7 +74,7 @@ pub(crate) fn start(host: &str) {
     let _ = spawn("talea-fabric", STACK, move || work(interval));
 }
 
-/// Reads at each interval until somebody has made the last reading.
+/// Reads at each interval until the last reading has been made.
 fn work(interval: Nanos) {
     // A bug here must cost the counters, not the program.
     let whole = std::panic::AssertUnwindSafe(|| {
@@ -86,7 +87,7 @@ fn work(interval: Nanos) {
             let now = clock::monotonic();
             if let Some(reader) = reader.as_mut().filter(|_| now >= due) {
                 reader.read();
-                // What was missed is not made up for.
+                // Missed readings are not made up for.
                 let interval = reader.interval().0.max(1);
                 due += interval * ((now - due) / interval + 1);
             }
@@ -95,7 +96,7 @@ fn work(interval: Nanos) {
     let _ = std::panic::catch_unwind(whole);
 }
 
-/// Makes the last reading and says why it is the last one.
+/// Makes the last reading and records the reason.
 pub(crate) fn end(why: &str) {
     let pid = PROCESS.load(Ordering::Relaxed);
     if pid == 0 || pid != std::process::id() {
@@ -107,7 +108,8 @@ pub(crate) fn end(why: &str) {
     CHANGED.notify_all();
 }
 
-/// The reader, unless somebody holds it for ever: this thread itself, if a signal's handler ended the process in the middle of the last reading.
+/// The reader, unless it is locked for ever: by this thread itself, if a signal's handler ended the process in the middle of the last
+/// reading.
 fn patient() -> Option<MutexGuard<'static, Option<Reader>>> {
     for _ in 0..PATIENCE {
         match READER.try_lock() {

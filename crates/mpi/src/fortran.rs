@@ -1,6 +1,6 @@
-//! What Fortran programs see differently: handles are integers, and positions in lists are counted from 1.
+//! Differences of Fortran programs: handles are integers, and positions in lists are counted from 1.
 //!
-//! Owns the way from their handles to C's, and the question what an implementation takes for the first position.
+//! Owns the conversion of their handles to C's, and the query of an implementation's first position.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,7 +30,7 @@ pub enum FortranHandle {
 
 static CONVERTERS: [AtomicUsize; 7] = [const { AtomicUsize::new(0) }; 7];
 
-/// A Fortran handle as the C handle that means the same.
+/// The C handle of a Fortran handle.
 pub fn from_fortran(kind: FortranHandle, handle: i32) -> usize {
     if abi().number == 2 {
         // MPICH uses one integer for both languages.
@@ -52,16 +52,16 @@ pub fn from_fortran(kind: FortranHandle, handle: i32) -> usize {
         address = found;
         slot.store(found, Ordering::Relaxed);
     }
-    // SAFETY: the symbol is one of the `f2c` functions, which take an integer and give a handle.
+    // SAFETY: the symbol is one of the `f2c` functions, which take an integer and return a handle.
     unsafe {
         let function: unsafe extern "C-unwind" fn(i32) -> usize = std::mem::transmute(address);
         function(handle)
     }
 }
 
-/// What the first position in a list is to programs that use `mpi_f08`: 1 by MPI 4.0, 3.7.5, but 0 in MPICH 4.0.
+/// The first position in a list for programs that use `mpi_f08`: 1 by MPI 4.0, 3.7.5, but 0 in MPICH 4.0.
 ///
-/// Asks the library, with a generalised request that is complete: it needs no communicator. MPI is initialised.
+/// Queries the library, with a generalised request that is complete: it needs no communicator. MPI is initialised.
 pub fn f08_first() -> i32 {
     static ANSWER: OnceLock<i32> = OnceLock::new();
     *ANSWER.get_or_init(|| {
@@ -75,8 +75,8 @@ pub fn f08_first() -> i32 {
         let Some(waitany) = find(c"mpi_waitany_f08_") else { return 1 };
         let (mut request, mut index, mut error, mut status) = (0_usize, 1_i32, 0_i32, [0_u64; 16]);
         let callback = nothing as *const () as usize;
-        // SAFETY: the functions are what their names say; the three callbacks take at most two words and do nothing; the status
-        // is larger than any implementation's.
+        // SAFETY: the functions have the signatures of their names; the three callbacks take at most two words and do nothing;
+        // the status is larger than any implementation's.
         unsafe {
             let waitany: Waitany = std::mem::transmute(waitany);
             if pmpi::grequest_start(callback, callback, callback, 0, (&raw mut request) as usize)

@@ -1,9 +1,9 @@
-//! The end of a recording: ranks bring their bundles together and write one file.
+//! The end of a recording: ranks merge their bundles and write one file.
 //!
 //! Owns the tree reduction at `MPI_Finalize`, on a communicator of its own and with `PMPI_` calls only. The structure of all
 //! ranks goes up a binary tree and is written by rank 0; the packed times are written by each rank at its own place in the
-//! same file, or sent to rank 0 by those that cannot open it. When anything fails the mapped files stay, and
-//! `talea` reads these.
+//! same file, or sent to rank 0 by those that cannot open it. After any failure the mapped files stay, and `talea` reads
+//! these.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -19,13 +19,13 @@ use crate::pmpi;
 use crate::process::Process;
 
 const TAG: usize = 77;
-/// Counts are C integers: what is longer goes in pieces.
+/// Maximum bytes of a piece: counts are C integers.
 const PIECE: usize = 1 << 30;
-/// How long a rank sleeps before it looks again whether another one is ready, at first and at most.
+/// Minimum and maximum sleep of a rank before it checks again whether another one is ready.
 const PAUSE_MIN: Duration = Duration::from_micros(50);
 const PAUSE_MAX: Duration = Duration::from_millis(1);
 
-/// All processes of the world, to talk with.
+/// All processes of the world, for communication.
 pub struct World {
     /// The communicator.
     pub comm: usize,
@@ -37,7 +37,7 @@ pub struct World {
 }
 
 impl World {
-    /// The program's own communicator, for collective calls only: nobody else may be in the middle of one.
+    /// The program's own communicator, for collective calls only: no process may be in the middle of one.
     pub fn of_program() -> Self {
         Self::on(abi().comm_world, false)
     }
@@ -60,10 +60,10 @@ impl World {
         (made == 0).then(|| Self::on(comm, true))
     }
 
-    /// Sends bytes, which [`Self::receive`] takes.
+    /// Sends bytes, to be received by [`Self::receive`].
     pub(crate) fn send(&self, to: usize, bytes: &[u8]) {
         let length = bytes.len() as u64;
-        // SAFETY: the buffers are as long as said.
+        // SAFETY: the buffers have the given lengths.
         unsafe {
             pmpi::send((&raw const length) as usize, 8, abi().byte, to, TAG, self.comm);
             for piece in bytes.chunks(PIECE) {
@@ -92,7 +92,7 @@ impl World {
         }
     }
 
-    /// Waits, asleep, until all ranks have come here: up a binary tree and down again.
+    /// Waits, asleep, until all ranks have arrived here: up a binary tree and down again.
     fn rest(&self) {
         let mut step = 1;
         while step < self.size && self.rank & step == 0 {
@@ -115,12 +115,12 @@ impl World {
         }
     }
 
-    /// Bytes of a rank.
+    /// Receives bytes of a rank.
     pub(crate) fn receive(&self, from: usize) -> Vec<u8> {
         let mut length = 0_u64;
         let mut status = [0_u64; 16];
         let status = status.as_mut_ptr() as usize;
-        // SAFETY: the buffers are as long as said, and the status larger than any implementation's.
+        // SAFETY: the buffers have the given lengths, and the status is larger than any implementation's.
         unsafe {
             pmpi::recv((&raw mut length) as usize, 8, abi().byte, from, TAG, self.comm, status);
             let mut bytes = vec![0_u8; length as usize];
@@ -139,10 +139,10 @@ impl World {
         }
     }
 
-    /// Rank 0's bytes on all ranks.
+    /// Broadcasts rank 0's bytes to all ranks.
     fn broadcast(&self, bytes: &mut Vec<u8>) {
         let mut length = bytes.len() as u64;
-        // SAFETY: all ranks give buffers of the length that rank 0 said.
+        // SAFETY: all ranks pass buffers of the length given by rank 0.
         unsafe {
             pmpi::bcast((&raw mut length) as usize, 8, abi().byte, 0, self.comm);
             bytes.resize(length as usize, 0);
@@ -154,7 +154,7 @@ impl World {
         }
     }
 
-    /// Every rank's number on all ranks.
+    /// Every rank's number, on all ranks.
     pub fn all(&self, own: u64) -> Vec<u64> {
         let mut numbers = vec![0_u64; self.size];
         // SAFETY: there is room for eight bytes of each rank.
@@ -186,7 +186,7 @@ impl Drop for World {
 pub fn gather(process: Option<&Process>, directory: &Path) {
     let Some(world) = World::new() else { return };
     let live = process.and_then(|p| {
-        // SAFETY: the recording has ended: nobody writes any more.
+        // SAFETY: the recording has ended: no thread writes any more.
         LiveProcess::read(unsafe { p.memory.bytes() }).ok()
     });
     let mut bundle = live.as_ref().map_or_else(Bundle::nothing, Bundle::of);
@@ -208,7 +208,7 @@ pub fn gather(process: Option<&Process>, directory: &Path) {
         && let Some(path) = process.and_then(|p| p.memory.path())
     {
         let _ = std::fs::remove_file(path);
-        // The last one of a node's own disk takes the folder with it, where the run directory's stays.
+        // The last file on a node's own disk takes the folder with it, where the run directory's stays.
         if let Some(folder) = path.parent().filter(|folder| folder.parent() != Some(directory)) {
             let _ = std::fs::remove_dir(folder);
         }
@@ -233,7 +233,7 @@ fn reduce(world: &World, mut bundle: Bundle) -> Option<Bundle> {
     Some(bundle)
 }
 
-/// Whether this rank's part, and on rank 0 the rest, is in the file.
+/// True if this rank's part, and on rank 0 the rest, is in the file.
 fn write(
     world: &World,
     directory: &Path,
@@ -285,7 +285,7 @@ fn write(
     good
 }
 
-/// The file that rank 0 made, if this rank sees it.
+/// The file that rank 0 created, if this rank can see it.
 fn open_shared(path: &Path) -> Option<File> {
     OpenOptions::new().write(true).open(path).ok()
 }

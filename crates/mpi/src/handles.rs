@@ -1,9 +1,9 @@
 //! Symbolic ids of communicators, datatypes, operations and other handles.
 //!
-//! Owns the map from handle to id, and what each id means: a communicator is named by how it came to be, which all its
-//! members know alike, and [`datatypes`] by name or size. Ids of freed handles are given again to what means the same, so that a
-//! loop which makes and frees a datatype repeats itself. Whenever a handle that was known comes to mean something else,
-//! [`epoch`] grows and remembered tuples are looked at again.
+//! Owns the map from handle to id, and the meaning of each id: a communicator is named by its origin, which is the same on all
+//! its members, and [`datatypes`] by name or size. Ids of freed handles are reused for equal objects, so that a loop which
+//! creates and frees a datatype repeats itself. Whenever a known handle gets another meaning, [`epoch`] grows and remembered
+//! tuples are checked again.
 
 mod datatypes;
 mod facts;
@@ -47,18 +47,18 @@ pub struct Handles {
 #[derive(Debug)]
 struct Comm {
     symbol: CommSymbol,
-    /// Communicators made from it so far that are alive, by number.
+    /// Flags of the live communicators created from it so far, by number.
     children: Vec<bool>,
     /// Place among its parent's children.
     place: Option<(u32, usize)>,
     live: bool,
-    /// Made in a session: its group must not be compared with the world's (MPI 4.0, 11.3).
+    /// True if created in a session: its group must not be compared with the world's (MPI 4.0, 11.3).
     of_session: bool,
 }
 
 static EPOCH: AtomicU32 = AtomicU32::new(0);
 
-/// Grows whenever a handle may mean something else than before.
+/// Grows whenever a handle may have another meaning than before.
 #[inline(always)]
 pub fn epoch() -> u32 {
     EPOCH.load(Ordering::Relaxed)
@@ -68,7 +68,7 @@ fn bump() {
     EPOCH.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Puts a symbol into the file. Without room its reader knows the number only.
+/// Writes a symbol to the file. Without room its reader knows the number only.
 fn write(memory: &Memory, symbol: &Symbol) {
     let mut bytes = Vec::new();
     symbol.put(&mut bytes);
@@ -121,7 +121,7 @@ impl Handles {
         id as u32
     }
 
-    /// The id of a communicator; one that was made where nobody looked is named after its members.
+    /// The id of a communicator; one of unknown origin is named after its members.
     pub fn comm(&mut self, memory: &Memory, handle: usize) -> i64 {
         if handle == abi().comm_null {
             return -1;
@@ -134,7 +134,7 @@ impl Handles {
         i64::from(self.add_comm(memory, handle, symbol, None))
     }
 
-    /// Whether what `procedure` makes from `parent` belongs to a session.
+    /// True if the object that `procedure` creates from `parent` belongs to a session.
     pub fn of_session(&self, procedure: u16, parent: Option<usize>) -> bool {
         match parent.and_then(|parent| self.comms.get(&parent)) {
             Some(&id) => self.comm_symbols[id as usize].of_session,
@@ -142,7 +142,7 @@ impl Handles {
         }
     }
 
-    /// Registers a communicator that `procedure` made from `parent`; `asked` has what [`ask_members`] found.
+    /// Registers a communicator that `procedure` created from `parent`; `asked` has the result of [`ask_members`].
     pub fn new_comm(
         &mut self,
         memory: &Memory,
@@ -153,7 +153,7 @@ impl Handles {
     ) -> i64 {
         if handle == abi().comm_null {
             if let Some(parent) = parent {
-                // The number is taken on all members alike, also on those that get nothing.
+                // The number is taken on all members alike, also on those that get no communicator.
                 self.child(parent);
             }
             return -1;
@@ -165,7 +165,7 @@ impl Handles {
         let of_session = self.of_session(procedure, parent);
         let (members, inter) = match (asked, parent, place) {
             (Some(asked), ..) => asked,
-            // A duplicate that is still being made must not be asked for its group; it has its parent's.
+            // The group of a duplicate that is still being created must not be queried; it has its parent's.
             (None, Some(_), Some((id, _))) if of_session => {
                 let symbol = &self.comm_symbols[id as usize].symbol;
                 (symbol.members.clone(), symbol.inter)

@@ -1,7 +1,7 @@
 //! A file that grows, such as that of samples, inside a program that does not know of it.
 //!
-//! Owns its descriptor: the number is high, and before each write the file behind it is compared, since the program may have closed it and got
-//! the number for a file of its own. A lost one is opened again by its path.
+//! Owns its descriptor: the number is high, and before each write the file of the descriptor is compared, since the program may have closed
+//! it and got the number for a file of its own. A lost one is opened again by its path.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 
-/// Programs close and reuse small numbers.
+/// Minimum number of the descriptor: programs close and reuse small numbers.
 const HIGH: i32 = 400;
 
 /// A file that is only appended to.
@@ -24,7 +24,7 @@ pub(crate) struct KeptFile {
 }
 
 impl KeptFile {
-    /// Makes the file, which must not be there yet.
+    /// Creates the file, which must not exist yet.
     pub(crate) fn create(path: PathBuf) -> io::Result<Self> {
         let made = OpenOptions::new().append(true).create_new(true).mode(0o644).open(&path)?;
         let (device, inode) = identity(&made)?;

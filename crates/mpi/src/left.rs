@@ -1,8 +1,8 @@
-//! Calls that were left without returning: an error handler of the program jumped out of them (`longjmp`), or threw.
+//! Calls that were left without returning: an error handler of the program jumped out of them (`longjmp`), or threw an exception.
 //!
-//! Owns telling such a call from one that is still open, whose own calls are not the program's. The stack tells: what an
-//! open call does lies below it. A call at or above its place, or one below it after its return address was overwritten, says that it
-//! was left. Programs that switch stacks inside of calls are left alone: places on other stacks say nothing.
+//! Owns the distinction of such a call from one that is still open, whose own calls are not the program's. The evidence is the stack:
+//! the calls of an open call lie below it. A call at or above its place, or one below it after its return address was overwritten,
+//! shows that it was left. Programs that switch stacks inside of calls are ignored: places on other stacks are no evidence.
 
 use std::ops::Range;
 
@@ -11,17 +11,17 @@ use crate::entry::Call;
 use crate::record::HotNode;
 use crate::thread::{BUSY, PROBED, State};
 
-/// Where the thread's open call stands, and what tells that it is still there.
+/// Place of the thread's open call, and evidence that it is still there.
 #[derive(Debug)]
 pub(crate) struct Frames {
     /// The thread's own stack.
     stack: Range<usize>,
-    /// The return address that every call of `dispatch` has.
+    /// The return address of every call of `dispatch`.
     back: usize,
 }
 
 impl Frames {
-    /// For the thread that makes `call`.
+    /// Frames of the thread that makes `call`.
     ///
     /// # Safety
     /// `call` was made by `entry::enter`, which has called `dispatch` and is waiting for it.
@@ -30,7 +30,7 @@ impl Frames {
         Self { stack: own_stack(), back: unsafe { *call.0.sub(1) } }
     }
 
-    /// Whether the call that began at `open` was left, as the program now makes the call `now`.
+    /// True if the call that began at `open` was left, as the program now makes the call `now`.
     pub(crate) fn is_left(&self, open: usize, now: Call) -> bool {
         let place = now.0 as usize;
         if !self.stack.contains(&open) || !self.stack.contains(&place) {
@@ -41,7 +41,7 @@ impl Frames {
     }
 }
 
-/// The calling thread's stack; empty where that is not known.
+/// The calling thread's stack; empty where unknown.
 fn own_stack() -> Range<usize> {
     // SAFETY: an all-zero attribute object is filled by the first call and destroyed by the last.
     unsafe {
@@ -57,7 +57,7 @@ fn own_stack() -> Range<usize> {
 }
 
 impl State {
-    /// The call that was open is over: an event that ends now, or one more poll of the series it belongs to.
+    /// The call that was open is over: an event that ends now, or one more poll of its series.
     #[cold]
     pub(crate) unsafe fn leave(&mut self) {
         // SAFETY: the thread's part in the file and its nodes are its own.
@@ -76,7 +76,7 @@ impl State {
         }
     }
 
-    /// Whether the call that keeps the thread busy was left before `call`.
+    /// True if the call that keeps the thread busy was left before `call`.
     pub(crate) fn is_left(&self, call: Call) -> bool {
         self.busy == BUSY && self.frames.is_left(self.open_at, call)
     }

@@ -1,9 +1,9 @@
 //! `libtalea_mpi.so`: intercepts every MPI procedure of a program and records the flow of its events.
 //!
 //! Preloaded by `talea run`. Owns the table of MPI procedures, the entries for C and the three Fortran bindings, and the
-//! event path that builds each thread's temporal event flow graph in a mapped file while the program runs. One
-//! library serves Open MPI, MPICH and the standard ABI: arguments travel as machine words, and what differs is in [`abi`].
-//! It refuses anything slow on the event path, and never ends the program.
+//! event path that builds each thread's temporal event flow graph in a mapped file while the program runs. One library
+//! serves Open MPI, MPICH and the standard ABI: arguments travel as machine words, and the differences are in [`abi`]. It
+//! refuses anything slow on the event path, and never ends the program.
 
 #![allow(
     clippy::inline_always,
@@ -53,7 +53,7 @@ mod values;
 /// Run by the loader before the program's own initialisers.
 extern "C" fn loaded(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
     clock::begin();
-    // SAFETY: glibc's loader gives initialisers the arguments of `main`.
+    // SAFETY: glibc's loader passes the arguments of `main` to initialisers.
     unsafe { sampler::start(environment) };
 }
 
@@ -61,7 +61,7 @@ extern "C" fn loaded(_: c_int, _: *const *const c_char, environment: *const *con
 #[unsafe(link_section = ".init_array")]
 static LOADED: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = loaded;
 
-/// Run by the loader when the program has ended in an ordinary way.
+/// Run by the loader when the program has ended normally.
 extern "C" fn unloaded() {
     sampler::finish();
     // Programs that only use sessions, and those that leave without MPI_Finalize.

@@ -1,14 +1,14 @@
-//! The recorder's memory: the mapped file of this process, handed out piece by piece.
+//! The recorder's memory: the mapped file of this process, allocated piece by piece.
 //!
-//! Owns the bump allocator and the byte streams in chunks. Nothing is given back, nothing moves. Room on disk is reserved
-//! before it is handed out, so that a full disk is an answer and not a signal.
+//! Owns the bump allocator and the byte streams in chunks. Nothing is freed, nothing moves. Room on disk is reserved
+//! before it is allocated, so that a full disk is an error and not a signal.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use talea_run::MappedRegion;
 use talea_run::live::layout::{Chunk, Header, Stream};
 
-/// Why there is no more memory.
+/// Reasons for failed allocations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Full {
     /// The memory bound is reached.
@@ -17,7 +17,7 @@ pub enum Full {
     Disk,
 }
 
-/// Memory of one process.
+/// The memory of one process.
 #[derive(Debug)]
 pub struct Memory {
     region: MappedRegion,
@@ -26,7 +26,7 @@ pub struct Memory {
     disk_full: AtomicBool,
 }
 
-// SAFETY: the region is never unmapped, and what is handed out is handed out once.
+// SAFETY: the region is never unmapped, and each piece is allocated only once.
 unsafe impl Send for Memory {}
 // SAFETY: as above; `used` is the only shared state and is atomic.
 unsafe impl Sync for Memory {}
@@ -50,7 +50,7 @@ impl Memory {
         Some(memory)
     }
 
-    /// Size that it may grow to.
+    /// Its maximum size.
     pub fn max(&self) -> u64 {
         self.region.len() as u64
     }
@@ -60,12 +60,12 @@ impl Memory {
         self.used() > self.max() / 4 * 3 || self.disk_full.load(Ordering::Relaxed)
     }
 
-    /// Bytes in use.
+    /// Number of bytes in use.
     pub fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Gives the file the name under which it is read.
+    /// Gives the file its final name.
     pub fn publish(&mut self, name: &str) -> std::io::Result<()> {
         self.region.rename(name)
     }
@@ -75,7 +75,7 @@ impl Memory {
         self.base.cast()
     }
 
-    /// Everything in use, as bytes.
+    /// All memory in use, as bytes.
     ///
     /// # Safety
     /// No thread writes while the slice lives.
@@ -84,7 +84,7 @@ impl Memory {
         unsafe { std::slice::from_raw_parts(self.base, self.used() as usize) }
     }
 
-    /// The file behind it.
+    /// Path of the mapped file.
     pub fn path(&self) -> Option<&std::path::Path> {
         self.region.path()
     }
@@ -120,7 +120,7 @@ impl Memory {
     /// # Safety
     /// `stream` lies in this memory and is written by this thread only.
     pub unsafe fn append(&self, stream: *mut Stream, bytes: &[u8]) -> Result<(), Full> {
-        // SAFETY: the caller owns the stream; `room` makes sure of the bytes' room.
+        // SAFETY: the caller owns the stream; `room` ensures the bytes' room.
         unsafe {
             let place = self.room(stream, bytes.len() as u32)?;
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len());
@@ -129,7 +129,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Where the next bytes of a stream go, with room for `size` of them.
+    /// Address of the next bytes of a stream, with room for `size` of them.
     ///
     /// # Safety
     /// As for [`Self::append`]; the caller adds what it writes to `tail_len`.

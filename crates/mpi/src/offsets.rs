@@ -1,8 +1,8 @@
-//! How far the clocks of hosts are apart.
+//! Offsets between the clocks of hosts.
 //!
-//! Owns the measurement: one rank of each host asks rank 0 for the time, twenty times, and believes the answer that came
-//! back fastest (Cristian 1989). The error is at most half of that round trip. Hosts share `CLOCK_MONOTONIC` among their
-//! ranks, so that ranks of rank 0's host have nothing to measure and a run on one host exchanges no message.
+//! Owns the measurement: one rank of each host requests the time from rank 0, twenty times, and uses the fastest answer
+//! (Cristian 1989). The error is at most half of that round trip. Hosts share `CLOCK_MONOTONIC` among their ranks, so
+//! that ranks of rank 0's host have nothing to measure and a run on one host exchanges no message.
 
 use crate::abi::abi;
 use crate::clock;
@@ -11,18 +11,18 @@ use crate::pmpi;
 
 const ROUNDS: usize = 20;
 
-/// How far the clock of this host is from that of rank 0's.
+/// Offset of this host's clock from that of rank 0's.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Offset {
-    /// What to add to this host's `CLOCK_MONOTONIC`, in nanoseconds.
+    /// Nanoseconds to add to this host's `CLOCK_MONOTONIC`.
     pub nanos: i64,
-    /// How uncertain that is, in nanoseconds.
+    /// Its uncertainty, in nanoseconds.
     pub error: u64,
-    /// There is no other host.
+    /// True if there is no other host.
     pub one_host: bool,
 }
 
-/// Measures the offset. All ranks of the world call it. `host` tells hosts apart.
+/// Measures the offset. All ranks of the world call it. `host` identifies hosts.
 pub fn measure(host: &str) -> Offset {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for byte in host.bytes().chain(clock_identity().bytes()) {

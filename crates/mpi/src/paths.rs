@@ -1,14 +1,14 @@
 //! Call paths: the direct caller and its callers, as far out as the stack can be walked.
 //!
-//! Owns unwinding. A stack is unwound once; after that the places where its return addresses stood are looked at again,
-//! innermost first, which costs a load and a comparison a frame and tells two stacks apart wherever they differ.
+//! Owns unwinding. A stack is unwound once; after that the places of its return addresses are checked again, innermost first,
+//! which costs a load and a comparison a frame and distinguishes two stacks wherever they differ.
 
 use std::ffi::c_void;
 
-/// Frames that are looked at: callers further out do not tell two calls apart.
+/// Maximum number of frames: callers further out do not distinguish calls.
 pub const DEEPEST: usize = 48;
 
-/// A return address, and where it stood.
+/// A return address, and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Return {
     /// Bytes from the place of the first return address to the place of this one.
@@ -20,7 +20,7 @@ pub struct Return {
 /// A frame of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Where the call in it stands.
+    /// Return address of its call.
     pub call: Return,
     /// First address of its function; 0 where unknown.
     pub function: usize,
@@ -50,7 +50,7 @@ const ON: i32 = 0;
 const STOP: i32 = 5;
 
 extern "C" fn each(context: *mut UnwindContext, data: *mut c_void) -> i32 {
-    // SAFETY: `data` is the `Search` of `unwind`, and the unwinder gives a valid context.
+    // SAFETY: `data` is the `Search` of `unwind`, and the unwinder passes a valid context.
     unsafe {
         let search = &mut *data.cast::<Search>();
         let (address, cfa) = (_Unwind_GetIP(context), _Unwind_GetCFA(context));
@@ -65,7 +65,7 @@ extern "C" fn each(context: *mut UnwindContext, data: *mut c_void) -> i32 {
         if address == 0 || place < search.first || (place as *const usize).read() != address {
             return STOP;
         }
-        // Stacks grow downwards: a caller stands above what it called, or the unwind table is wrong.
+        // Stacks grow downwards: a caller stands above its callee, or the unwind table is wrong.
         let offset = place - search.first;
         if search.frames.last().is_some_and(|inner| offset <= inner.call.offset) {
             return STOP;
@@ -78,7 +78,7 @@ extern "C" fn each(context: *mut UnwindContext, data: *mut c_void) -> i32 {
 
 /// The stack of the call whose return address stands at `first`, innermost first, at most [`DEEPEST`] frames of it.
 ///
-/// The direct caller is always there; a frame without unwind information ends the walk.
+/// The direct caller is always included; a frame without unwind information ends the walk.
 ///
 /// # Safety
 /// `first` is the place of the return address of a call that has not returned.
@@ -87,7 +87,7 @@ pub unsafe fn unwind(first: *const usize) -> Vec<Frame> {
     let address = unsafe { *first };
     let frames = Vec::with_capacity(DEEPEST);
     let mut search = Search { frames, first: first as usize, found: false };
-    // SAFETY: `each` gets the search it expects, and does not unwind.
+    // SAFETY: `each` gets the search that it expects, and does not unwind.
     unsafe { _Unwind_Backtrace(each, (&raw mut search).cast()) };
     if search.frames.is_empty() {
         search.frames.push(Frame { call: Return { offset: 0, address }, function: 0 });
@@ -95,10 +95,10 @@ pub unsafe fn unwind(first: *const usize) -> Vec<Frame> {
     search.frames
 }
 
-/// True when the stack above `first` holds these callers, which are those of a stack without its first frame.
+/// True when the stack above `first` has these callers, which are those of a stack without its first frame.
 ///
-/// Stops at the first that differs: up to there the stack is the same, so that the next place lies in the frame of a function
-/// which is really there. `top` is the end of the thread's stack.
+/// Stops at the first difference: up to there the stack is the same, so that the next place lies in the frame of an active
+/// function. `top` is the end of the thread's stack.
 ///
 /// # Safety
 /// `first` lies on the thread's stack.

@@ -1,6 +1,6 @@
-//! How the arguments of a procedure are taken from a call.
+//! Extraction of a procedure's arguments from a call.
 //!
-//! Owns the translation of the table's parameters into three lists: words that are read straight from the call and
+//! Owns the translation of the table's parameters into three lists: words that are read directly from the call and
 //! identify the tuple, words that are found around the call (requests, statuses, lists, new handles), and the columns that
 //! are recorded. Made once for each entry that is called.
 
@@ -12,7 +12,7 @@ use crate::entry::{Binding, Entry};
 use crate::table::{Class, Kind, Length, PROCEDURES, Param, Procedure};
 pub use sources::{Found, Out, Significance, Source};
 
-/// Most words taken straight from a call.
+/// Maximum number of words taken directly from a call.
 pub const MAX_LANES: usize = 12;
 
 /// The plan of one entry.
@@ -21,25 +21,25 @@ pub const MAX_LANES: usize = 12;
 pub struct Plan {
     /// Number in the table.
     pub procedure: u16,
-    /// What interception does beside recording.
+    /// Action of the interception beside recording.
     pub class: Class,
-    /// Fortran's arguments are pointers.
+    /// True if arguments are pointers, as in Fortran.
     pub fortran: bool,
-    /// What to subtract from a position in a list to count from 0.
+    /// Number to subtract from a position in a list to count from 0.
     pub first: i32,
-    /// A call that may find nothing.
+    /// True for a call that may find nothing.
     pub poll: bool,
-    /// Nothing to look at around the call.
+    /// True if nothing has to be read around the call.
     pub plain: bool,
-    /// Lanes in use.
+    /// Number of lanes in use.
     pub lanes: u8,
     /// For each lane the index in [`crate::entry::Call`].
     pub place: [u8; MAX_LANES],
-    /// For each lane the bits that count.
+    /// For each lane the mask of its significant bits.
     pub mask: [u64; MAX_LANES],
     /// Words found around the call.
     pub found: Vec<Found>,
-    /// What is recorded, in the order of the standard's parameters.
+    /// Recorded columns, in the order of the standard's parameters.
     pub columns: Vec<Source>,
     /// Names and kinds of the columns.
     pub spec: ProcedureSpec,
@@ -55,9 +55,9 @@ pub struct Plan {
     pub statuses: Option<u8>,
     /// For calls about one request, the place of their flag among the found words; see [`crate::single::flag_of`].
     pub single: Option<Option<u8>>,
-    /// A probe that returns at once: its words are its lanes, a flag, and source and tag of the message.
+    /// True for a probe that returns at once: its words are its lanes, a flag, and source and tag of the message.
     pub probe: bool,
-    /// For polls, the argument that tells whether something was found: a flag, or a number that is not 0.
+    /// For polls, the argument that shows success: a flag, or a number that is not 0.
     pub success: Option<u8>,
 }
 
@@ -153,8 +153,8 @@ impl Plan {
     fn param(&mut self, arg: u8, param: &Param, procedure: &Procedure) {
         const INT: u64 = 0xffff_ffff;
         let (name, kind) = (param.name, param.kind);
-        // Handles are pointers in some implementations and integers in others; as integers their upper half is
-        // whatever was in the register.
+        // Handles are pointers in some implementations and integers in others; as integers their upper half is undefined
+        // in the register.
         let handle = if self.fortran { INT } else { crate::abi::handle_mask() };
         let length = || match param.length {
             Length::Param(p) => p,
@@ -175,7 +175,7 @@ impl Plan {
             Kind::Datatype => self.lane(arg, kind, handle, name, ArgKind::Datatype),
             Kind::Op => self.lane(arg, kind, handle, name, ArgKind::Op),
             Kind::Win | Kind::File => self.lane(arg, kind, handle, name, ArgKind::Handle),
-            // What a call is about is in its other arguments; numbers of these would differ between ranks.
+            // The subject of a call is in its other arguments; numbers of these would differ between ranks.
             Kind::Skip
             | Kind::Group
             | Kind::Info
@@ -219,7 +219,7 @@ impl Plan {
                 let out = if name == "index" { Out::Index } else { Out::Number };
                 self.found(Found::IntOut { arg, kind: out }, name, ArgKind::Int);
                 if name == "outcount" {
-                    // The positions stand behind their number.
+                    // The positions follow their number.
                     self.found(
                         Found::Indices { arg: arg + 1, length: arg },
                         "array_of_indices",

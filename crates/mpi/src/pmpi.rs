@@ -12,7 +12,7 @@ macro_rules! pmpi {
         $($(#[$doc])*
         ///
         /// # Safety
-        /// Arguments are as the MPI standard asks, handles as machine words; MPI is initialised.
+        /// Arguments conform to the MPI standard, handles as machine words; MPI is initialised.
         #[allow(clippy::too_many_arguments)]
         pub unsafe fn $name($($arg: usize),*) -> i32 {
             static ADDRESS: AtomicUsize = AtomicUsize::new(0);

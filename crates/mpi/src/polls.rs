@@ -1,10 +1,10 @@
-//! Unsuccessful polls in a row, which are one event for each site that they are made at.
+//! Unsuccessful polls in a row, which are one event for each of their sites.
 //!
 //! Owns the series while it grows: up to eight sites, each with a counter and two sums of times, however the program alternates
-//! between them. These stand in the mapped file, so that they survive the program; nothing else is written for a poll.
-//! When the series ends, each site becomes one event, in the order of first polls. Their gaps and durations divide the
-//! time from the begin of the first poll to the end of the last: what was spent inside a site's polls is its duration, what lay
-//! between them and the polls before is its gap. The order of polls within a series is not kept.
+//! between them. These are in the mapped file, so that they survive the program; nothing else is written for a poll. When the
+//! series ends, each site becomes one event, in the order of first polls. Their gaps and durations divide the time from the
+//! begin of the first poll to the end of the last: time inside a site's polls is its duration, time between them and the polls
+//! before is its gap. The order of polls within a series is not kept.
 
 use std::sync::atomic::{Ordering, compiler_fence};
 
@@ -22,7 +22,7 @@ use crate::thread::State;
 /// Unsuccessful polls in a row.
 #[derive(Debug)]
 pub(crate) struct Series {
-    /// Sites in use.
+    /// Number of sites in use.
     count: usize,
     /// The site of the last poll.
     last: usize,
@@ -40,23 +40,23 @@ pub(crate) struct Site {
     words: [u64; MAX_WORDS],
     /// The request of the first poll, where there is one.
     pub(crate) single: Option<Single>,
-    /// Facts about the requests of the last poll.
+    /// State of the requests of the last poll.
     pub(crate) around: Around,
     /// Their handles, for polls of a list of them.
     handles: Vec<usize>,
-    /// Where the list stood; 0 without, and where statuses have to be looked at.
+    /// Address of the list; 0 without, and where statuses have to be read.
     list: usize,
 }
 
 impl Site {
-    /// Whether a poll asks for the list that was noted last, of which everything is known.
+    /// True if a poll is for the list that was noted last, whose state is known.
     ///
     /// # Safety
     /// `call` is a call of the plan's procedure.
     #[inline(always)]
     pub(crate) unsafe fn asks_again(&self, plan: &Plan, call: Call) -> bool {
         let Some(&Found::Requests { arg, length }) = plan.found.first() else { return false };
-        // SAFETY: arguments are what the table says.
+        // SAFETY: arguments are as in the table.
         unsafe {
             let size = arguments::handle_size(plan);
             let at = |number: usize| {
@@ -69,16 +69,16 @@ impl Site {
         }
     }
 
-    /// Remembers the list of a poll that found nothing, which is still there as it was.
+    /// Remembers the list of a poll that found nothing, which is unchanged.
     ///
     /// # Safety
-    /// `call` is a call of the plan's procedure, which `around` has looked at.
+    /// `call` is a call of the plan's procedure that `around` has processed.
     pub(crate) unsafe fn note_list(&mut self, plan: &Plan, call: Call) {
         self.list = 0;
         if let Some(&Found::Requests { arg, .. }) = plan.found.first()
             && !self.around.asked(&mut self.handles)
         {
-            // SAFETY: the table says that the procedure has this argument.
+            // SAFETY: by the table the procedure has this argument.
             self.list = unsafe { call.arg(usize::from(arg)) };
         }
     }
@@ -99,7 +99,7 @@ impl Series {
         Self { count: 0, last: 0, sites: [0; MAX_POLL_SITES].map(site) }
     }
 
-    /// Whether the last recorded call was an unsuccessful poll.
+    /// True if the last recorded call was an unsuccessful poll.
     #[inline(always)]
     pub(crate) fn is_open(&self) -> bool {
         self.count != 0
@@ -111,7 +111,7 @@ impl Series {
         if self.count == 0 {
             return None;
         }
-        // Loops poll in the same order over and over.
+        // Loops repeat their polls in the same order.
         let next = self.sites[self.last].next;
         if self.sites[next].node == node {
             self.last = next;
@@ -128,7 +128,7 @@ impl Series {
         Some(place)
     }
 
-    /// The site at a place that [`Self::place`] gave.
+    /// The site at a place returned by [`Self::place`].
     #[inline(always)]
     pub(crate) fn site(&mut self, place: usize) -> &mut Site {
         &mut self.sites[place]
@@ -136,7 +136,7 @@ impl Series {
 }
 
 impl State {
-    /// A poll that began then found nothing, at a site that is not in the series: its place now. The words of the poll are
+    /// Adds a site to the series for an unsuccessful poll that began at `begin`; returns its place. The words of the poll are
     /// [`State::words`], its requests are those of [`State::around`].
     #[inline(never)]
     pub(crate) unsafe fn join_series(
@@ -210,7 +210,7 @@ impl State {
     }
 }
 
-/// Whether a poll was successful; true for other calls.
+/// True if a poll was successful, and for other calls.
 #[inline(always)]
 pub(crate) unsafe fn found_something(plan: &Plan, call: Call) -> bool {
     // SAFETY: the flag, or the number of completed requests, is valid after the call.

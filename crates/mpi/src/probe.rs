@@ -1,7 +1,7 @@
 //! `MPI_Iprobe` and `MPI_Improbe`, the polls that are about no request.
 //!
-//! Owns the short way through [`crate::around`] for them: no lists, nothing on the heap. A message that was found has always
-//! filled the status, so that a status of ours is all that must be there before the call.
+//! Owns the short path through [`crate::around`] for them: no lists, no heap. A message that was found has always filled the
+//! status, so that a status of ours is all that must exist before the call.
 
 use talea_model::args::special;
 
@@ -10,7 +10,7 @@ use crate::around::Scene;
 use crate::plan::{Found, Out};
 use crate::table::Class;
 
-/// Whether calls of this class, with these found words, go the short way.
+/// True if calls of this class, with these found words, take the short path.
 pub(crate) fn is_probe(class: Class, found: &[Found]) -> bool {
     matches!(class, Class::Iprobe | Class::Improbe)
         && matches!(
@@ -19,7 +19,7 @@ pub(crate) fn is_probe(class: Class, found: &[Found]) -> bool {
         )
 }
 
-/// Gives the call a status where the program wants none.
+/// Passes a status to the call where the program has none.
 ///
 /// # Safety
 /// `scene.call` is a call of the plan's procedure that has not been forwarded yet, and `own` lives until it has returned.
@@ -27,7 +27,7 @@ pub(crate) fn is_probe(class: Class, found: &[Found]) -> bool {
 pub(crate) unsafe fn prepare(scene: Scene<'_>, own: *mut [u64; 8]) {
     let Some(arg) = scene.plan.status else { return };
     let abi = abi();
-    // SAFETY: the table says that this argument points to a status, which has 32 bytes at most.
+    // SAFETY: by the table this argument points to a status, which has 32 bytes at most.
     unsafe {
         let address = scene.call.arg(usize::from(arg));
         if address <= 1

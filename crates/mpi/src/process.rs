@@ -1,7 +1,7 @@
-//! The recording of this process: when it begins, what it is set up with, and how it ends.
+//! The recording of this process: its begin, its setup, and its end.
 //!
 //! Owns the mapped file's header and everything that threads share. Set up at the first initialisation of MPI from the
-//! environment that `talea run` gives; without that environment all calls pass through untouched.
+//! environment of `talea run`; without that environment all calls pass through unchanged.
 
 mod places;
 mod start;
@@ -38,11 +38,11 @@ pub struct Process {
     pub memory: &'static Memory,
     /// Cells for times.
     pub quantiser: Arc<Quantiser>,
-    /// How times are kept.
+    /// Mode of keeping times.
     pub mode: TimesMode,
-    /// Callers in a call path.
+    /// Maximum number of callers in a call path.
     pub callers: usize,
-    /// Local calls and every poll are events.
+    /// True if local calls and every poll are events.
     pub calls_all: bool,
     /// Nanoseconds a tick, times 2^32.
     pub mult: u64,
@@ -50,9 +50,9 @@ pub struct Process {
     pub start: u64,
     /// Symbolic handles.
     pub handles: Shared<Handles>,
-    /// Requests that are alive.
+    /// Live requests.
     pub requests: Shared<Requests>,
-    /// Sessions that are open.
+    /// Number of open sessions.
     sessions: AtomicU32,
     slow: Mutex<Slow>,
 }
@@ -63,7 +63,7 @@ pub static STOP: AtomicU32 = AtomicU32::new(stop::NOT_STARTED);
 
 /// Reasons not to record.
 pub mod stop {
-    /// MPI is not initialised yet, or nobody asked for a recording.
+    /// MPI is not initialised yet, or no recording is requested.
     pub const NOT_STARTED: u32 = 1;
     /// `MPI_Pcontrol(0)`.
     pub const PAUSED: u32 = 2;
@@ -83,7 +83,7 @@ fn put_words(place: &mut [u8], words: &str) {
     place[..length].copy_from_slice(&words.as_bytes()[..length]);
 }
 
-/// Takes part in the end of a recording that this process has no part of, because its file could not be made.
+/// Takes part in the end of a recording to which this process does not contribute, because its file could not be created.
 pub fn gather_without() {
     end_counters();
     let offset = offsets::measure(&host_name());
@@ -93,7 +93,8 @@ pub fn gather_without() {
     }
 }
 
-/// The last reading of counters, if there are any: when all ranks have done all their messages, and before any of ours.
+/// The last reading of counters, if there are any: when all ranks have completed all their messages, and before any of
+/// ours.
 fn end_counters() {
     if fabric::is_asked() {
         Ranks::of_program().all(0);
@@ -101,8 +102,8 @@ fn end_counters() {
     }
 }
 
-/// Where ranks write the trace of all, if they do: on one host their files can be brought together as well when the program
-/// has ended, which then takes none of its time.
+/// File of the merged trace, if ranks write it: on one host their files can as well be merged after the program has ended,
+/// which then costs it no time.
 fn merged_by_ranks(offset: Offset) -> Option<PathBuf> {
     let later = std::env::var_os("TALEA_MERGE").is_some_and(|who| who == "auto");
     if later && offset.one_host {
@@ -113,7 +114,7 @@ fn merged_by_ranks(offset: Offset) -> Option<PathBuf> {
 
 pub(crate) fn host_name() -> String {
     let mut name = [0_u8; 64];
-    // SAFETY: the buffer is as long as said; its last byte stays zero.
+    // SAFETY: the buffer has the given length; its last byte stays zero.
     unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
     let end = name.iter().position(|&b| b == 0).unwrap_or(0);
     String::from_utf8_lossy(&name[..end]).into_owned()
@@ -126,7 +127,7 @@ impl Process {
         unsafe { &mut *self.memory.header() }
     }
 
-    /// MPI is initialised: who this process is.
+    /// After the initialisation of MPI: identity of this process.
     pub fn initialised(&self) {
         self.note_library();
         let abi = abi();
@@ -159,7 +160,7 @@ impl Process {
         self.tell_sampler();
     }
 
-    /// Samples are put to the rank that they are of.
+    /// Samples are assigned to their rank.
     fn tell_sampler(&self) {
         let header = self.header();
         if let Ok(rank) = u32::try_from(header.rank) {
@@ -167,7 +168,7 @@ impl Process {
         }
     }
 
-    /// Which implementation this is.
+    /// Notes the implementation.
     fn note_library(&self) {
         let header = self.header();
         header.abi = abi().number;
@@ -184,10 +185,11 @@ impl Process {
         );
     }
 
-    /// The program opened a session. Without `MPI_Init` its processes are who there is: ranks are those of `mpi://WORLD`.
+    /// The program opened a session. Without `MPI_Init` its world is the processes of the session: ranks are those of
+    /// `mpi://WORLD`.
     ///
-    /// Such a program says nowhere that it is done with MPI, and need not do anything together: its ranks do not gather,
-    /// their files are brought together when all have ended.
+    /// Such a program never signals that it has finished with MPI, and need not do anything together: its ranks do not
+    /// gather, their files are merged when all have ended.
     pub fn session_opened(&self, session: usize) {
         self.sessions.fetch_add(1, Ordering::Relaxed);
         set_multiple(true);
@@ -230,7 +232,7 @@ impl Process {
         self.header().state = how;
     }
 
-    /// Brings the recordings of all ranks together; every rank of the world comes here from `MPI_Finalize`.
+    /// Merges the recordings of all ranks; every rank of the world calls it from `MPI_Finalize`.
     pub fn gather(&self) {
         end_counters();
         let header = self.header();
@@ -264,13 +266,13 @@ impl Process {
         self.header().lost_threads += 1;
     }
 
-    /// Keeps a pair of readings of both clocks.
+    /// Keeps a pair of readings of the two clocks.
     pub fn sync(&self) {
         let _guard = self.slow.lock();
         let header = self.header();
         let mut count = header.sync_count as usize;
         if count == MAX_SYNCS {
-            // Every other one goes; the first stays, and the newest is about to be added.
+            // Every other one is dropped; the first stays, and the newest is about to be added.
             for kept in 1..MAX_SYNCS / 2 {
                 header.syncs[kept] = header.syncs[kept * 2];
             }

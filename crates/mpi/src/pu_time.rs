@@ -1,4 +1,4 @@
-//! How long the calling thread ran, and how long it was ready to run while others had the PUs.
+//! Running time of the calling thread, and time ready to run while others had the PUs.
 //!
 //! Owns the two readings. They are taken about once a second, so that system calls do no harm; nothing is allocated.
 
@@ -35,7 +35,7 @@ fn delayed() -> Option<u64> {
     delay_of(text.get(..usize::try_from(length).ok()?)?)
 }
 
-/// Kernels that do not count say that the thread never ran.
+/// Kernels that do not count report that the thread never ran.
 fn delay_of(text: &[u8]) -> Option<u64> {
     let mut numbers = str::from_utf8(text).ok()?.split_ascii_whitespace().skip(1);
     let (delay, turns) = (numbers.next()?.parse().ok()?, numbers.next()?);
@@ -45,14 +45,14 @@ fn delay_of(text: &[u8]) -> Option<u64> {
 /// Appends a reading to those of the calling thread, whose part of the file this is.
 ///
 /// # Safety
-/// `thread` is valid, and nobody else writes there.
+/// `thread` is valid, and no other thread writes there.
 #[cold]
 pub(crate) unsafe fn note(thread: *mut Thread, ticks: u64) {
     // SAFETY: as the caller promises.
     let thread = unsafe { &mut *thread };
     let mut count = (thread.pu_time_count as usize).min(MAX_PU_TIMES);
     if count == MAX_PU_TIMES {
-        // Every other one goes; the first stays, and the newest is about to be added.
+        // Every other one is dropped; the first stays, and the newest is about to be added.
         for kept in 1..MAX_PU_TIMES / 2 {
             thread.pu_times[kept] = thread.pu_times[kept * 2];
         }

@@ -1,20 +1,20 @@
 //! Threads of our own inside a program that does not know of them.
 //!
-//! Owns their begin: all signals are blocked in them, since signals are for the program's threads, and their stacks are small. What they do must not be able to end the
-//! program; a panic in one ends that thread alone.
+//! Owns their start: all signals are blocked in them, since signals are for the program's threads, and their stacks are small. They must
+//! not be able to end the program; a panic in one ends that thread alone.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The system's numbers of those that there are.
+/// The system's numbers of these threads.
 static OURS: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
 
-/// Whether a thread is ours, by the system's number.
+/// True if a thread is ours, by the system's number.
 pub(crate) fn is_ours(thread: u32) -> bool {
     OURS.iter().any(|ours| ours.load(Ordering::Relaxed) == thread)
 }
 
-/// Notes the thread that calls; without room it would be seen as one of the program's.
+/// Notes the calling thread; without room it would be counted as one of the program's.
 fn note() -> Option<&'static AtomicU32> {
     // SAFETY: the call has no precondition.
     let own = unsafe { libc::gettid() } as u32;
@@ -22,7 +22,7 @@ fn note() -> Option<&'static AtomicU32> {
         .find(|ours| ours.compare_exchange(0, own, Ordering::Relaxed, Ordering::Relaxed).is_ok())
 }
 
-/// Starts a thread with a stack of so many bytes.
+/// Starts a thread with a stack of this many bytes.
 pub(crate) fn spawn(
     name: &str,
     stack: usize,
@@ -34,7 +34,7 @@ pub(crate) fn spawn(
         let mut before: libc::sigset_t = std::mem::zeroed();
         libc::sigfillset(&raw mut all);
         libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, &raw mut before);
-        // The new thread has the mask of the one that makes it.
+        // The new thread inherits the mask of its creator.
         let made =
             std::thread::Builder::new().name(name.to_owned()).stack_size(stack).spawn(move || {
                 let noted = note();

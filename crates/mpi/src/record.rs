@@ -1,8 +1,8 @@
 //! One thread's temporal event flow graph while it grows.
 //!
-//! Owns what an event changes: the run of the argument tuple at its node (`tuples`), the run of successors at the node
-//! before (`successors`), exact sums, and two time cells ([`cells`]). What repeats changes a counter; only what differs
-//! from the foretold writes tokens. The layout of everything that must survive is [`talea_run::live::layout`]'s.
+//! Owns the changes by an event: the run of the argument tuple at its node (`tuples`), the run of successors at the node
+//! before (`successors`), exact sums, and two time cells ([`cells`]). A repetition changes a counter; only deviations from the
+//! prediction write tokens. The layout of everything that must survive is [`talea_run::live::layout`]'s.
 
 mod cells;
 mod successors;
@@ -20,9 +20,9 @@ use crate::entry::ENTRIES;
 use crate::memory::{Full, Memory};
 use crate::plan::Plan;
 
-/// Most words that identify a tuple: register words and words found after the call.
+/// Maximum number of words that identify a tuple: register words and words found after the call.
 pub const MAX_WORDS: usize = 24;
-/// Most recorded arguments of a procedure.
+/// Maximum number of recorded arguments of a procedure.
 pub const MAX_COLUMNS: usize = 24;
 
 /// A node with state that is only needed while the program runs. The fields that every event needs stand together, first.
@@ -31,19 +31,19 @@ pub const MAX_COLUMNS: usize = 24;
 pub struct HotNode {
     /// The part in the mapped file.
     pub node: *mut Node,
-    /// How its arguments are taken from a call.
+    /// Plan of its arguments.
     pub plan: &'static Plan,
     /// Words of the tuple of the current run.
     pub(crate) current: *const u64,
-    /// The state of handles that it was checked at; [`NO_EPOCH`] before the first.
+    /// The epoch of handles at which it was checked; [`NO_EPOCH`] before the first.
     epoch: u64,
     /// Number of the node.
     pub index: u32,
-    /// Words that identify a tuple.
+    /// Number of words that identify a tuple.
     pub used: u32,
     /// Target of the successor run that is being counted.
     next_index: u32,
-    /// What followed each successor run the last time: its length and the next choice.
+    /// Prediction for each successor run: its last length and the next choice.
     foretold: Vec<(u64, u32)>,
     /// Successors in the order of first use, as in the file.
     successors: Vec<u32>,
@@ -57,16 +57,16 @@ const NO_EPOCH: u64 = u64::MAX;
 /// The words that a node without tuples compares with.
 static NO_WORDS: [u64; MAX_WORDS] = [0; MAX_WORDS];
 
-/// Finds the recorded values of a tuple that was not seen before.
+/// Finds the recorded values of a new tuple.
 pub trait Translate {
-    /// Puts one value for each column into `values`.
+    /// Writes one value for each column into `values`.
     fn translate(&mut self, plan: &Plan, words: &[u64], values: &mut [i64]);
-    /// Changes whenever a handle may mean something else than before.
+    /// Changes whenever a handle may have another meaning than before.
     fn epoch(&self) -> u32;
 }
 
 impl HotNode {
-    /// Whether words are those of the current run's tuple.
+    /// True if words are those of the current run's tuple.
     ///
     /// # Safety
     /// There are [`Self::used`] of them.
@@ -77,14 +77,14 @@ impl HotNode {
         (0..self.used as usize).all(|at| unsafe { *words.add(at) == *self.current.add(at) })
     }
 
-    /// Where a thread is before its first event. It is never written to.
+    /// Place of a thread before its first event. It is never written to.
     fn nowhere() -> *mut Self {
         static PLAN: OnceLock<Plan> = OnceLock::new();
         let plan = PLAN.get_or_init(|| Plan::of(&ENTRIES[0]));
         Box::into_raw(Box::new(Self::new(std::ptr::null_mut(), plan, NONE)))
     }
 
-    /// A node that nothing has visited yet.
+    /// A node without visits.
     pub fn new(node: *mut Node, plan: &'static Plan, index: u32) -> Self {
         Self {
             node,
@@ -110,13 +110,13 @@ pub struct Recorder {
     quantiser: Arc<Quantiser>,
     drift: Drift,
     mode: TimesMode,
-    /// The node of the last event; before the first one that has no part in the file.
+    /// The node of the last event; before the first one a node without a part in the file.
     last: *mut HotNode,
     /// Nanoseconds since the start at the end of the last event.
     end: u64,
-    /// Set when the memory is full: nothing is recorded any more.
+    /// Set when the memory is full: recording stops.
     pub full: Option<Full>,
-    /// Set when times alone are no longer kept.
+    /// Set when only times are no longer kept.
     times_off: bool,
 }
 
@@ -142,7 +142,7 @@ impl Recorder {
     }
 
     /// Records one event at `hot`: `begin` and `end` in nanoseconds since the start, the identifying `words` and whether these
-    /// are the current tuple's, and how many polls it stands for.
+    /// are the current tuple's, and its number of polls.
     ///
     /// # Safety
     /// `hot` belongs to this thread, and has as many words.
@@ -192,13 +192,13 @@ impl Recorder {
             } else {
                 self.other_times(gap, duration);
             }
-            // Last of all, so that a reader after a crash finds everything of the events it counts.
+            // Last, so that a reader after a crash finds everything of the counted events.
             std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::Release);
             (*self.thread).events += 1;
         }
     }
 
-    /// Changes of runs by an event, where not everything goes on as before.
+    /// Changes of runs by an event that deviates from the prediction.
     #[inline(never)]
     unsafe fn other_event(
         &mut self,
@@ -235,7 +235,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// A visit that stands for a series of polls.
+    /// A visit that represents a series of polls.
     #[inline(never)]
     unsafe fn series(&mut self, node: *mut Node, polls: u64) -> Result<(), Full> {
         let mut out = Out::new();
@@ -249,7 +249,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Counts an event that there is no room for.
+    /// Counts an event without room.
     #[cold]
     pub(crate) unsafe fn lose(&mut self) {
         // SAFETY: the header lives as long as the process; losses of several threads may blur each other's count by a few.

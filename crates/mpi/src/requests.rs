@@ -1,9 +1,9 @@
-//! Which request a call completes.
+//! Completion of requests by calls.
 //!
-//! Owns the table from request handle to the number of its creation, and how far back that is, which is what is recorded:
-//! a loop then repeats itself. Implementations give one handle to several requests
-//! at a time when these are complete from the start; then the address of the program's request variable tells them apart.
-//! Changes of the table are noted as long as arrays of requests are remembered (`around::shadow`).
+//! Owns the table from request handle to the number of its creation, and its age, which is recorded: a loop then repeats
+//! itself. Implementations give one handle to several requests at a time when these are complete from the start; then the
+//! address of the program's request variable distinguishes them. Changes of the table are noted as long as arrays of
+//! requests are remembered (`around::shadow`).
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -13,20 +13,20 @@ use talea_model::args::age;
 use crate::abi::abi;
 use crate::shared::Shared;
 
-/// What is known of a request.
+/// Table entry of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
-    /// Thread that made it.
+    /// Thread that created it.
     pub thread: u32,
     /// Number among that thread's requests.
     pub number: u64,
-    /// Stays after completion.
+    /// True if it stays after completion.
     pub persistent: bool,
-    /// A receive whose source or tag is known only when it is complete.
+    /// True for a receive whose source or tag is known only when it is complete.
     pub wild: bool,
 }
 
-/// Handles are pointers or small integers: one multiplication mixes them well enough.
+/// Hasher of handles, which are pointers or small integers: one multiplication mixes them well enough.
 #[derive(Default)]
 pub struct Mix(u64);
 
@@ -44,7 +44,7 @@ impl Hasher for Mix {
     }
 }
 
-/// Requests that are alive.
+/// Live requests.
 #[derive(Debug, Default)]
 pub struct Requests {
     held: HashMap<usize, Held, BuildHasherDefault<Mix>>,
@@ -52,11 +52,11 @@ pub struct Requests {
     changes: Vec<Change>,
     /// Number of changes so far.
     changed: u64,
-    /// Arrays remembered so far.
+    /// Number of arrays remembered so far.
     watchers: u32,
 }
 
-/// A request was put into the table or taken out.
+/// An insertion into the table of requests, or a removal.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Change {
     /// Its handle.
@@ -65,25 +65,25 @@ pub struct Change {
     pub address: usize,
     /// The watcher that knows of it already: its number from [`Requests::watch`], or 0.
     pub by: u32,
-    /// It was put in.
+    /// True for an insertion.
     pub added: bool,
 }
 
-/// What has one handle, with the address of the program's variable.
+/// Requests with one handle, with the address of the program's variable.
 #[derive(Debug)]
 enum Held {
     One(usize, Request),
-    /// In the order of creation.
+    /// Several, in the order of creation.
     Many(Vec<(usize, Request)>),
 }
 
 impl Requests {
-    /// A call made `request` and left its handle at `address`.
+    /// A call created `request` and left its handle at `address`.
     pub fn add(&mut self, handle: usize, address: usize, request: Request) {
         self.note(Change { handle, address, by: 0, added: true });
         let held = self.held.entry(handle).or_insert(Held::One(address, request));
         match held {
-            // The variable's old request was never completed, or this is the one just put in.
+            // The variable's old request was never completed, or this is the one just inserted.
             Held::One(old, known) if *old == address => *known = request,
             Held::One(old, known) => *held = Held::Many(vec![(*old, *known), (address, request)]),
             Held::Many(many) => {
@@ -110,7 +110,7 @@ impl Requests {
         self.remove_by(handle, address, 0);
     }
 
-    /// The same, as the array of this number knows. True if other requests had this handle, too.
+    /// The same, noted by the array with this number. True if other requests had this handle, too.
     #[inline]
     pub fn remove_by(&mut self, handle: usize, address: usize, by: u32) -> bool {
         self.note(Change { handle, address, by, added: false });
@@ -138,18 +138,18 @@ impl Requests {
         }
     }
 
-    /// From now on at least so many changes are kept; a number for who asks.
+    /// From now on at least this many changes are kept; returns a number for the watcher.
     pub fn watch(&mut self, changes: usize) -> u32 {
         self.keep(changes);
         self.watchers = self.watchers.wrapping_add(1).max(1);
         self.watchers
     }
 
-    /// From now on at least so many changes are kept.
+    /// From now on at least this many changes are kept.
     pub fn keep(&mut self, changes: usize) {
         let size = changes.max(FEWEST_CHANGES).next_power_of_two();
         if size > self.changes.len() {
-            // Entries are no longer where a look would find them: nobody may look.
+            // Entries are no longer in their places: no lookup may use them.
             self.changed += size as u64 + 1;
             self.changes.clear();
             self.changes.resize(size, Change::default());
@@ -162,7 +162,7 @@ impl Requests {
         self.changed
     }
 
-    /// The changes after the first `seen`; none where some of them are not kept.
+    /// The changes after the first `seen`; `None` where some of them are not kept.
     pub fn since(&self, seen: u64) -> Option<impl Iterator<Item = Change>> {
         let count = self.changed - seen;
         let mask = self.changes.len().wrapping_sub(1);
@@ -171,10 +171,10 @@ impl Requests {
     }
 }
 
-/// Changes that are kept at least.
+/// Minimum number of kept changes.
 const FEWEST_CHANGES: usize = 1 << 10;
 
-/// What is known of the request with this handle, whose variable lies at `address`.
+/// Table entry of the request with this handle, whose variable lies at `address`.
 #[inline(always)]
 pub fn known(requests: &Shared<Requests>, handle: usize, address: usize) -> Option<Request> {
     if handle == abi().request_null {
@@ -183,7 +183,7 @@ pub fn known(requests: &Shared<Requests>, handle: usize, address: usize) -> Opti
     requests.with(|r| r.get(handle, address))
 }
 
-/// How a request is recorded by a thread that has made so many.
+/// Recorded form of a request in a thread that has created `made` requests.
 #[inline(always)]
 pub fn age_of(thread: u32, made: u64, handle: usize, request: Option<Request>) -> i64 {
     match request {

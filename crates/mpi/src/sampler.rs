@@ -1,8 +1,8 @@
 //! Samples of every thread of this process, taken by the kernel and collected by a thread of our own.
 //!
 //! Owns that thread's begin and end. It begins when the library is loaded, so that programs without MPI are sampled too, and only if
-//! the environment of `talea run` asks for it; nothing of it is on the event path but [`probes`]. No signal is used, and all are
-//! blocked in it: the program sees none of it but one more thread.
+//! the environment of `talea run` requests it; nothing of it is on the event path except [`probes`]. No signal is used, and all are
+//! blocked in it: the program notices nothing of it except one more thread.
 
 mod helper;
 mod phases;
@@ -24,27 +24,27 @@ use crate::quiet::spawn;
 
 /// Bytes of the stack that a sample copies.
 const STACK: u32 = 16 << 10;
-/// How long the end of the process waits for the last samples to be written.
+/// Maximum wait at the end of the process for the last samples to be written.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// The helper's own stack.
 const OWN_STACK: usize = 512 << 10;
 
-/// What the environment asks for.
+/// Options from the environment.
 #[derive(Debug)]
 struct Options {
-    /// Where files of samples lie.
+    /// Folder of the files of samples.
     folder: PathBuf,
     request: Request,
-    /// Rank as the launcher says it: where sets of counters begin their turns.
+    /// Rank by the launcher: it determines the first set of counters.
     rank: u32,
 }
 
-/// Between the helper and the program's threads.
+/// State shared by the helper and the program's threads.
 #[derive(Debug, Default)]
 struct Control {
-    /// The process ends.
+    /// True when the process ends.
     stop: bool,
-    /// How often somebody wanted everything written, and how often that was done.
+    /// Number of requests to write everything, and of those done.
     wanted: u64,
     done: u64,
     /// The rank.
@@ -54,7 +54,7 @@ struct Control {
 static CONTROL: Mutex<Control> =
     Mutex::new(Control { stop: false, wanted: 0, done: 0, world: None });
 static CHANGED: Condvar = Condvar::new();
-/// The process that the helper is in; 0 if there is none. A forked child has none.
+/// The process that contains the helper; 0 if there is none. A forked child has none.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 
 /// True if this process is sampled.
@@ -64,10 +64,10 @@ pub(crate) fn is_on() -> bool {
     pid != 0 && pid == std::process::id()
 }
 
-/// Begins if the environment asks for it.
+/// Begins if the environment requests it.
 ///
 /// # Safety
-/// `environment` is null, or a list of C strings that a null pointer ends, as the loader gives it to initialisers: they run
+/// `environment` is null, or a list of C strings that ends with a null pointer, as the loader passes it to initialisers: they run
 /// before the C library has its own.
 pub(crate) unsafe fn start(environment: *const *const c_char) {
     // SAFETY: see above.
@@ -78,7 +78,7 @@ pub(crate) unsafe fn start(environment: *const *const c_char) {
     }
 }
 
-/// The process ends: what there is gets written.
+/// The process ends: all samples are written.
 pub(crate) fn finish() {
     if !is_on() {
         return;
@@ -88,7 +88,7 @@ pub(crate) fn finish() {
     wait(control);
 }
 
-/// What there is gets written, as the process may end without another word.
+/// All samples are written, as the process may end without further notice.
 pub(crate) fn flush() {
     if !is_on() {
         return;
@@ -105,7 +105,7 @@ fn wait(mut control: std::sync::MutexGuard<'_, Control>) {
     let _ = CHANGED.wait_timeout_while(control, PATIENCE, |control| control.done < wanted);
 }
 
-/// MPI is initialised: who this process is.
+/// After the initialisation of MPI: identity of this process.
 pub(crate) fn initialised(world: World) {
     if is_on()
         && let Ok(mut control) = CONTROL.lock()

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static MULTIPLE: AtomicBool = AtomicBool::new(true);
 
-/// Whether more than one thread may call MPI at a time.
+/// Sets whether more than one thread may call MPI at a time.
 pub fn set_multiple(multiple: bool) {
     MULTIPLE.store(multiple, Ordering::SeqCst);
 }
@@ -24,7 +24,7 @@ pub struct Shared<T> {
 unsafe impl<T: Send> Sync for Shared<T> {}
 
 impl<T> Shared<T> {
-    /// Lets `work` use the value alone. It must not call `with` on the same value again.
+    /// Gives `work` exclusive access to the value. It must not call `with` on the same value again.
     #[inline(always)]
     pub fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
         let multiple = MULTIPLE.load(Ordering::Relaxed);

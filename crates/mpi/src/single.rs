@@ -1,7 +1,7 @@
 //! Calls about one request: `MPI_Wait` and `MPI_Test`, the most frequent of those that complete requests.
 //!
-//! Owns the short way through [`crate::around`] for them: no lists, nothing on the heap. Receives with wild cards, whose
-//! status tells what they met, go the long way.
+//! Owns the short path through [`crate::around`] for them: no lists, no heap. Receives with wild cards, whose status has
+//! their match, take the long path.
 
 use talea_model::args::{age, special};
 
@@ -19,13 +19,13 @@ pub struct Single {
     handle: usize,
     address: usize,
     request: Option<Request>,
-    /// As it is recorded.
+    /// Its recorded age.
     pub age: i64,
 }
 
-/// Place among the found words of the flag that tells whether the request is complete; none for calls that wait.
+/// Place among the found words of the flag that shows the completion of the request; `None` for calls that wait.
 ///
-/// The outer option is none for calls which are not about one request.
+/// The outer option is `None` for calls which are not about one request.
 pub fn flag_of(class: Class, found: &[Found]) -> Option<Option<u8>> {
     let (Some(Found::Request { pointer: true, .. }), Class::Wait | Class::Test) =
         (found.first(), class)
@@ -44,10 +44,10 @@ pub fn flag_of(class: Class, found: &[Found]) -> Option<Option<u8>> {
 }
 
 impl Single {
-    /// The handle of a call's request, and the address of the program's variable that holds it.
+    /// The handle of a call's request, and the address of the program's variable for it.
     ///
     /// # Safety
-    /// `scene.call` is a call of the plan's procedure, of which [`flag_of`] gave a place.
+    /// `scene.call` is a call of the plan's procedure, for which [`flag_of`] returned a place.
     #[inline(always)]
     pub unsafe fn read(scene: Scene<'_>) -> (usize, usize) {
         let Scene { plan, call, .. } = scene;
@@ -58,13 +58,13 @@ impl Single {
         }
     }
 
-    /// Whether this is the request with that handle in that variable.
+    /// True for the request with that handle in that variable.
     #[inline(always)]
     pub fn is(&self, handle: usize, address: usize) -> bool {
         (self.handle, self.address) == (handle, address)
     }
 
-    /// Looks a request up; none if it is a receive with wild cards.
+    /// Looks a request up; `None` if it is a receive with wild cards.
     #[inline(always)]
     pub fn look(scene: Scene<'_>, made: u64, handle: usize, address: usize) -> Option<Self> {
         let Scene { process, thread, .. } = scene;
@@ -76,7 +76,7 @@ impl Single {
         (!request.is_some_and(|r| r.wild)).then_some(Self { handle, address, request, age })
     }
 
-    /// The found words of a call, as they are before it.
+    /// Writes the found words of a call, with their values before it.
     #[inline(always)]
     pub fn put(&self, found: &mut [u64]) {
         for word in found.iter_mut() {

@@ -1,7 +1,8 @@
-//! From a call to the node that its events belong to.
+//! From a call to the node of its events.
 //!
-//! Owns the table of call sites that a thread has seen, by return address and stack, and making nodes for new ones. All of a
-//! stack is compared, so that a routine which is reached by several ways has a node for each; numbers of both are bounded.
+//! Owns the table of call sites that a thread has seen, by return address and stack, and the creation of nodes for new ones.
+//! Complete stacks are compared, so that a routine with several call paths has a node for each; the numbers of sites and
+//! stacks are bounded.
 
 use std::sync::OnceLock;
 
@@ -13,16 +14,16 @@ use crate::plan::Plan;
 use crate::record::{HotNode, MAX_WORDS};
 use crate::thread::{BUSY, State};
 
-/// A call site with one of the stacks that it was called on.
+/// A call site with one of its stacks.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     entry: u32,
-    /// The one that was met next, the last time: programs repeat themselves.
+    /// The one that came next the last time: programs repeat themselves.
     next: u32,
     site: usize,
-    /// The callers of the direct caller; empty where any stack will do.
+    /// The callers of the direct caller; empty where any stack matches.
     callers: Box<[Return]>,
-    /// Any stack will do that is none of the others.
+    /// True if any stack matches that is none of the others.
     rest: bool,
     node: *mut HotNode,
 }
@@ -30,11 +31,11 @@ pub(crate) struct Known {
 /// Procedure, and module and offset of each frame of the path.
 pub(crate) type Signature = (u16, Vec<(u32, u64)>);
 
-/// Call paths of a thread that are told apart; further ones are known by their direct caller only.
+/// Maximum number of distinct call paths of a thread; further ones are identified by their direct caller only.
 const MOST_PATHS: usize = 1 << 14;
-/// Stacks of one site that are told apart: each look may have to compare with all of them.
+/// Maximum number of distinct stacks of one site: each lookup may have to compare with all of them.
 const MOST_STACKS: usize = 1 << 10;
-/// Stacks of one site that all mean the same path: frames whose size changes from call to call (`alloca`, automatic arrays)
+/// Number of stacks of one site with the same path: frames whose size changes from call to call (`alloca`, automatic arrays)
 /// make them look different. From here on the site alone decides.
 const SAME_STACKS: usize = 64;
 
@@ -71,7 +72,7 @@ impl State {
         }
     }
 
-    /// As [`Self::find`], where something else was met than the last time.
+    /// As [`Self::find`], where the last successor does not match.
     #[inline(never)]
     unsafe fn search(&mut self, entry: &'static Entry, index: u32, call: Call) -> *mut HotNode {
         // SAFETY: as in `find`; the table holds numbers of known ones, plus 1.
@@ -97,9 +98,9 @@ impl State {
         }
     }
 
-    /// Remembers what came after the one that was met last.
+    /// Remembers the successor of the one that was met last.
     fn meet(&mut self, number: u32) {
-        // The stack that stands for all others must come after these.
+        // The stack that represents all others must come after these.
         let rest = self.known[number as usize].rest;
         if let Some(last) = self.known.get_mut(self.met as usize).filter(|_| !rest) {
             last.next = number;
@@ -107,7 +108,7 @@ impl State {
         self.met = number;
     }
 
-    /// A call site, or a stack that it is called on, which was not seen before.
+    /// A new call site, or a new stack of one.
     #[cold]
     unsafe fn learn(&mut self, entry: &'static Entry, index: u32, call: Call) -> *mut HotNode {
         if self.recorder.full.is_some() {
@@ -153,7 +154,7 @@ impl State {
         node
     }
 
-    /// The node of a stack; none if there is no room for a new one.
+    /// The node of a stack; `None` if there is no room for a new one.
     fn node_of(&mut self, entry: &'static Entry, stack: &[Frame]) -> Option<*mut HotNode> {
         let frames = self.process.path(stack);
         let key =

@@ -1,21 +1,21 @@
-//! Where the functions and variables of the MPI library lie.
+//! Addresses of the functions and variables of the MPI library.
 //!
-//! Owns looking them up by name, also in libraries that were loaded privately, and the address of what each entry
-//! intercepted.
+//! Owns their lookup by name, also in libraries that were loaded privately, and the address of the function that each
+//! entry intercepted.
 
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::Ordering;
 
 use crate::entry::Entry;
 
-/// Address of a symbol behind this library, also in libraries that were loaded privately.
+/// Address of a symbol after this library, also in libraries that were loaded privately.
 pub fn find(name: &CStr) -> Option<usize> {
     // SAFETY: `name` ends with a zero byte.
     let address = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize;
     if address != 0 {
         return Some(address);
     }
-    // An interpreter's extension module loads MPI with RTLD_LOCAL: look at every library that calls itself MPI.
+    // An interpreter's extension module loads MPI with RTLD_LOCAL: search every library with MPI in its name.
     for loaded in talea_run::modules::loaded() {
         let path = &loaded.module.path;
         let file = path.rsplit('/').next().unwrap_or_default();
@@ -38,15 +38,15 @@ pub fn find(name: &CStr) -> Option<usize> {
     None
 }
 
-/// Address of a variable of the MPI library. The executable may hold its own copy of it (a copy relocation), which then
-/// is the one that everybody uses.
+/// Address of a variable of the MPI library. The executable may have its own copy of it (a copy relocation), which is then
+/// used by all.
 pub fn find_data(name: &CStr) -> Option<usize> {
     // SAFETY: `name` ends with a zero byte.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
     if address != 0 { Some(address) } else { find(name) }
 }
 
-/// Where the MPI library lies.
+/// File of the MPI library.
 pub fn library_file() -> String {
     let Some(address) = find(c"PMPI_Init") else { return String::new() };
     // SAFETY: an all-zero `Dl_info` is valid, and `dladdr` only writes to it.
@@ -71,7 +71,7 @@ fn resolve(entry: &Entry) -> usize {
     let Some(address) = find(entry.name) else {
         let name = entry.name.to_string_lossy();
         let message = format!("talea: the program calls {name}, which no MPI library in it has\n");
-        // SAFETY: writes a valid buffer. There is nothing to go on with: without talea the program would not have started.
+        // SAFETY: writes a valid buffer. There is no way to continue: without talea the program would not have started.
         unsafe {
             libc::write(2, message.as_ptr().cast(), message.len());
             libc::abort()

@@ -1,4 +1,4 @@
-//! The table of MPI procedures, as the standard describes them.
+//! The table of MPI procedures, from the standard.
 //!
 //! Owns names, classes and parameters; generated from `procedures.tsv`, which `cargo xtask procedures` writes from
 //! the MPI standard's machine-readable description (MPI 5.0).
@@ -10,7 +10,7 @@ include!(concat!(env!("OUT_DIR"), "/procedures.rs"));
 pub struct Procedure {
     /// `MPI_Send`.
     pub name: &'static str,
-    /// What interception does for it beside recording scalar arguments.
+    /// Action of the interception beside recording scalar arguments.
     pub class: Class,
     /// All parameters in order; Fortran has the same without `argc` and `argv` and with `ierror`.
     pub params: &'static [Param],
@@ -21,16 +21,16 @@ pub struct Procedure {
 pub struct Param {
     /// Its name in the standard.
     pub name: &'static str,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Entries, for lists.
+    /// Number of entries, for lists.
     pub length: Length,
 }
 
 /// Number of entries of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// No list, or one whose length is not known here.
+    /// No list, or one whose length is unknown here.
     None,
     /// The value of another parameter.
     Param(u8),
@@ -38,7 +38,7 @@ pub enum Length {
     Members,
 }
 
-/// What interception has to do.
+/// Action of the interception.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is named after the procedures it stands for")]
 pub enum Class {
@@ -72,7 +72,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// True for calls that may find nothing and are then made again.
+    /// True for calls that may find nothing and are then repeated.
     pub const fn is_poll(self) -> bool {
         matches!(
             self,
@@ -87,7 +87,7 @@ impl Class {
     }
 }
 
-/// What a parameter is; `Out` ones are made by the call, `Io` ones are read before it through a pointer.
+/// Kind of a parameter; `Out` ones are set by the call, `Io` ones are read before it through a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is named after the MPI type it stands for")]
 pub enum Kind {

@@ -1,4 +1,4 @@
-//! What one thread needs at every call.
+//! State of one thread for every call.
 //!
 //! Owns the thread's own variable, its part of the mapped file, and writing an event there.
 
@@ -65,12 +65,12 @@ pub(crate) fn set_this_thread(state: *mut State) {
     }
 }
 
-/// State that a thread needs at every call; the fields that all calls need stand first.
+/// State of a thread for every call; the fields that all calls need stand first.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct State {
     /// Not zero inside an intercepted call, whose own calls are not the program's ([`BUSY`]), and in a thread that is
-    /// sampled ([`PROBED`]): its calls go another way, so that the usual one need not ask.
+    /// sampled ([`PROBED`]): its calls take another path, so that the usual one needs no test.
     pub(crate) busy: u32,
     /// Its number in the process.
     pub(crate) number: u32,
@@ -83,7 +83,7 @@ pub(crate) struct State {
     pub(crate) known: Vec<Known>,
     /// The one of `known` that was met last.
     pub(crate) met: u32,
-    /// Ticks at which both clocks are read again.
+    /// Ticks of the next reading of the two clocks.
     pub(crate) next_sync: u64,
     pub(crate) recorder: Recorder,
     /// Words that identify the tuple of the call that is being recorded.
@@ -92,7 +92,7 @@ pub(crate) struct State {
     pub(crate) counts: *mut u64,
     pub(crate) series: Series,
     pub(crate) around: Around,
-    /// A status for calls whose program wants none.
+    /// A status for calls whose program passes none.
     pub(crate) status: [u64; 8],
     /// Reads counters at calls, in a thread that is sampled.
     pub(crate) probe: Option<&'static ProbeThread>,
@@ -105,17 +105,17 @@ pub(crate) const BUSY: u32 = 1;
 /// See [`State::busy`].
 pub(crate) const PROBED: u32 = 2;
 
-/// Ticks between two readings of both clocks.
+/// Ticks between two readings of the two clocks.
 const SYNC_TICKS: u64 = 1 << 31;
 
 impl State {
-    /// A thread that makes its first call; none if there is no room for it.
+    /// A thread that makes its first call; `None` if there is no room for it.
     pub(crate) fn new(process: &'static Process, frames: Frames) -> Option<Self> {
         let memory: &'static Memory = process.memory;
         // SAFETY: the piece is fresh; the list of threads in the header is appended to atomically.
         unsafe {
             let count = AtomicU32::from_ptr(&raw mut (*memory.header()).thread_count);
-            // A thread without a place asks at every call: it must not take memory each time.
+            // A thread without a place tests this at every call: it must not take memory each time.
             if count.load(Ordering::Acquire) as usize >= MAX_THREADS {
                 return None;
             }
@@ -155,7 +155,7 @@ impl State {
         }
     }
 
-    /// Notes the call that begins now, for a reader after a crash: the ticks now.
+    /// Notes the call that begins now, for a reader after a crash; returns the present ticks.
     #[inline(always)]
     pub(crate) unsafe fn open(&mut self, node: *mut HotNode) -> u64 {
         // SAFETY: the thread's part in the file is its own.
@@ -167,7 +167,7 @@ impl State {
         }
     }
 
-    /// Records the event of the call that is open, with [`Self::words`], and the series of polls that it ends.
+    /// Records the event of the open call, with [`Self::words`], and the series of polls that it ends.
     #[inline(always)]
     pub(crate) unsafe fn commit(&mut self, node: *mut HotNode, begin: u64, end: u64) {
         // SAFETY: see `dispatch::record`.
@@ -181,7 +181,8 @@ impl State {
         }
     }
 
-    /// As [`Self::commit`], for calls that are no polls, with whether the words are those of the node's current tuple.
+    /// As [`Self::commit`], for calls that are no polls; `same` is true if the words are those of the node's current
+    /// tuple.
     #[inline(always)]
     pub(crate) unsafe fn commit_as(
         &mut self,
@@ -212,7 +213,7 @@ impl State {
         }
     }
 
-    /// Writes an event, of so many calls, to the thread's part of the file.
+    /// Writes an event, of this many calls, to the thread's part of the file.
     #[inline(always)]
     pub(crate) unsafe fn write(
         &mut self,
@@ -234,7 +235,7 @@ impl State {
         };
     }
 
-    /// Reads how long the thread ran, and how long it waited for a PU.
+    /// Notes the thread's running time, and its time waiting for a PU.
     pub(crate) fn note_pu_time(&mut self, now: u64) {
         // SAFETY: the thread's part in the file is its own.
         unsafe { pu_time::note(self.recorder.thread, now) };

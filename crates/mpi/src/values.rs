@@ -1,6 +1,6 @@
-//! Recorded values of a tuple: what its words stand for.
+//! Recorded values of a tuple: the meaning of its words.
 //!
-//! Owns the way from registers to numbers that mean the same on all ranks; asked only for tuples that were not seen before.
+//! Owns the conversion of registers to numbers that have the same meaning on all ranks; called only for new tuples.
 
 use crate::abi::abi;
 use crate::fortran::{FortranHandle, from_fortran};
@@ -10,7 +10,7 @@ use crate::process::Process;
 use crate::record::Translate;
 use crate::table::Kind;
 
-/// Reads the words of a tuple as what they stand for.
+/// Reads the meaning of the words of a tuple.
 pub(crate) struct Reader<'a> {
     pub(crate) process: &'a Process,
 }

@@ -1,13 +1,14 @@
-//! How clusters look in every picture: a colour, a shape and a number, in the order of their time.
+//! Marks of clusters in every picture: a colour, a shape and a number, in the order of their time.
 //!
-//! Owns the marks. Eight colours and six shapes come round together after 24 clusters only; noise is a grey cross.
+//! Owns the marks. The same pair of the eight colours and six shapes recurs only after 24 clusters; noise is a
+//! grey cross.
 
 use std::fmt::Write;
 
 use crate::data::clusters::DimensionData;
 use crate::plot::{Scale, Spacing, category};
 
-/// Shapes that can be told apart when they are small.
+/// Number of shapes that are distinct when small.
 const SHAPES: u32 = 6;
 
 /// The class of a cluster's colour; 0 is noise.
@@ -109,7 +110,7 @@ pub(crate) fn mark(path: &mut String, cluster: u32, (x, y): (f64, f64), r: f64) 
     };
 }
 
-/// A share as people read it.
+/// Text of a share.
 pub(crate) fn percent(share: Option<f64>) -> String {
     match share.map(|share| share * 100.0) {
         None => "-".to_owned(),
@@ -119,12 +120,12 @@ pub(crate) fn percent(share: Option<f64>) -> String {
     }
 }
 
-/// A score of which the distance from 100 % is of interest.
+/// Text of a score whose distance from 100 % is of interest.
 pub(crate) fn score(score: Option<f64>) -> String {
     score.map_or_else(|| "-".to_owned(), |score| format!("{:.1} %", 100.0 * score))
 }
 
-/// A number in its unit; ratios, which have none and are small, as they are.
+/// A number in its unit; ratios, which have none and are small, without a prefix.
 pub(crate) fn number(value: f64, unit: &str) -> String {
     if !value.is_finite() {
         "-".to_owned()
@@ -151,7 +152,7 @@ pub(crate) fn axis(dimension: &DimensionData, values: impl Iterator<Item = f64> 
     if dimension.unit.is_empty() && most < 1000.0 { scale.plain() } else { scale }
 }
 
-/// A number in an SVG text that stands before anything.
+/// A number in an SVG text in front of marks.
 pub(crate) const HALO: &str = "<style>.plot .halo{paint-order:stroke;stroke:var(--paper);stroke-width:3px;stroke-linejoin:round;font-weight:600}\
     .plot .mk{fill-opacity:.62}.plot .title{font:600 15px ui-sans-serif,system-ui,sans-serif}.plot .dim{fill:var(--dim)}\
     .plot .rowline{stroke:var(--line);stroke-width:1;fill:none}</style>\n";

@@ -1,6 +1,6 @@
-//! Pages of clusters and of tracking: findings, what is missing, pictures, tables. No program: hovering shows what marks are.
+//! Pages of clusters and of tracking: findings, gaps, pictures, tables. No program: hovering names the marks.
 //!
-//! Owns the markup. Text from outside is escaped; the page asks for nothing and runs nothing.
+//! Owns the markup. External text is escaped; the page requests nothing and runs nothing.
 
 use std::fmt::Write;
 

@@ -1,6 +1,6 @@
 //! The scatter plot of clusters: every point, or one mark for many, by the first two dimensions, and a legend with figures.
 //!
-//! Owns the layout. Axes have names, units and how they are spaced; a line below says what marks stand for.
+//! Owns the layout. Axes have names, units and their spacing; a line below explains the marks.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,7 +14,7 @@ use crate::text::xml;
 
 const WIDTH: f64 = 1240.0;
 const HEIGHT: f64 = 600.0;
-/// Rows of the legend.
+/// Maximum number of rows of the legend.
 const MOST: usize = 22;
 
 /// The clusters of one input as a picture of 1,240 by 600 pixels.
@@ -39,7 +39,7 @@ pub(crate) fn draw(data: &ClusterData, title: &str) -> String {
     document((WIDTH, HEIGHT), title, &body)
 }
 
-/// The first finding, or what there is.
+/// The first finding, or a summary.
 pub(crate) fn title(data: &ClusterData) -> String {
     data.findings.first().cloned().unwrap_or_else(|| format!("{} clusters", data.clusters.len()))
 }
@@ -79,7 +79,7 @@ fn scale(dimension: Option<&DimensionData>, values: impl Iterator<Item = f64> + 
 
 fn plot(data: &ClusterData) -> Plot {
     let (marks, dimensions) = (&data.scatter.marks, &data.dimensions);
-    // One dimension alone is drawn over time.
+    // A single dimension is drawn over time.
     let of = |at: usize| data.scatter.axes.get(at).and_then(|&at| dimensions.get(at));
     let (x, y) = if data.scatter.axes.len() < 2 { (None, of(0)) } else { (of(0), of(1)) };
     Plot {
@@ -111,7 +111,7 @@ fn tip(row: &ClusterRow) -> String {
     out
 }
 
-/// Where in the source.
+/// Text of a place in the source.
 pub(crate) fn place(site: &ClusterSite) -> String {
     if site.line.is_empty() {
         site.function.clone()
@@ -132,7 +132,7 @@ fn marks(data: &ClusterData, plot: &Plot, body: &mut String) {
         let points = one.points as f64;
         (*sum_x, *sum_y, *count) = (*sum_x + x * points, *sum_y + y * points, *count + points);
     }
-    // The small ones last, so that they are seen.
+    // The small ones last, so that they are visible.
     for (cluster, (path, ..)) in &paths {
         let tip = match data.clusters.iter().find(|row| row.id == *cluster) {
             Some(row) => tip(row),

@@ -17,7 +17,7 @@ use crate::text::xml;
 const WIDTH: f64 = 1240.0;
 const LEFT: f64 = 66.0;
 const TOP: f64 = 62.0;
-/// Bars this wide have their number on them.
+/// Minimum width of a bar with its number.
 const NUMBERED: f64 = 20.0;
 
 /// The bursts of all ranks as a picture 1,240 pixels wide.
@@ -109,7 +109,7 @@ pub(crate) fn draw(data: &ClusterData, title: &str) -> String {
     document((WIDTH, height), &format!("clusters over time: {title}"), &body)
 }
 
-/// The height of a cluster's bars: full for the first eight, then less, as colours come again.
+/// The height of a cluster's bars: full for the first eight, then less, as colours repeat.
 fn part(cluster: u32) -> f64 {
     match cluster.saturating_sub(1) / 8 {
         0 => 1.0,

@@ -1,10 +1,10 @@
-//! What a report shows: the public JSON of a run, key by key.
+//! Data of a report: the public JSON of a run, key by key.
 //!
-//! Owns the shape and the names; every field name is a key of the JSON. Times are whole nanoseconds and
-//! amounts whole bytes. It computes nothing: whoever analysed the run fills it in.
+//! Owns the shape and the names; every field name is a key of the JSON. Times are whole nanoseconds and amounts whole bytes. It computes
+//! nothing: the analysis of the run fills it in.
 //!
-//! Ids ([`LoopId`], [`SiteId`], [`ClassId`], those of tree nodes) are each unique in one report, across all classes.
-//! Text may hold anything a program can put into a path or an argument: drawing makes it harmless.
+//! Ids ([`LoopId`], [`SiteId`], [`ClassId`], those of tree nodes) are each unique in one report, across all classes. Text may hold
+//! anything that a program can put into a path or an argument: drawing makes it harmless.
 
 pub mod clusters;
 pub mod folded;
@@ -29,14 +29,14 @@ pub type SiteId = u32;
 /// A class of threads: the index into [`ReportData::classes`].
 pub type ClassId = u32;
 
-/// Everything that one report shows.
+/// All data of one report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ReportData {
-    /// What was run, where and how it was recorded.
+    /// Command, place and mode of the recording.
     pub run: RunInfo,
-    /// What is missing, estimated or unsupported; shown in a strip under the title.
+    /// Gaps: missing, estimated or unsupported data; shown in a strip under the title.
     pub gaps: Gaps,
-    /// What matters, most important first.
+    /// Findings, most important first.
     pub findings: Vec<Finding>,
     /// Classes of threads that behave alike, largest first, or, where ranks have several threads, most time in a loop first; at least one
     /// where there is any rank.
@@ -45,7 +45,7 @@ pub struct ReportData {
     pub sites: Vec<SiteRow>,
     /// The same summed by line and procedure, most time first.
     pub lines: Vec<SiteGroup>,
-    /// The same summed by the function that calls, most time first.
+    /// The same summed by the calling function, most time first.
     pub routines: Vec<SiteGroup>,
     /// One row a rank, in the order of ranks.
     pub ranks: Vec<RankRow>,
@@ -53,29 +53,29 @@ pub struct ReportData {
     pub timelines: Vec<Timeline>,
     /// Durations of iterations over the run: at most one for each loop and class.
     pub iterations: Vec<IterationSeries>,
-    /// Who sends to whom: the whole run, and where known single loops and sites.
+    /// Bytes by sender and receiver: the whole run, and where known single loops and sites.
     pub matrices: Vec<Matrix>,
-    /// Where ranks ran.
+    /// Placement of ranks.
     pub hosts: Vec<HostData>,
-    /// What happens between calls, where the run was sampled.
+    /// Computation between calls, where the run was sampled.
     pub studies: Vec<Study>,
-    /// The network between nodes and what its links carried, made by [`crate::network::data`]; absent where unknown.
+    /// The network between nodes and the loads of its links, made by [`crate::network::data`]; absent where unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkData>,
 }
 
-/// A host and what ran on it.
+/// A host and its ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HostData {
     /// Its name.
     pub name: String,
     /// Its objects in words.
     pub machine: String,
-    /// PUs that it has, as a list; empty where unknown.
+    /// Its PUs, as a list; empty where unknown.
     pub pus: String,
-    /// What is odd about where ranks run, one sentence each.
+    /// Oddities of the placement of ranks, one sentence each.
     pub notes: Vec<String>,
-    /// What is not known of it.
+    /// Gaps of its description.
     pub gaps: Vec<String>,
     /// Its ranks.
     pub ranks: Vec<PlaceRow>,
@@ -84,10 +84,10 @@ pub struct HostData {
     pub picture: Option<String>,
 }
 
-/// Where a rank ran.
+/// Placement of a rank.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlaceRow {
-    /// Which.
+    /// The rank.
     pub rank: Rank,
     /// The operating system's number of the process.
     pub pid: u32,
@@ -99,7 +99,7 @@ pub struct PlaceRow {
     pub last: String,
     /// Threads of the process at its end.
     pub threads: u64,
-    /// Those that were on PUs for at least a tenth of the run.
+    /// Number of those that were on PUs for at least a tenth of the run.
     pub working: u64,
 }
 
@@ -110,32 +110,32 @@ pub struct RunInfo {
     pub command: String,
     /// Names of the nodes, in the order of the ranks on them.
     pub hosts: Vec<String>,
-    /// Processes that left a record, of all worlds.
+    /// Number of processes that left a record, of all worlds.
     pub ranks: u32,
     /// From the first rank's start to the last one's end.
     pub wall: Nanos,
-    /// Start in RFC 3339, with the offset of the place where it ran.
+    /// Start in RFC 3339, with the UTC offset of the host.
     pub started: String,
-    /// The MPI library as it names itself, one line.
+    /// The MPI library's own name, one line.
     pub mpi: String,
     /// Version of the Talea that recorded the run.
     pub talea: String,
-    /// How times were kept (`exact`, `bounded`, `sums`).
+    /// Mode of the times (`exact`, `bounded`, `sums`).
     pub times_mode: String,
     /// The stated bound of the times' error (`at most 100 ns or 2 %, absolute times 10.0 µs`); empty where they are exact.
     pub times_bound: String,
-    /// How the program ended (`exit code 0`, `signal 9`).
+    /// End of the program (`exit code 0`, `signal 9`).
     pub exit: String,
-    /// True when the program ended as a program should.
+    /// True when the program ended normally.
     pub ok: bool,
 }
 
-/// One sentence with figures, and where its evidence stands.
+/// One sentence with figures, and the place of its evidence.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// A plain sentence. Text between back-ticks is shown as code, figures are set off by themselves.
+    /// A plain sentence. Text between back-ticks is shown as code, figures are emphasised automatically.
     pub text: String,
-    /// What a click shows.
+    /// Destination of a click.
     pub target: Target,
 }
 
@@ -147,36 +147,36 @@ pub enum Target {
     Run,
     /// A loop: its tree node, timeline, iterations and graph.
     Loop {
-        /// Which.
+        /// The loop.
         id: LoopId,
     },
     /// One iteration in the plot of durations.
     Iteration {
-        /// Loop that it belongs to.
+        /// Its loop.
         id: LoopId,
         /// Its number, from 0.
         iteration: u64,
     },
     /// A call site: its row, its bars, its node.
     Site {
-        /// Which.
+        /// The call site.
         id: SiteId,
     },
     /// A rank: its row in the timeline and the table.
     Rank {
-        /// Which.
+        /// The rank.
         rank: Rank,
     },
     /// A class of ranks: its tree, graph and rows.
     Class {
-        /// Which.
+        /// The class.
         id: ClassId,
     },
     /// The communication matrix.
     Matrix,
-    /// Where ranks ran.
+    /// Placement of ranks.
     Hosts,
-    /// What links of the network carried.
+    /// Loads of the network's links.
     Network,
 }
 
@@ -191,11 +191,11 @@ pub struct RankClass {
     pub ranks: String,
     /// Its threads as text: as `ranks` where a rank has one recorded thread, otherwise with the threads of each, `0-3.1-2,8.1`.
     pub locations: String,
-    /// How many threads it has: ranks, where each has one.
+    /// Number of its threads: ranks, where each has one.
     pub count: u32,
-    /// The rank whose events tree and graph show.
+    /// The rank whose events the tree and the graph show.
     pub representative: Rank,
-    /// Of its threads the one whose events these are.
+    /// The one of its threads whose events these are.
     pub thread: u32,
     /// Structure of the representative; the root has kind [`TreeKind::Root`].
     pub tree: TreeNode,
@@ -203,7 +203,7 @@ pub struct RankClass {
     pub graph: GraphData,
 }
 
-/// What time is spent on; the colour of everything that belongs to it.
+/// Category of time; the colour of all its calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Category {
@@ -217,7 +217,7 @@ pub enum Category {
     Collective,
     /// MPI-IO.
     Io,
-    /// Set-up, and calls that only ask or make something.
+    /// Set-up, and calls that only query or create something.
     Setup,
 }
 
@@ -230,25 +230,25 @@ pub struct SiteRow {
     pub procedure: String,
     /// Its colour.
     pub category: Category,
-    /// Function that calls; empty where unknown.
+    /// Calling function; empty where unknown.
     pub function: String,
     /// File, as the line table names it; empty where unknown.
     pub file: String,
     /// Line in `file`, from 1; 0 where unknown.
     pub line: u32,
-    /// What is always known, `module+0xoffset`.
+    /// Address, which is always known, `module+0xoffset`.
     pub address: String,
-    /// Where the call is, in short: `file:line`, `function+0xoffset` or `module+0xoffset`.
+    /// Short text of the place: `file:line`, `function+0xoffset` or `module+0xoffset`.
     pub place: String,
     /// Call path from the direct caller outwards, each frame as one line of text.
     pub path: Vec<String>,
-    /// Calls on all ranks.
+    /// Number of calls on all ranks.
     pub count: u64,
     /// Time on all ranks.
     pub time: Nanos,
     /// `time` as a part of the time of all ranks from the end of `MPI_Init` to the begin of `MPI_Finalize`, 0 to 1; 0 for these two.
     pub share: f64,
-    /// Bytes sent by these calls; absent where the procedure moves none.
+    /// Bytes sent by these calls; absent for a procedure that moves none.
     pub bytes: Option<Bytes>,
     /// Shortest call.
     pub min: Nanos,
@@ -258,9 +258,9 @@ pub struct SiteRow {
     pub max: Nanos,
     /// Largest rank's time divided by the mean of the ranks that call it; 1 is even.
     pub imbalance: f64,
-    /// Rank with the least time here, among those that call it.
+    /// Rank with the minimum time here, among those that call it.
     pub rank_min: Rank,
-    /// Rank with the most time here.
+    /// Rank with the maximum time here.
     pub rank_max: Rank,
     /// Time of each rank, in the order of [`ReportData::ranks`]; empty where it is not kept.
     pub rank_times: Vec<Nanos>,
@@ -268,14 +268,14 @@ pub struct SiteRow {
     pub rank_counts: Vec<u64>,
 }
 
-/// Call sites that are summed: those of one procedure at one line, or all of one function.
+/// Group of call sites: those of one procedure at one line, or all of one function.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SiteGroup {
     /// Procedures, most time first; one for a line.
     pub procedures: Vec<String>,
-    /// The largest part of its time.
+    /// The category with the largest part of its time.
     pub category: Category,
-    /// Function that calls; empty where unknown.
+    /// Calling function; empty where unknown.
     pub function: String,
     /// File, as the line table names it; empty where unknown.
     pub file: String,
@@ -285,15 +285,15 @@ pub struct SiteGroup {
     pub label: String,
     /// Its call sites, most time first.
     pub sites: Vec<SiteId>,
-    /// How many there are: call paths that end here.
+    /// Number of these: call paths that end here.
     pub paths: u64,
-    /// Calls on all ranks.
+    /// Number of calls on all ranks.
     pub count: u64,
     /// Time on all ranks.
     pub time: Nanos,
     /// `time` as a part of the time of all ranks, 0 to 1.
     pub share: f64,
-    /// Bytes sent by these calls; absent where the procedures move none.
+    /// Bytes sent by these calls; absent for procedures that move none.
     pub bytes: Option<Bytes>,
     /// Shortest call.
     pub min: Nanos,
@@ -303,22 +303,22 @@ pub struct SiteGroup {
     pub max: Nanos,
     /// Largest rank's time divided by the mean of the ranks that call; 1 is even.
     pub imbalance: f64,
-    /// Rank with the least time here, among those that call.
+    /// Rank with the minimum time here, among those that call.
     pub rank_min: Rank,
-    /// Rank with the most time here.
+    /// Rank with the maximum time here.
     pub rank_max: Rank,
 }
 
 /// One rank: a row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankRow {
-    /// Which.
+    /// The rank.
     pub rank: Rank,
-    /// Node that it ran on.
+    /// Its node.
     pub host: String,
-    /// Class that its first thread belongs to.
+    /// Class of its first thread.
     pub class: ClassId,
-    /// From its first to its last recorded moment.
+    /// Time from its first to its last recorded moment.
     pub wall: Nanos,
     /// Time in MPI, all threads together.
     pub mpi: Nanos,
@@ -326,11 +326,11 @@ pub struct RankRow {
     pub compute: Nanos,
     /// Bytes it sent.
     pub bytes: Bytes,
-    /// Recorded calls.
+    /// Number of recorded calls.
     pub events: u64,
-    /// How it ended, as text: `finished`, `MPI_Abort(3) after 41.2 s`, `killed or crashed after 41.2 s`.
+    /// Text of its end: `finished`, `MPI_Abort(3) after 41.2 s`, `killed or crashed after 41.2 s`.
     pub end: String,
-    /// True when it ended as it should.
+    /// True when it ended normally.
     pub ok: bool,
     /// Its threads, where it has several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -342,7 +342,7 @@ pub struct RankRow {
 pub struct ThreadRow {
     /// Its number in the rank; 0 is the one that began MPI.
     pub thread: u32,
-    /// Class that it belongs to.
+    /// Its class.
     pub class: ClassId,
     /// Begin of its first call, since the start of the run.
     pub begin: Nanos,
@@ -352,22 +352,22 @@ pub struct ThreadRow {
     pub mpi: Nanos,
     /// Time between MPI calls, from its first to its last.
     pub compute: Nanos,
-    /// Recorded calls.
+    /// Number of recorded calls.
     pub events: u64,
 }
 
-/// Who sends how much to whom.
+/// Bytes by sender and receiver.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Matrix {
-    /// The loop that it covers; absent for the whole run or a site.
+    /// Its loop; absent for the whole run or a site.
     pub loop_id: Option<LoopId>,
-    /// The site that it covers; absent for the whole run or a loop.
+    /// Its site; absent for the whole run or a loop.
     pub site: Option<SiteId>,
     /// Number of ranks on a side.
     pub ranks: u32,
     /// Ranks folded into one cell side: cell (i, j) covers ranks `i*block ..` and `j*block ..`. 1 up to 256 ranks.
     pub block: u32,
-    /// What is counted, one line: `messages and one-sided transfers; collective operations are not in it`.
+    /// Contents of the counts, one line: `messages and one-sided transfers; collective operations are not in it`.
     pub what: String,
     /// Cells that are not empty.
     pub cells: Vec<Cell>,

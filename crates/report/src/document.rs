@@ -1,24 +1,24 @@
-//! The frame of every page: one file of HTML that holds style, program and data.
+//! The frame of every page: one file of HTML that contains style, program and data.
 //!
-//! Owns the page's policy - only the one program runs, by its hash, and every request is refused - and how data get into it without a
-//! text in them being able to end an element. Programs and styles are built from `web/` and kept in the repository, so that building
-//! this crate needs no JavaScript tools.
+//! Owns the page's policy - only the one program runs, by its hash, and every request is refused - and the embedding of data, in
+//! which no text can end an element. Programs and styles are built from `web/` and kept in the repository, so that building this
+//! crate needs no JavaScript tools.
 
 use crate::text;
 
 /// A page.
 pub(crate) struct Document<'a> {
-    /// What the browser calls it; of its first 120 characters.
+    /// Title in the browser; its first 120 characters.
     pub(crate) title: &'a str,
-    /// What stands behind the title.
+    /// Text after the title.
     pub(crate) product: &'a str,
-    /// Rules, all of them ours.
+    /// Style rules, all of them ours.
     pub(crate) styles: &'a [&'a str],
-    /// What stands in place of the program where JavaScript is off: markup.
+    /// Markup in place of the program where JavaScript is off.
     pub(crate) without: &'a str,
-    /// What the program finds: markup.
+    /// Markup for the program.
     pub(crate) body: &'a str,
-    /// What the data's element says of them: name and value, both ours.
+    /// Attribute of the data's element: name and value, ours as well.
     pub(crate) attribute: (&'a str, &'a str),
     /// The data, without `<`: see [`harmless`].
     pub(crate) data: &'a str,
@@ -52,8 +52,7 @@ impl Document<'_> {
     }
 }
 
-/// JSON in which no text can end the element around it: `<` stands only inside strings, where an escape
-/// means the same.
+/// JSON in which no text can end the enclosing element: `<` occurs only inside strings, where an escape has the same meaning.
 pub(crate) fn harmless(json: &str) -> String {
     json.replace('<', "\\u003c")
 }

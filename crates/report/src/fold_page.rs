@@ -1,6 +1,7 @@
-//! The page of a folded region: findings, pictures, tables, gaps, in one file that asks for nothing.
+//! The page of a folded region: findings, pictures, tables, gaps, in one file without requests.
 //!
-//! Owns the frame and the tables. The page has no program: what is pointed at says its value by itself, and light or dark follows the reader's system.
+//! Owns the frame and the tables. The page has no program: elements under the pointer show their value by themselves, and light or dark
+//! follows the reader's system.
 
 use std::fmt::Write;
 
@@ -11,7 +12,7 @@ use crate::data::folded::{FoldedData, FoldedGroup};
 use crate::fold_svg::fold_svg;
 use crate::text::xml;
 
-/// Longest text in a cell.
+/// Maximum length of the text in a cell.
 const LONGEST: usize = 200;
 
 const STYLE: &str = "\
@@ -349,7 +350,7 @@ mod tests {
         // The first panel's grid begins where the strip's first routine does: 62 pixels from the left.
         assert!(picture.contains("<path class=\"grid\" d=\"M62.0 "), "{picture}");
         assert!(picture.contains("<rect class=\"run c0\" x=\"62.0\""), "{picture}");
-        // Both end at the same place: half of the area's width after half of the region.
+        // Each ends at the same place: half of the area's width after half of the region.
         assert!(picture.contains("<rect class=\"turns\" x=\"631.0\""), "{picture}");
     }
 }

@@ -1,6 +1,6 @@
 //! The folded call stack below folded curves: routines as a strip, and their lines as a scatter, on the curves' x.
 //!
-//! Owns the colours of routines, by falling time in the region, and where text still fits. A stretch in which routines take turns is hatched.
+//! Owns the colours of routines, by falling time in the region, and the fitting of text. A stretch in which routines take turns is hatched.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -18,7 +18,7 @@ const LINES: f64 = 64.0;
 /// Width of a letter.
 const LETTER: f64 = 6.2;
 
-/// The class of each routine; grey for those beyond the colours that there are.
+/// The class of each routine; grey for those beyond the available colours.
 pub(crate) fn palette(group: &FoldedGroup) -> BTreeMap<String, String> {
     let mut sums = BTreeMap::<&str, f64>::new();
     for run in &group.stack {
@@ -28,7 +28,7 @@ pub(crate) fn palette(group: &FoldedGroup) -> BTreeMap<String, String> {
     }
     for line in &group.lines {
         if let Some(name) = &line.routine {
-            // Routines that only take turns come behind those with a stretch of their own.
+            // Routines that only take turns come after those with a stretch of their own.
             *sums.entry(name).or_default() += 1e-3 * (line.to - line.from);
         }
     }
@@ -88,7 +88,7 @@ fn stretch(
     );
     let fits = (wide / LETTER) as usize;
     if fits >= 4 {
-        // The last part of a qualified name tells most.
+        // The last part of a qualified name is the most informative.
         let short = name.rsplit("::").next().unwrap_or(&name);
         let text = if name.chars().count() <= fits { &name } else { short };
         let class = if class.is_some() { "inside" } else { "outside" };
@@ -111,7 +111,7 @@ fn scatter(
     (x, y, width): (f64, f64, f64),
 ) -> String {
     let lines = || group.lines.iter().filter_map(|one| Some((one, one.line?)));
-    // Lines of one file only compare with each other: each file has its part of the height, by lines that it spans.
+    // Only lines of one file compare with each other: each file has its part of the height, by the range of its lines.
     let mut files = BTreeMap::<&str, (u32, u32)>::new();
     for (one, line) in lines() {
         let span = files.entry(one.file.as_deref().unwrap_or_default()).or_insert((line, line));

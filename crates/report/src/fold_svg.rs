@@ -1,7 +1,7 @@
 //! Folded curves as a picture: a panel for each model and counter, below them the call stack on the same axis.
 //!
-//! Owns the layout, the title and which panels there are. Below each column of panels lie the routines and the lines, whose x is exactly that of the panels.
-//! Parts (ranks, runs) are drawn over each other, a colour each, without their bands.
+//! Owns the layout, the title and the choice of panels. Below each column of panels lie the routines and the lines, whose x is exactly that
+//! of the panels. Parts (ranks, runs) are drawn over each other, a colour each, without their bands.
 
 mod panel;
 
@@ -27,14 +27,14 @@ const HEIGHT: f64 = 104.0;
 const BETWEEN: f64 = 50.0;
 /// Below the lowest panel of a column: ticks.
 const TICKS: f64 = 34.0;
-/// Most panels.
+/// Maximum number of panels.
 const MOST: usize = 40;
-/// Parts that are drawn over each other.
+/// Maximum number of parts that are drawn over each other.
 const MOST_PARTS: usize = 16;
-/// Longest name.
+/// Maximum length of a name.
 const LONGEST: usize = 64;
 
-/// What these pictures have beside what all plots have.
+/// Styles of these pictures beside those of all plots.
 const STYLE: &str = "\
 .plot .title{font-size:14px}.plot .note{font-weight:400}.plot .faint{opacity:.75}.plot .dots{stroke:var(--dim);stroke-width:2.2;stroke-linecap:round;opacity:.32;fill:none}
 .plot .share{stroke-width:1;opacity:.55}.plot .jump{stroke-dasharray:3 3}.plot .line.thin{stroke-width:1.1}
@@ -179,7 +179,7 @@ fn panels(data: &FoldedData) -> Vec<Panel<'_>> {
     found
 }
 
-/// Shares of the region, and the time that they stand for.
+/// Shares of the region, and the corresponding time.
 fn time_axis(area: Area, mean: Nanos) -> String {
     let mut out = String::new();
     for tenth in [0_u32, 2, 4, 6, 8, 10] {

@@ -1,6 +1,7 @@
-//! A graph of thousands of nodes made drawable: what takes no time is folded into lists that open.
+//! Reduction of a graph of thousands of nodes: nodes without significant time are folded into lists that
+//! open.
 //!
-//! Owns the choice of what stays a node of its own. The full graph stays in the JSON; a fold is for pictures.
+//! Owns the choice of the nodes that remain. The full graph stays in the JSON; a fold is for pictures.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,7 +10,7 @@ use talea_model::Nanos;
 
 use crate::data::{Category, ChainCall, GraphData, GraphEdge, GraphNode};
 
-/// More nodes than this are folded: nobody can tell them apart.
+/// Maximum number of nodes drawn; more could not be distinguished.
 const DRAWN: usize = 200;
 
 /// The graph itself, or one of about 200 nodes: those with most time, and between them lists of the others

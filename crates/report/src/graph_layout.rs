@@ -1,4 +1,4 @@
-//! Where nodes, edges and loops of a flow graph stand on the paper.
+//! Places of nodes, edges and loops of a flow graph on the paper.
 //!
 //! Owns coordinates for the page and for pictures alike. Each loop is a region laid out by itself, inner
 //! loops first, and stands in the region around it as one item, so that areas nest and never overlap.
@@ -46,8 +46,8 @@ pub(crate) struct GraphLayout {
     pub(crate) edges: Vec<Vec<f64>>,
     /// One for each loop.
     pub(crate) loops: Vec<Area>,
-    /// One for each edge: where the computation before its target is written, `null` where it takes less than
-    /// 2 % or there is no room.
+    /// One for each edge: place of the text for the computation before its target, `null` where it takes less
+    /// than 2 % or there is no room.
     pub(crate) labels: Vec<Option<Label>>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct GraphLayout {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(into = "(f64, f64, u8)")]
 pub(crate) struct Label {
-    /// Where it starts, or ends.
+    /// Its start, or its end.
     pub(crate) x: f64,
     /// Its base line.
     pub(crate) y: f64,
@@ -92,7 +92,7 @@ impl From<Area> for [f64; 4] {
 /// Lays out one graph.
 ///
 /// Three times: inner loops come first, and only when the region around a loop is done can its edges leave it
-/// in the order in which they go on.
+/// in the order in which they continue.
 pub(crate) fn layout(graph: &GraphData) -> GraphLayout {
     let around = enclosing(graph);
     let mut done = regions(graph, &around, &Hints::new());
@@ -102,11 +102,11 @@ pub(crate) fn layout(graph: &GraphData) -> GraphLayout {
     assemble(graph, &around, &done)
 }
 
-/// Where an edge goes on outside a region, by region, edge, and whether it leaves: x in the region's own
+/// Continuation of an edge outside a region, by region, edge, and whether it leaves: x in the region's own
 /// coordinates.
 type Hints = HashMap<(usize, usize, bool), f64>;
 
-/// All regions with coordinates, and what each loop and edge became in them.
+/// All regions with coordinates, and the item of each loop and edge in them.
 struct Regions {
     all: Vec<Region>,
     item_of_loop: Vec<Option<usize>>,
@@ -122,7 +122,7 @@ fn hints(around: &[usize], rough: &Regions) -> Hints {
                 let item = region.checked_sub(1).and_then(|at| rough.item_of_loop[at]);
                 item.map_or(0.0, |item| rough.all[around[region]].items[item].x)
             };
-            // One of the two stands in the other.
+            // One of the two contains the other.
             if around[from] == to && from != 0 {
                 let next = rough.all[to].after(to_piece);
                 out.insert((from, edge, true), next - left(from));
@@ -137,7 +137,7 @@ fn hints(around: &[usize], rough: &Regions) -> Hints {
 
 fn regions(graph: &GraphData, around: &[usize], hints: &Hints) -> Regions {
     let mut regions: Vec<Region> = (0..=graph.loops.len()).map(|_| Region::default()).collect();
-    // Items in order of first execution: a loop comes where its first node comes.
+    // Items in order of first execution: a loop has the place of its first node.
     let total = graph.nodes.iter().map(|node| node.time).sum::<Nanos>().0.max(1);
     let mut item_of_loop: Vec<Option<usize>> = vec![None; graph.loops.len()];
     let mut item_of_node = Vec::with_capacity(graph.nodes.len());
@@ -217,7 +217,7 @@ fn split_edges(
         if let (Some(&(from_region, from_item)), Some(&(to_region, to_item))) = ends {
             let (up, down) = (chain(from_region), chain(to_region));
             let shared = up.iter().copied().find(|region| down.contains(region)).unwrap_or(0);
-            // The item that an end stands in, seen from `region`.
+            // The item that contains an end, seen from `region`.
             let item = |chain: &[usize], own: usize, region: usize| match chain
                 .iter()
                 .position(|&one| one == region)

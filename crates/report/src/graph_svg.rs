@@ -1,6 +1,6 @@
 //! A flow graph as an SVG picture that needs no browser: the same coordinates and marks as on the page.
 //!
-//! Owns the drawing of a picture that stands alone, in light and dark. Interaction is the page's.
+//! Owns the drawing of a standalone picture, in light and dark. Interaction is the page's.
 
 use std::fmt::Write;
 

@@ -1,12 +1,12 @@
 //! The self-contained HTML report of a run, and SVG pictures.
 //!
-//! The caller fills [`ReportData`] from an analysed run and gets one file of HTML from [`html`], or a
-//! picture of one flow graph from [`graph_svg`] and [`graph_dot`]. The page asks for nothing from outside
-//! itself, and no text inside the data can become markup or code. It refuses computing results.
+//! The caller fills [`ReportData`] from an analysed run and gets one file of HTML from [`html`], or a picture of
+//! one flow graph from [`graph_svg`] and [`graph_dot`]. The page makes no requests, and no text inside the data
+//! can become markup or code. It refuses computing results.
 //!
-//! The page's program is TypeScript in `web/`; what it builds to is kept in `web/dist` and embedded here, so that
+//! The page's program is TypeScript in `web/`; its build is kept in `web/dist` and embedded here, so that
 //! building this crate needs no JavaScript tools (`npm run build` renews it, `npm run check-dist` compares).
-//! `cargo run -p talea-report --example samples -- DIR` writes reports of made-up runs to look at.
+//! `cargo run -p talea-report --example samples -- DIR` writes reports of simulated runs to look at.
 
 mod cluster_marks;
 mod cluster_page;

@@ -1,7 +1,7 @@
-//! One file of HTML that holds a whole report: style, program and data.
+//! One file of HTML that contains a whole report: style, program and data.
 //!
-//! Owns what the page reads: the report's public JSON with the places of its graphs, packed where it is long. What stands around
-//! it is [`Document`]'s.
+//! Owns the page's data: the report's public JSON with the places of its graphs, compressed where it is long. The frame is
+//! [`Document`]'s.
 
 use std::borrow::Cow;
 
@@ -17,17 +17,17 @@ const STYLE: &str = include_str!("../../../web/dist/report.css");
 /// SHA-256 of the program in base64, written when it was built.
 const PROGRAM_HASH: &str = include_str!("../../../web/dist/report.sha256");
 
-/// Data longer than this are packed.
+/// Data longer than this are compressed.
 const PACK_ABOVE: usize = 256 << 10;
 
-/// What the page reads: the report's public JSON, and where its graphs stand.
+/// Data of the page: the report's public JSON, and the places of its graphs.
 #[derive(Serialize)]
 struct Payload<'a> {
     version: u32,
     report: &'a ReportData,
     /// One for each class, in their order.
     layouts: Vec<GraphLayout>,
-    /// What is drawn instead of a class's graph where that is too large; else null.
+    /// Graph that is drawn instead of a class's graph where that is too large; else null.
     drawn: Vec<Option<GraphData>>,
 }
 

@@ -1,9 +1,9 @@
-//! Text from outside, made fit for a picture or a page.
+//! External text, prepared for a picture or a page.
 //!
-//! Owns what is taken out (control characters, and marks that turn the direction of writing and so can make
-//! a name look like another), where long text is cut, and the escapes of XML.
+//! Owns the removal of characters (control characters, and marks that change the direction of writing and
+//! so can make a name look like another), the cutting of long text, and the escapes of XML.
 
-/// At most `longest` characters without anything that is not drawn; what was cut or replaced can be seen.
+/// At most `longest` characters without any that are not drawn; cuts and replacements are visible.
 pub(crate) fn plain(text: &str, longest: usize) -> String {
     let mut out = String::new();
     for (at, c) in text.chars().enumerate() {
@@ -16,7 +16,7 @@ pub(crate) fn plain(text: &str, longest: usize) -> String {
     out
 }
 
-/// `plain` with the five characters that mean something in XML replaced.
+/// `plain` with the five special characters of XML replaced.
 pub(crate) fn xml(text: &str, longest: usize) -> String {
     let mut out = String::new();
     for c in plain(text, longest).chars() {

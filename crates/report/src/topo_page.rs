@@ -1,9 +1,9 @@
 //! One file of HTML that replays performance values on a node's objects: picture, time, table, findings.
 //!
-//! Owns how values get into the page. The picture is the one of `talea_topology::svg`; the program in
-//! `web/src/topo` colours it, so that the page shows the machine even where JavaScript is off. Values keep 16 bits of their
-//! fraction (an error below 1 in 65,536): ten thousand frames of four hundred objects are 12 MB before packing. It refuses
-//! computing values or findings, and every request.
+//! Owns the embedding of values. The picture is the one of `talea_topology::svg`; the program in `web/src/topo` colours it, so
+//! that the page shows the machine even where JavaScript is off. Values keep 16 bits of their fraction (an error below 1 in
+//! 65,536): ten thousand frames of four hundred objects are 12 MB before compression. It refuses computing values or findings,
+//! and every request.
 
 use serde::Serialize;
 use talea_model::Nanos;
@@ -26,21 +26,21 @@ const ROOM: Options = Options { width: 1245.0, height: 640.0, fold_above: 4 };
 /// A recording of these monitors.
 #[derive(Clone, Debug, Default)]
 pub struct PageRecording<'a> {
-    /// What ran: the command.
+    /// The command.
     pub name: String,
     /// Host, source (such as `simulated`), date: shown below the title.
     pub facts: Vec<String>,
-    /// Values; for each monitor as many as it has objects.
+    /// Values; for each monitor one per object.
     pub frames: &'a [Frame],
     /// Threads by time.
     pub placement: &'a [PlacementSample],
     /// Findings.
     pub hints: &'a [Hint],
-    /// What was lost, a sentence each.
+    /// Losses, a sentence each.
     pub gaps: Vec<String>,
     /// Names of the program's own phases by number.
     pub phases: Vec<(u32, String)>,
-    /// The run that it is shown with.
+    /// The run shown with it.
     pub run: Option<&'a Phases>,
 }
 
@@ -58,7 +58,7 @@ struct ObjectData {
     kind: &'static str,
     /// The operating system's number, by which threads find their PU.
     os: Option<u32>,
-    /// What else is known: kind of CPU, vendor, link, memory.
+    /// Further facts: kind of CPU, vendor, link, memory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     facts: Vec<String>,
 }
@@ -91,7 +91,7 @@ struct RecordingData<'a> {
     /// Names of threads.
     threads: Vec<&'a str>,
     placement: Vec<PlacementData>,
-    /// Monitors that have no number in any frame.
+    /// Monitors without a number in any frame.
     silent: Vec<usize>,
 }
 
@@ -123,7 +123,7 @@ struct PlacementData {
     on: Vec<(u32, usize)>,
 }
 
-/// The page; the second recording, if any, is what the first is compared with.
+/// The page; the second recording, if any, is the reference of the comparison.
 pub fn page(
     topology: &Topology,
     monitors: &[MonitorInfo],
@@ -280,7 +280,7 @@ fn planes(out: &mut Vec<u8>, frames: &[Frame], monitors: &[MonitorInfo]) {
     }
 }
 
-/// The bits of the nearest 32-bit number whose lowest byte is zero; what is no number stays none.
+/// The bits of the nearest 32-bit number whose lowest byte is zero; NaN stays NaN.
 fn shortened(value: f64) -> u32 {
     if !value.is_finite() {
         return 0x7fc0_0000;

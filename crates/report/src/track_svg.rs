@@ -1,4 +1,4 @@
-//! Clusters followed over runs or windows: where each moves in the space of its first two dimensions, and its figures by frame.
+//! Tracked clusters over runs or windows: the path of each in the space of its first two dimensions, and its figures by frame.
 //!
 //! Owns the layout: the plane at the left, four small plots at the right. A frame in which an object is missing breaks its line.
 
@@ -12,14 +12,14 @@ use crate::text::xml;
 
 const WIDTH: f64 = 1240.0;
 const HEIGHT: f64 = 640.0;
-/// Objects that are drawn.
+/// Maximum number of objects that are drawn.
 const MOST: usize = 12;
-/// Frames whose names stand below a small plot.
+/// Maximum number of frames whose names stand below a small plot.
 const NAMES: usize = 6;
 
 type Value = fn(&ObjectFrame) -> Option<f64>;
 
-/// The figures at the right: name, unit, whether magnitudes are compared, value.
+/// The figures at the right: name, unit, true if magnitudes are compared, value.
 const FIGURES: [(&str, &str, bool, Value); 4] = [
     ("share of the frame's time", "%", false, |one| Some(100.0 * one.time_share?)),
     ("mean duration", "ns", true, |one| one.mean_duration_ns),
@@ -98,7 +98,7 @@ fn plane(data: &TrackData, body: &mut String) {
                 pen = 'M';
                 continue;
             };
-            // One dimension alone has a row for each object.
+            // A single dimension has a row for each object.
             let y = if single {
                 area.y + area.height * (place as f64 + 0.5) / data.objects.len().min(MOST) as f64
             } else {

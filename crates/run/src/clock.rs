@@ -1,12 +1,12 @@
 //! From raw ticks of a fast clock to nanoseconds of `CLOCK_MONOTONIC`.
 //!
-//! Owns the arithmetic: a piecewise-linear map through sync points, at which both clocks were read
-//! together. It reads no clock. It is done in integers of 128 bits and rounds down, so that the map
-//! is exact at the points and never decreases between them.
+//! Owns the arithmetic: a piecewise-linear map through sync points, at which the two clocks were read together. It
+//! reads no clock. It uses integers of 128 bits and rounds down, so that the map is exact at the points and never
+//! decreases between them.
 
 use talea_model::Nanos;
 
-/// Both clocks, read at the same moment as nearly as can be.
+/// The two clocks, read as nearly at the same moment as possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SyncPoint {
     /// The raw clock.
@@ -22,13 +22,13 @@ pub struct ClockMap {
     points: Vec<SyncPoint>,
 }
 
-/// Why sync points do not make a map.
+/// Error of sync points that do not make a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected at least 2 sync points at which both clocks advance, found {usable} of {given}")]
 pub struct ClockError {
-    /// Points given.
+    /// Number of points given.
     pub given: usize,
-    /// Points left without those at which a clock stood still or went back.
+    /// Number of points without those at which a clock stood still or went back.
     pub usable: usize,
 }
 
@@ -60,8 +60,8 @@ impl ClockMap {
 
     /// The time of a tick.
     ///
-    /// Outside the sync points the rate is that from the first to the last one, since over the
-    /// longest time an error of reading weighs least. Times stop at 0 and at `u64::MAX`.
+    /// Outside the sync points the rate is that from the first to the last one, since over the longest time a reading
+    /// error has the least weight. Times stop at 0 and at `u64::MAX`.
     pub fn nanos(&self, tick: u64) -> Nanos {
         let (first, last) = (self.points[0], self.points[self.points.len() - 1]);
         if tick < first.tick {

@@ -1,8 +1,9 @@
-//! Counters of the network that the nodes of a job kept: where their files are, and what these say beside the counters.
+//! Counters of the network that the nodes of a job kept: their files, and the notes in them.
 //!
-//! Owns the names below a run directory, `RUN/fabric/HOST.counters`, and the notes in them: who read, how often, by which clocks, and why it ended. The
-//! counters have the text form of `talea_sampling::fabric::recorded`, which takes notes for comments: a line begins with `#!`, a word says of what it is.
-//! It refuses to know what a counter means. Each reading is appended when it is made, so that `kill -9` loses what had not been read.
+//! Owns the names below a run directory, `RUN/fabric/HOST.counters`, and the notes in the files: the reader, its interval, its clocks, and
+//! the reason for its end. The counters have the text form of `talea_sampling::fabric::recorded`, which treats notes as comments: a line
+//! begins with `#!`, followed by a word for its kind. It refuses to know the meaning of a counter. Each reading is appended when it is
+//! made, so that `kill -9` loses only later ones.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -16,11 +17,11 @@ use crate::directory::{RunDirectory, entries, plain_host};
 
 /// Ending of the files.
 const ENDING: &str = "counters";
-/// What begins a note.
+/// Beginning of a note.
 const NOTE: &str = "#!";
-/// Bytes of a file that its writer makes fewer readings for; it stays below twice of it.
+/// Size of a file from which on its writer makes fewer readings; the file stays below twice of it.
 pub const MOST_BYTES: u64 = 64 << 20;
-/// Most notes of one kind.
+/// Maximum number of notes of one kind.
 const MOST_NOTES: usize = 1 << 12;
 
 /// The folder of counters of a run.
@@ -33,12 +34,12 @@ pub fn file(folder: &Path, host: &str) -> PathBuf {
     folder.join(format!("{}.{ENDING}", plain_host(host)))
 }
 
-/// Whether a file is one of counters, by its name.
+/// True for a file of counters, by its name.
 pub fn is_counters(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == ENDING)
 }
 
-/// The files of a run, by name; none where none were kept.
+/// The files of a run, by name; empty where none were kept.
 pub fn files(directory: &RunDirectory) -> io::Result<Vec<PathBuf>> {
     match entries(&folder(directory.path())) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -46,10 +47,10 @@ pub fn files(directory: &RunDirectory) -> io::Result<Vec<PathBuf>> {
     }
 }
 
-/// A file's whole lines: what was being written when its writer was killed is no number.
+/// A file's whole lines: a line that was being written when its writer was killed is incomplete.
 ///
 /// # Errors
-/// What the system said, or that this is no file, or one larger than any writer makes.
+/// Error of the system, no regular file, or a file larger than any writer makes.
 pub fn read(path: &Path) -> io::Result<String> {
     let found = std::fs::metadata(path)?;
     // Before opening, because opening a pipe would wait for its writer.
@@ -63,28 +64,28 @@ pub fn read(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What a file says beside the counters.
+/// Notes of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
-    /// The node, as its processes call it; empty where it is not said.
+    /// The node, with its processes' name for it; empty where unknown.
     pub host: String,
     /// The process that read.
     pub pid: Option<u32>,
-    /// Between readings at the beginning, as it was asked for.
+    /// Requested interval between readings.
     pub asked: Option<Nanos>,
-    /// Between readings at the end, which are further apart where the file became large.
+    /// Interval between readings at the end, which are further apart where the file became large.
     pub interval: Option<Nanos>,
-    /// Both clocks of the node at one time: times of readings go on from the first as the second one does.
+    /// The two clocks of the node at one time: times of readings continue the first by steps of the second.
     pub clocks: Option<Clocks>,
     /// Ports on top of others, which count the same bytes again.
     pub above: Vec<String>,
-    /// What could not be read, or was read less often.
+    /// Counters that could not be read, or were read less often.
     pub gaps: Vec<String>,
-    /// How the readings ended; none where nobody said.
+    /// The reason for the end of the readings; `None` where there is no note.
     pub ended: Option<String>,
 }
 
-/// Both clocks at one time.
+/// The two clocks at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clocks {
     /// `CLOCK_REALTIME`, in nanoseconds since 1970.
@@ -94,7 +95,7 @@ pub struct Clocks {
 }
 
 impl Clocks {
-    /// The time of a reading on the node's `CLOCK_MONOTONIC`; none before it began to count.
+    /// The time of a reading on the node's `CLOCK_MONOTONIC`; `None` before it began to count.
     pub fn monotonic_of(self, at: Nanos) -> Option<Nanos> {
         let monotonic =
             i128::from(at.0) - i128::from(self.realtime.0) + i128::from(self.monotonic.0);
@@ -102,23 +103,23 @@ impl Clocks {
     }
 }
 
-/// What a run kept of its nodes' networks, for `run.json`.
+/// Summary of the counters of a run's nodes, for `run.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Kept {
-    /// Between readings, as it was asked for.
+    /// Requested interval between readings.
     pub interval_ns: Nanos,
     /// Nodes with counters.
     pub nodes: Vec<String>,
-    /// Ports of all of them.
+    /// Number of ports of all of them.
     pub ports: u64,
-    /// Readings of all of them.
+    /// Number of readings of all of them.
     pub readings: u64,
-    /// What is missing of them.
+    /// Gaps of them.
     pub gaps: Gaps,
 }
 
-/// One note; `of` says of what it is.
+/// One note; `of` is the word for its kind.
 pub fn note(of: &str, text: &str) -> String {
     let harmless = |c: char| if c.is_control() { ' ' } else { c };
     let text: String = text.chars().map(harmless).take(400).collect();
@@ -126,7 +127,7 @@ pub fn note(of: &str, text: &str) -> String {
 }
 
 impl Notes {
-    /// The text that stands behind the head of the counters.
+    /// The text after the head of the counters.
     pub fn text(&self) -> String {
         let mut text = note("host", &self.host);
         let _ = self.pid.map(|pid| text.write_str(&note("process", &pid.to_string())));
@@ -142,7 +143,7 @@ impl Notes {
         text
     }
 
-    /// Those of a file, wherever they stand; what is no note says nothing.
+    /// The notes of a file, anywhere in it; other lines are ignored.
     pub fn of(text: &str) -> Self {
         let mut notes = Self::default();
         let kept = |list: &mut Vec<String>, text: &str| {

@@ -1,8 +1,8 @@
 //! The run directory: write, map, recover after a crash, versions.
 //!
-//! Owns the files that one recorded run leaves behind: where they lie ([`directory`]), the format of the
-//! binary ones ([`container`], [`journal`] for those that grow), the memory that survives a killed process ([`mapped`]), and what is needed to
-//! read recorded addresses and times ([`modules`], [`symbols`], [`sites`], [`code`], [`clock`]). It refuses analysis.
+//! Owns the files that one recorded run leaves behind: their places ([`directory`]), the format of the binary ones ([`container`],
+//! [`journal`] for those that grow), the memory that survives a killed process ([`mapped`]), and the data for interpreting recorded
+//! addresses and times ([`modules`], [`symbols`], [`sites`], [`code`], [`clock`]). It refuses analysis.
 //!
 //! Unsafe code stands only where the kernel or the dynamic loader is called (`mapped`, `modules`), and in the allocator (`pages`).
 

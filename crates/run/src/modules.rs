@@ -1,9 +1,9 @@
-//! The executable and the libraries that are mapped into this process, as the dynamic loader lists
-//! them.
+//! The executable and the libraries that are mapped into this process, in the dynamic loader's
+//! list.
 //!
-//! Owns path, GNU build id, load bias and address ranges of each, and the way from an address to a
-//! module and an offset in its file. Works inside a preloaded library, on a slow path: it allocates
-//! and the loader's lock is held. It opens no module; reading symbols is for [`crate::symbols`].
+//! Owns path, GNU build id, load bias and address ranges of each, and the mapping from an address
+//! to a module and an offset in its file. Works inside a preloaded library, on a slow path: it
+//! allocates and the loader's lock is held. It opens no module; [`crate::symbols`] reads symbols.
 //! See `dl_iterate_phdr(3)` and elf(5).
 
 use std::ffi::{CStr, c_int, c_void};
@@ -15,7 +15,7 @@ use talea_model::{Frame, Module};
 /// One module of this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadedModule {
-    /// What identifies the file.
+    /// Identity of the file.
     pub module: Module,
     /// Address at run time minus virtual address in the file; 0 for an executable that is not
     /// position-independent.
@@ -37,9 +37,10 @@ impl LoadedModule {
 /// A library that is loaded or unloaded later needs a new call.
 pub fn loaded() -> Vec<LoadedModule> {
     let mut modules: Vec<LoadedModule> = Vec::new();
-    // SAFETY: `visit` gets back the vector as its `data`, and nobody else uses it during the call.
+    // SAFETY: `visit` gets back the vector as its `data`, and no other code uses it during the
+    // call.
     unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut modules).cast()) };
-    // Names are looked up here, where the loader's lock is no longer held.
+    // Names are looked up here, after the loader's lock has been released.
     for module in &mut modules {
         module.module.path = full_path(&module.module.path);
     }
@@ -49,7 +50,8 @@ pub fn loaded() -> Vec<LoadedModule> {
 /// A number that changes whenever a module is loaded or unloaded.
 pub fn generation() -> u64 {
     let mut generation = 0_u64;
-    // SAFETY: `count` gets back the number as its `data`, and nobody else uses it during the call.
+    // SAFETY: `count` gets back the number as its `data`, and no other code uses it during the
+    // call.
     unsafe { libc::dl_iterate_phdr(Some(count), (&raw mut generation).cast()) };
     generation
 }
@@ -63,11 +65,11 @@ unsafe extern "C" fn count(
 ) -> c_int {
     // SAFETY: see above.
     unsafe { *data.cast::<u64>() = (*info).dlpi_adds.wrapping_add((*info).dlpi_subs) };
-    // The first module tells enough.
+    // The first module suffices.
     1
 }
 
-/// Finds the module that an address at run time lies in. The frame's module is an index into
+/// Finds the module that contains an address at run time. The frame's module is an index into
 /// `modules`.
 pub fn find(modules: &[LoadedModule], address: u64) -> Option<Frame> {
     modules.iter().zip(0..).find_map(|(candidate, module)| {
@@ -91,13 +93,13 @@ unsafe extern "C" fn visit(
     let headers = if info.dlpi_phdr.is_null() {
         &[]
     } else {
-        // SAFETY: the loader gives address and number of the module's program headers.
+        // SAFETY: the loader passes address and number of the module's program headers.
         unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) }
     };
     let name = if info.dlpi_name.is_null() {
         String::new()
     } else {
-        // SAFETY: the loader gives a C string.
+        // SAFETY: the loader passes a C string.
         unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy().into_owned()
     };
     let at = |header: &libc::Elf64_Phdr| {
@@ -149,7 +151,7 @@ fn build_id_in(mut notes: &[u8], align: u64) -> Option<String> {
     }
 }
 
-/// The loader gives an empty name for the executable, and what the program wrote for a library it
+/// The loader has an empty name for the executable, and the program's own text for a library it
 /// opened itself.
 fn full_path(name: &str) -> String {
     let path = if name.is_empty() {
@@ -179,7 +181,7 @@ mod tests {
         let libc = find(&modules, libc::getpid as *const () as u64).expect("the C library");
         let module = &modules[libc.module as usize].module;
         assert!(module.path.contains("libc"), "{module:?}");
-        // Compare with the file's own section, read by another road.
+        // Compare with the file's own section, read independently.
         let bytes = std::fs::read(&module.path).unwrap();
         let file = object::File::parse(&*bytes).unwrap();
         let expected = object::Object::build_id(&file).unwrap().unwrap_or_default();

@@ -1,14 +1,14 @@
 //! Large blocks of memory in large pages.
 //!
-//! Owns an allocator for programs that hold traces of gigabytes in columns: the system's, which tells the kernel about blocks from
-//! [`LARGE`] on that they may have pages of 2 MiB (madvise(2), `MADV_HUGEPAGE`). The kernel clears such a page at once instead of 512 in
-//! as many faults: half a gigabyte of columns takes .1 s less. A kernel without them goes on as before.
+//! Owns an allocator for programs that hold traces of gigabytes in columns: the system's, which advises the kernel to use pages of 2 MiB
+//! for blocks from [`LARGE`] on (madvise(2), `MADV_HUGEPAGE`). The kernel clears such a page at once instead of 512 in as many faults: half
+//! a gigabyte of columns takes .1 s less. A kernel without them ignores the advice.
 //!
 //! Unsafe code: the trait of allocators, and the call of the kernel.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// The least block that is worth the call; smaller ones come and go.
+/// Minimum size of a block that is worth the call; smaller ones are short-lived.
 pub const LARGE: usize = 8 << 20;
 const PAGE: usize = 4096;
 
@@ -16,7 +16,7 @@ const PAGE: usize = 4096;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pages;
 
-/// The pages that a block lies on: where they begin and how many bytes they are. All of them, the one with the system's own words before the block too: a
+/// The pages of a block: their begin and their size in bytes. All of them, the one with the system's own words before the block too: a
 /// mapping with advice for a part of it is two, which mremap(2) does not move, so that each growth would be a copy.
 fn around(address: usize, size: usize) -> Option<(usize, usize)> {
     let begin = address & !(PAGE - 1);
@@ -29,16 +29,16 @@ fn advise(block: *mut u8, size: usize) {
         return;
     }
     if let Some((begin, length)) = around(block as usize, size) {
-        // SAFETY: the pages are mapped, as a block that was just given out lies on them, and the advice changes no byte of them, nor of others' on the same page. That it may
-        // be refused is of no interest.
+        // SAFETY: the pages are mapped, as they contain a block that was just allocated, and the advice changes no byte of them, nor of
+        // others' on the same page. A refusal has no effect.
         unsafe { libc::madvise(begin as *mut libc::c_void, length, libc::MADV_HUGEPAGE) };
     }
 }
 
-// SAFETY: every call goes to the system's allocator as it came, and its answer comes back as it is.
+// SAFETY: every call is passed to the system's allocator unchanged, and so is its result.
 unsafe impl GlobalAlloc for Pages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: what holds of this call holds of that one.
+        // SAFETY: the conditions of this call are those of that one.
         let block = unsafe { System.alloc(layout) };
         advise(block, layout.size());
         block
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(around(usize::MAX - 10, 5), None);
     }
 
-    /// Growing moves the mapping: it does not touch what the block holds.
+    /// Growing moves the mapping: it does not access the block's content.
     #[test]
     fn a_large_block_grows_without_a_copy() {
         const SIZE: usize = 64 << 20;
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn blocks_keep_their_bytes_as_they_grow() {
         let layout = |size| Layout::from_size_align(size, 16).unwrap();
-        // SAFETY: sizes are not 0, every block is given back with its own layout, and only its own bytes are touched.
+        // SAFETY: sizes are not 0, every block is freed with its own layout, and only its own bytes are accessed.
         unsafe {
             let small = Pages.alloc(layout(LARGE / 2));
             small.write_bytes(7, LARGE / 2);

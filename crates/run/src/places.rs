@@ -1,24 +1,24 @@
-//! Where the threads of a process may run, and where they ran.
+//! PUs on which the threads of a process may run, and ran.
 //!
-//! Owns the record of a thread's place and its bytes in a live file. PUs have the operating system's numbers; what
-//! objects these are in is said by the topology of the host, which lies beside the recording. Sets of PUs are kept as the
-//! kernel lists them and are not looked into here.
+//! Owns the record of a thread's place and its bytes in a live file. PUs have the operating system's numbers; the
+//! topology of the host, beside the recording, has their objects. Sets of PUs are kept in the kernel's list form and are
+//! not parsed here.
 
 use talea_model::Nanos;
 
 use crate::live::numbers::{Cursor, put_number, put_text};
 
-/// Threads of a process whose places are kept; programs with more are seen in part.
+/// Maximum number of threads of a process whose places are kept; programs with more are covered in part.
 pub const MOST_THREADS: usize = 1024;
 
-/// A thread's place, as the kernel said it when the process began or ended its recording.
+/// A thread's place, from the kernel, when the process began or ended its recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadPlace {
     /// The operating system's number of the thread.
     pub tid: u32,
     /// Its name, as the program or a library set it.
     pub name: String,
-    /// PUs on which it may run, as a list of `proc_pid_status(5)`: `0-3,8`; empty where the kernel does not say.
+    /// PUs on which it may run, as a list of `proc_pid_status(5)`: `0-3,8`; empty where the kernel has none.
     pub allowed: String,
     /// The PU on which it ran last.
     pub last: u32,

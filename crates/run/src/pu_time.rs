@@ -1,7 +1,8 @@
-//! How long threads ran on PUs, and how long they were ready to run while others had the PUs.
+//! Times for which threads ran on PUs, and were ready to run while others had the PUs.
 //!
-//! Owns the readings of a thread as analysis sees them, and their bytes behind the packed times of a process. They come from the thread's
-//! CPU clock (`clock_getcpuclockid(3)`) and from the second number of `/proc/thread-self/schedstat` (Linux, `scheduler/sched-stats`).
+//! Owns the readings of a thread in the form of the analysis, and their bytes after the packed times of a process. They come from the
+//! thread's CPU clock (`clock_getcpuclockid(3)`) and from the second number of `/proc/thread-self/schedstat` (Linux,
+//! `scheduler/sched-stats`).
 
 use talea_model::Nanos;
 
@@ -11,20 +12,20 @@ use crate::live::numbers::{Cursor, put_number};
 /// A reading, about once a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PuTime {
-    /// When, since the start of the run.
+    /// Time since the start of the run.
     pub at: Nanos,
-    /// On PUs since the thread began.
+    /// Time on PUs since the thread began.
     pub ran: Nanos,
-    /// Ready to run, and not on a PU, since then; absent where the kernel does not tell.
+    /// Time ready to run, and not on a PU, since then; absent where the kernel has no reading.
     pub delayed: Option<Nanos>,
 }
 
-/// Appends readings as differences; `nominal` gives the nanoseconds since the process's start.
+/// Appends readings as differences; `nominal` returns the nanoseconds since the process's start.
 pub(crate) fn put(out: &mut Vec<u8>, readings: &[layout::PuTime], nominal: impl Fn(u64) -> u64) {
     put_number(out, readings.len() as u64);
     let mut last = [0_u64; 3];
     for reading in readings {
-        // One more than the delay, so that 0 says that it is not known.
+        // One more than the delay, so that 0 means unknown.
         let now = [nominal(reading.ticks), reading.ran, reading.delayed.wrapping_add(1)];
         for (now, last) in now.iter().zip(&mut last) {
             put_number(out, now.wrapping_sub(*last));
@@ -33,7 +34,7 @@ pub(crate) fn put(out: &mut Vec<u8>, readings: &[layout::PuTime], nominal: impl 
     }
 }
 
-/// Reads them; `at` turns nominal nanoseconds into times of the run. `None` where they end early or are too many.
+/// Reads them; `at` converts nominal nanoseconds to times of the run. `None` where they end early or are too many.
 pub(crate) fn get(from: &mut Cursor<'_>, at: impl Fn(u64) -> Nanos) -> Option<Vec<PuTime>> {
     let count = from.number().filter(|&count| count <= MAX_PU_TIMES as u64)?;
     let mut now = [0_u64; 3];

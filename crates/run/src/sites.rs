@@ -1,9 +1,8 @@
 //! `sites.json`: every address that a recording mentions, resolved once.
 //!
-//! Owns the table from (module, offset) to source places, and its file. Addresses rather than call
-//! paths are its keys, so that all ranks and worlds of a run share one table. It is written while
-//! the executables are at hand, so that the run can be read elsewhere. See [`crate::symbols`] for
-//! how addresses are resolved.
+//! Owns the table from (module, offset) to source places, and its file. Addresses rather than call paths are its
+//! keys, so that all ranks and worlds of a run share one table. It is written while the executables are available,
+//! so that the run can be read elsewhere. See [`crate::symbols`] for the resolution of addresses.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,11 +19,11 @@ use crate::symbols::{Resolver, bare_address};
 pub struct SiteTable {
     /// Version of this schema.
     pub format: u32,
-    /// The modules that `addresses` refers to.
+    /// The modules of `addresses`.
     pub modules: Vec<Module>,
     /// Ascending by module and offset, each once.
     pub addresses: Vec<ResolvedAddress>,
-    /// What could not be resolved, and why.
+    /// Addresses that could not be resolved, and the reasons.
     #[serde(default)]
     pub gaps: Gaps,
 }
@@ -37,7 +36,7 @@ pub struct ResolvedAddress {
     pub address: Frame,
     /// The innermost inlined function first; never empty.
     pub frames: Vec<ResolvedFrame>,
-    /// The loops of machine code around the call, where they were asked for and are known.
+    /// The loops of machine code around the call, where requested and known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<CodePlace>,
 }
@@ -45,14 +44,14 @@ pub struct ResolvedAddress {
 impl SiteTable {
     /// Resolves the addresses of call paths, innermost first, in any order and repeated or not.
     ///
-    /// Where a path ends in the C library, that is how the process or the thread was started. No user could compile
-    /// that part, so that what is not known of it is no gap.
+    /// Where a path ends in the C library, it ends in the start of the process or the thread. Users do not compile
+    /// that part, so that unknown parts of it are no gap.
     pub fn resolve<'a>(
         modules: &[Module],
         paths: impl IntoIterator<Item = &'a [Frame]>,
         resolver: &mut Resolver,
     ) -> Self {
-        // For each address whether it is anywhere but at such an end.
+        // For each address true if it occurs anywhere but at such an end.
         let mut wanted: BTreeMap<Frame, bool> = BTreeMap::new();
         for path in paths {
             let starts =
@@ -80,7 +79,7 @@ impl SiteTable {
         for same in self.addresses.chunk_by_mut(|a, b| a.address.module == b.address.module) {
             let Some(module) = same.first().map(|entry| entry.address.module) else { continue };
             let Some(module) = self.modules.get(module as usize) else { continue };
-            // How processes and threads were started is no part of a program's loops.
+            // The start of processes and threads is no part of a program's loops.
             if is_c_library(module) {
                 continue;
             }
@@ -176,7 +175,7 @@ mod tests {
 
     #[test]
     fn what_starts_a_program_is_no_gap() {
-        // No such files: whatever is asked of them is unknown.
+        // No such files: nothing is known of them.
         let module = |path: &str| Module { path: path.to_owned(), build_id: String::new() };
         let modules = [module("/no/program"), module("/no/libc.so.6")];
         let frame = |module, offset| Frame { module, offset };
@@ -188,7 +187,7 @@ mod tests {
         };
         let (main, start) = (frame(0, 16), [frame(1, 16), frame(1, 32)]);
         assert_eq!(gaps(&[&[main, start[0], start[1]], &[main, start[0]]]), [1]);
-        // Called from the library, such as what `qsort` compares with.
+        // Called from the library, such as the comparison function of `qsort`.
         assert_eq!(gaps(&[&[main, start[0], main], &[main, start[1]]]), [1, 1]);
     }
 }

@@ -1,8 +1,8 @@
 //! The packed trace: one file for all processes of a world.
 //!
-//! Owns which sections it has - `STRC`, the bundle, and for each process in the bundle's order `TIME` with its packed times -
-//! and loading a run from its traces and from whatever live files are left. Ranks write their own sections at the
-//! same time; see [`layout`].
+//! Owns the set of its sections (`STRC`, the bundle, and for each process in the bundle's order `TIME` with its packed times)
+//! and loading a run from its traces and from remaining live files. Ranks write their own sections at the same time; see
+//! [`layout`].
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -21,13 +21,13 @@ use crate::recording::{Recording, Sizes};
 const STRUCTURE: SectionId = SectionId::new(*b"STRC", 0);
 const TIMES: [u8; 4] = *b"TIME";
 
-/// Why a recording could not be written.
+/// Errors of writing a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// No trace file could be made.
+    /// No trace file could be created.
     #[error("cannot make the trace file: {source}: `{}`", path.display())]
     Create {
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
         /// The file.
         path: PathBuf,
@@ -35,21 +35,21 @@ pub enum TraceError {
     /// Writing failed.
     #[error("{source}: `{}`", path.display())]
     Write {
-        /// What went wrong.
+        /// The error of the layout.
         source: LayoutError,
         /// The file.
         path: PathBuf,
     },
 }
 
-/// Where each section of a trace stands: the structure first, then the times of each process.
+/// Place of each section of a trace: the structure first, then the times of each process.
 pub fn layout(structure: u64, times: &[u64]) -> Result<Layout, LayoutError> {
     let mut sections = vec![(STRUCTURE, structure)];
     sections.extend(times.iter().zip(0..).map(|(&length, n)| (SectionId::new(TIMES, n), length)));
     Layout::new(Tag::RUN, &sections)
 }
 
-/// Makes the next free trace file of a run directory.
+/// Creates the next free trace file of a run directory.
 pub fn create(directory: &Path) -> Result<(PathBuf, File), TraceError> {
     let mut world = 0_u32;
     loop {
@@ -85,14 +85,14 @@ pub fn write(directory: &Path, bundle: &mut Bundle) -> Result<PathBuf, TraceErro
         layout.write_tail(&file, &checksums?)
     })();
     if let Err(source) = written {
-        // Half a trace would hide the live files that it was made from.
+        // Half a trace would hide its live files.
         let _ = std::fs::remove_file(&path);
         return Err(TraceError::Write { source, path });
     }
     Ok(path)
 }
 
-/// A run, read from all that its directory holds. What cannot be read is a gap, not an error.
+/// A run, read from everything in its directory. Unreadable parts are gaps, not errors.
 pub fn load(directory: &RunDirectory) -> io::Result<Recording> {
     let mut loaded = Loaded::default();
     for (_, path) in directory.traces()? {
@@ -111,13 +111,13 @@ pub fn load(directory: &RunDirectory) -> io::Result<Recording> {
     Ok(loaded.finish())
 }
 
-/// Files that are worth reading: one without a whole head has another ending.
+/// Live files that are worth reading: one without a whole head has another ending.
 fn live_files(directory: &RunDirectory) -> io::Result<Vec<PathBuf>> {
     let files = directory.live_files()?;
     Ok(files.into_iter().filter(|path| path.extension().is_some_and(|e| e == "live")).collect())
 }
 
-/// A process's part of what becomes a trace.
+/// A process's part of a future trace.
 struct Left {
     world: u64,
     /// Start and rank: the order in which bundles are merged.
@@ -128,7 +128,7 @@ struct Left {
 
 /// Packs live files that were left behind into traces, one a world, and removes them. Files that cannot be read stay.
 ///
-/// Files are read on all processors that there are.
+/// Files are read on all available processors.
 pub fn pack_left_behind(directory: &RunDirectory) -> Result<usize, TraceError> {
     let files = live_files(directory).unwrap_or_default();
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
@@ -144,7 +144,7 @@ pub fn pack_left_behind(directory: &RunDirectory) -> Result<usize, TraceError> {
             .chunks(share)
             .map(|chunk| scope.spawn(move || chunk.iter().filter_map(read).collect::<Vec<_>>()))
             .collect();
-        // What panicked was a bug in reading that file's chunk; the files stay.
+        // A panic was a bug in reading that file's chunk; the files stay.
         chunks.into_iter().flat_map(|chunk| chunk.join().unwrap_or_default()).collect()
     });
     left.sort_by_key(|one| one.order);
@@ -162,7 +162,7 @@ pub fn pack_left_behind(directory: &RunDirectory) -> Result<usize, TraceError> {
     for (_, mut bundle, paths) in worlds {
         write(directory.path(), &mut bundle)?;
         for path in paths {
-            // A file that stays would be counted twice, but nothing can be done about it here.
+            // A file that stays would be counted twice, but that cannot be prevented here.
             let _ = std::fs::remove_file(path);
         }
     }
@@ -259,7 +259,7 @@ impl Loaded {
     }
 }
 
-/// A file's bytes, if it is a file and memory holds it.
+/// A file's bytes, if it is a regular file and fits in memory.
 fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
     let metadata = std::fs::metadata(path)?;
     // Before opening, because opening a pipe would wait for its writer.

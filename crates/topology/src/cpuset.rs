@@ -1,14 +1,14 @@
 //! Sets of PUs or of NUMA nodes, in hwloc's and in Linux's notation.
 //!
-//! Owns both texts: masks of 32 bits with commas between (`0x00000001,0xffffffff`, an empty word is zero, `0xf...f` first is
-//! an infinite set), and lists (`0-3,8`). Refuses sets beyond [`MOST`] members, which no machine has. A set takes memory for the
-//! words that have members: in a machine of 100,000 PUs, the sets of its cores are as small as those of a laptop's.
+//! Owns both texts: masks of 32 bits with commas between (`0x00000001,0xffffffff`, an empty word is zero, `0xf...f` first is an
+//! infinite set), and lists (`0-3,8`). Refuses members from [`MOST`] on, which no machine has. A set takes memory only for words
+//! with members: in a machine of 100,000 PUs, the sets of its cores are as small as those of a laptop's.
 
 use std::fmt::{self, Write};
 
 /// Highest member + 1 that a set may have: room for [`MOST_PUS`] with gaps between their numbers.
 pub const MOST: usize = 1 << 17;
-/// Most PUs of a machine.
+/// Maximum number of PUs of a machine.
 pub const MOST_PUS: usize = 100_000;
 
 /// A set of small numbers.
@@ -67,7 +67,7 @@ impl CpuSet {
         let number = |text: &str| -> Result<usize, NotASet> {
             text.trim().parse().ok().filter(|&n| n < MOST).ok_or_else(wrong)
         };
-        // The longest list, of every other number, is shorter; each byte of a longer one costs time for nothing.
+        // The longest valid list, of every other number, is shorter; parsing a longer one would waste time.
         if text.len() > 8 * MOST {
             return Err(wrong());
         }
@@ -105,7 +105,7 @@ impl CpuSet {
         }
     }
 
-    /// Adds the members from one to another, both below [`MOST`]; none if they are the wrong way round.
+    /// Adds the members from one to another, both below [`MOST`]; none if they are in the wrong order.
     fn insert_range(&mut self, first: usize, last: usize) {
         if first > last {
             return;
@@ -124,12 +124,12 @@ impl CpuSet {
         found.map_or(0, |at| self.words[at].1)
     }
 
-    /// Whether it is a member.
+    /// True if it is a member.
     pub fn contains(&self, member: usize) -> bool {
         u32::try_from(member / 64).is_ok_and(|place| self.word(place) >> (member % 64) & 1 == 1)
     }
 
-    /// Bytes that its members take in memory.
+    /// Memory of its members in bytes.
     pub fn bytes(&self) -> usize {
         size_of::<(u32, u64)>() * self.words.len()
     }
@@ -139,7 +139,7 @@ impl CpuSet {
         self.words.iter().map(|(_, word)| word.count_ones() as usize).sum()
     }
 
-    /// Whether it has no member.
+    /// True if it has no member.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
@@ -178,19 +178,19 @@ impl CpuSet {
         Self { words: words.filter(|&(_, word)| word != 0).collect() }
     }
 
-    /// Whether all members are in `other`.
+    /// True if all members are in `other`.
     pub fn is_subset(&self, other: &Self) -> bool {
         self.words.iter().all(|&(place, word)| word & !other.word(place) == 0)
     }
 
-    /// Whether any member is in `other`.
+    /// True if any member is in `other`.
     pub fn intersects(&self, other: &Self) -> bool {
         let (few, many) =
             if self.words.len() <= other.words.len() { (self, other) } else { (other, self) };
         few.words.iter().any(|&(place, word)| word & many.word(place) != 0)
     }
 
-    /// Members of both.
+    /// Intersection.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         let (few, many) =
@@ -198,7 +198,7 @@ impl CpuSet {
         Self::of_words(few.words.iter().map(|&(place, word)| (place, word & many.word(place))))
     }
 
-    /// Members of either.
+    /// Union.
     #[must_use]
     pub fn or(&self, other: &Self) -> Self {
         Self::of_words(self.with(other).map(|(place, a, b)| (place, a | b)))
@@ -210,7 +210,7 @@ impl CpuSet {
         Self::of_words(self.words.iter().map(|&(place, word)| (place, word & !other.word(place))))
     }
 
-    /// hwloc's masks.
+    /// The text in hwloc's masks.
     pub fn to_mask(&self) -> String {
         let Some(&(last, high)) = self.words.last() else { return "0x00000000".to_owned() };
         let top = 2 * last + u32::from(high >> 32 != 0);
@@ -221,7 +221,7 @@ impl CpuSet {
             let word = words.peek().filter(|&&&(place, _)| place == half / 2);
             let bits = word.map_or(0, |&&(_, word)| (word >> (32 * (half % 2))) as u32);
             let comma = if half == top { "" } else { "," };
-            // As hwloc does it: a word of zeros between two others is left out.
+            // As in hwloc: a word of zeros between two others is left out.
             if bits == 0 && half > 0 {
                 out.push_str(comma);
             } else if bits == 0 {
@@ -235,7 +235,7 @@ impl CpuSet {
     }
 }
 
-/// Linux's list.
+/// The text in Linux's list form.
 impl fmt::Display for CpuSet {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut members = self.iter().peekable();

@@ -1,10 +1,11 @@
-//! Findings in a recording: what holds the program back on this machine, as sentences with figures.
+//! Findings in a recording: limits of the program on this machine, as sentences with figures.
 //!
-//! Owns thresholds and wording. A finding has lasted (three frames and 2 % of the recording at least), names its objects and its time, and rests on well-known
-//! counters only; where those are missing there is no finding, never a guess. What it looks for in the expressions of monitors:
+//! Owns thresholds and wording. A finding has lasted (three frames and 2 % of the recording at least), names its objects and its time, and
+//! rests on well-known counters only; where those are missing there is no finding, never a guess. Recognised quantities in the expressions
+//! of monitors:
 //!
-//! - how busy a PU is: `proc:busy` or `task-clock` (or a monitor named `busy`) at PUs, as a share, in %, or in seconds a frame;
-//! - how much a PU or a core gets done: `instructions`, `PAPI_TOT_INS`, or a monitor named `ipc`;
+//! - utilisation of a PU: `proc:busy` or `task-clock` (or a monitor named `busy`) at PUs, as a share, in %, or in seconds a frame;
+//! - throughput of a PU or a core: `instructions`, `PAPI_TOT_INS`, or a monitor named `ipc`;
 //! - use of a shared cache: `PAPI_L2_*`, `PAPI_L3_*`, `LLC-*`, `cache-misses` or `cache-references` at caches of several cores;
 //! - use of memory: a monitor in B or B/s at NUMA nodes (`imc:*`, `uncore_imc/*`, bandwidth), against the topology's memory attribute
 //!   `Bandwidth` where it has one;
@@ -25,12 +26,12 @@ use crate::monitors::MonitorInfo;
 use crate::objects::{ObjectId, Topology};
 use crate::values::Frame;
 
-/// Which threads were where at one time.
+/// PUs of threads at one time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlacementSample {
     /// Since the recording began.
     pub at: Nanos,
-    /// All threads that are watched.
+    /// All watched threads.
     pub threads: Vec<ThreadAt>,
 }
 
@@ -43,22 +44,22 @@ pub struct ThreadAt {
     pub tid: u32,
     /// Program, rank, thread: `lmp r0 t1`.
     pub label: String,
-    /// The operating system's number of the PU that it runs on or ran on last.
+    /// The operating system's number of the PU on which it runs or ran last.
     pub pu: u32,
     /// PUs that it may run on.
     pub allowed: CpuSet,
-    /// It runs or could run now, rather than waiting for something.
+    /// True if it runs or could run now, rather than waiting for something.
     pub running: bool,
 }
 
-/// Sorts of findings.
+/// Kinds of findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HintKind {
-    /// A shared cache is used about as much as it can be, and its users slow down.
+    /// A shared cache is used near its limit, and its users slow down.
     SaturatedCache,
-    /// A NUMA node's memory is used about as much as it can be.
+    /// A NUMA node's memory is used near its limit.
     SaturatedMemory,
-    /// Much memory is on another node than who uses it.
+    /// Much memory is on another node than its user.
     RemoteMemory,
     /// Several threads wait for one PU while others are idle.
     RunQueue,
@@ -66,7 +67,7 @@ pub enum HintKind {
     BoundToOne,
     /// Hardware threads of a core share it while other cores are idle.
     SmtSiblings,
-    /// Cores that may be used are not.
+    /// Usable cores are unused.
     UnusedCores,
     /// Objects of one level do unequal amounts.
     Imbalance,
@@ -91,27 +92,27 @@ impl HintKind {
 /// A finding with its evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hint {
-    /// Its sort.
+    /// Its kind.
     pub kind: HintKind,
-    /// Where; in the order of the tree.
+    /// Its objects; in the order of the tree.
     pub objects: Vec<ObjectId>,
-    /// The figure that it rests on, as text: `92.0 %`, `1.62`.
+    /// The figure of its evidence, as text: `92.0 %`, `1.62`.
     pub figure: String,
     /// The same as a number; shares are from 0 to 1.
     pub value: f64,
-    /// When the longest stretch began, since the recording began.
+    /// Begin of the longest stretch, since the recording began.
     pub from: Nanos,
-    /// When that stretch ended.
+    /// End of that stretch.
     pub to: Nanos,
     /// The user's phase, if all of it lies in one: `phase 2`.
     pub region: Option<String>,
     /// One sentence for people.
     pub sentence: String,
-    /// How much it matters: by how far a threshold is passed, times the share of the recording; hints are sorted by it.
+    /// Importance: the excess over a threshold, times the share of the recording; hints are sorted by it.
     pub weight: f64,
 }
 
-/// All findings, the weightiest first. Nothing is found in less than three frames.
+/// All findings, the most important first. None in less than three frames.
 pub fn hints(
     topology: &Topology,
     monitors: &[MonitorInfo],

@@ -1,9 +1,9 @@
-//! Where objects stand in a picture: nested areas as people know them from lstopo, in abstract pixels.
+//! Places of objects in a picture: nested areas as in lstopo, in abstract pixels.
 //!
 //! Owns sizes and places. Every PU is a cell of the same size; caches, packages and the machine are boxes with a bar on top that
-//! bears their name and value; memory stands as bars over what it is local to, devices in a strip below. What is too much for
-//! the room loses labels first, then height; no object that computes or remembers is left out. It refuses colours and text
-//! (see [`crate::svg`]). No recursion: the depth of a topology is the file's choice.
+//! bears their name and value; memory stands as bars over the objects to which it is local, devices in a strip below. Where the
+//! room is too small labels are dropped first, then height; no object with PUs or memory is left out. It refuses colours and
+//! text (see [`crate::svg`]). No recursion: the depth of a topology is the file's choice.
 
 mod devices;
 mod levels;
@@ -21,14 +21,14 @@ use std::collections::BTreeSet;
 
 use crate::objects::{ObjectId, Topology};
 
-/// What the picture has to fit into.
+/// Constraints of the picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// Room in pixels. Smaller machines take less; one that does not fit with the smallest marks takes more.
     pub width: f64,
     /// Room in pixels.
     pub height: f64,
-    /// More devices of one sort at one object than this become one mark, `12 x Block`; GPUs and networks twice as many.
+    /// More devices of one kind at one object than this become one mark, `12 x Block`; GPUs and networks twice as many.
     pub fold_above: usize,
 }
 
@@ -59,7 +59,7 @@ impl Rect {
         self.y + self.height
     }
 
-    /// Whether the other lies in this one; both may share sides.
+    /// True if the other lies in this one; the two may share sides.
     pub fn holds(&self, other: &Self) -> bool {
         const SLACK: f64 = 1e-6;
         other.x >= self.x - SLACK
@@ -68,7 +68,7 @@ impl Rect {
             && other.bottom() <= self.bottom() + SLACK
     }
 
-    /// Whether they share more than a side.
+    /// True if the two share more than a side.
     pub fn overlaps(&self, other: &Self) -> bool {
         const SLACK: f64 = 1e-6;
         self.x + SLACK < other.right()
@@ -78,7 +78,7 @@ impl Rect {
     }
 }
 
-/// How much text an area has room for.
+/// Amount of text that fits into an area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
     /// Nothing but its colour.
@@ -98,18 +98,18 @@ pub enum Detail {
 pub struct Area {
     /// The object; the first of those that share the mark.
     pub object: ObjectId,
-    /// Everything that belongs to it.
+    /// The complete area of the object.
     pub rect: Rect,
     /// The part that has its colour and its text: all of a PU, of memory and of a device, the head of anything else.
     pub bar: Rect,
-    /// What text has room in the bar.
+    /// Text that fits into the bar.
     pub detail: Detail,
     /// All objects of a shared mark, else empty.
     pub folded: Vec<ObjectId>,
 }
 
 impl Area {
-    /// How many devices share the mark: a disk and the PCI device that it sits on are one.
+    /// Number of devices that share the mark: a disk and its PCI device are one.
     pub fn devices(&self, topology: &Topology) -> usize {
         let inside = |id: &&ObjectId| {
             topology.get(**id).parent.is_some_and(|parent| self.folded.contains(&parent))
@@ -117,7 +117,7 @@ impl Area {
         self.folded.len() - self.folded.iter().filter(inside).count()
     }
 
-    /// What has values behind the mark: disks rather than the PCI devices that they sit on.
+    /// The objects with values of the mark: disks rather than their PCI devices.
     pub fn innermost(&self, topology: &Topology) -> impl Iterator<Item = ObjectId> {
         let outer: BTreeSet<ObjectId> =
             self.folded.iter().filter_map(|&id| topology.get(id).parent).collect();
@@ -125,9 +125,9 @@ impl Area {
     }
 }
 
-/// Places all objects, each after the one around it; the first area, if there is any, is the whole picture.
+/// Places all objects, each after the one that contains it; the first area, if there is any, is the whole picture.
 ///
-/// Bridges have no area; their devices stand at the object that they are local to.
+/// Bridges have no area; their devices stand at the object to which they are local.
 pub fn layout(topology: &Topology, options: &Options) -> Vec<Area> {
     let tree = shape::tree(topology, options.fold_above);
     let Some(arranged) = measure::fit(&tree, options) else { return Vec::new() };

@@ -1,21 +1,21 @@
 //! The order of objects, their levels, and their logical numbers.
 //!
-//! Owns what every maker of a topology (XML, synthetic descriptions, restriction) does at its end: objects into depth-first
+//! Owns the last steps of all sources of a topology (XML, synthetic descriptions, restriction): objects into depth-first
 //! order, levels as hwloc builds them (all objects of one kind, the topmost first; groups of different kinds stand on
-//! different levels), and `logical_index` by level, or by kind for memory, I/O and Misc. It refuses cycles: an object
-//! that is reached twice counts once.
+//! different levels), and `logical_index` by level, or by kind for memory, I/O and Misc. It refuses cycles: an object that is
+//! reached twice counts once.
 
 use std::collections::BTreeMap;
 
 use crate::objects::{Attributes, Object, ObjectId, ObjectKind, Topology};
 
-/// Levels beyond this are not told apart; a machine has about ten.
+/// Maximum number of distinct levels; a machine has about ten.
 const MOST_LEVELS: usize = 512;
-/// Sorts of objects (kinds, and groups by hwloc's kind and subkind) that are told apart.
+/// Maximum number of distinct kinds (kinds, and groups by hwloc's kind and subkind).
 const MOST_SORTS: usize = 128;
 
 /// Puts objects, whose links are places in `objects`, into depth-first order from `root`: memory first, then normal children,
-/// I/O and Misc. What does not hang on the root falls away. Also says where each object went.
+/// I/O and Misc. Objects that are not connected to the root are dropped. Also returns the new place of each object.
 pub(crate) fn arrange(objects: Vec<Object>, root: usize) -> (Vec<Object>, Vec<Option<ObjectId>>) {
     let mut places = vec![None; objects.len()];
     let mut waiting: Vec<Option<Object>> = objects.into_iter().map(Some).collect();
@@ -39,8 +39,8 @@ pub(crate) fn arrange(objects: Vec<Object>, root: usize) -> (Vec<Object>, Vec<Op
     (arranged, places)
 }
 
-/// Puts normal children in the order of their first PUs, as hwloc has them, and objects in depth-first order from the first.
-/// Objects without PUs come last; without sets the order stands.
+/// Puts normal children in the order of their first PUs, as in hwloc, and objects in depth-first order from the first.
+/// Objects without PUs come last; without sets the order is kept.
 pub(crate) fn sort(mut objects: Vec<Object>) -> (Vec<Object>, Vec<Option<ObjectId>>) {
     let first: Vec<usize> = objects
         .iter()
@@ -75,7 +75,7 @@ fn of(objects: &[Object]) -> Vec<Vec<ObjectId>> {
             *sorts.entry(key).or_insert(fresh)
         })
         .collect();
-    // Which sorts stand below each object. Children come after their parents.
+    // Kinds below each object. Children come after their parents.
     let mut below = vec![0_u128; objects.len()];
     for (at, object) in objects.iter().enumerate().rev() {
         if let Some(parent) = object.parent

@@ -1,8 +1,8 @@
 //! The objects of a node - packages, NUMA nodes, caches, cores, PUs, devices - and performance values on them.
 //!
 //! Owns the tree of objects ([`Topology`]), its files (hwloc's XML of versions 1 to 3, synthetic descriptions), the monitors that
-//! users write, how values of counters are accumulated over the tree, the layout of its picture, and hints. It refuses
-//! reading files, counters and clocks: bytes and readings come in, values and pictures go out.
+//! users write, the accumulation of counters over the tree, the layout of its picture, and hints. It refuses reading files,
+//! counters and clocks: bytes and readings come in, values and pictures go out.
 //!
 //! Words follow hwloc (<https://www.open-mpi.org/projects/hwloc/>): an *object* has a *kind*; a *PU* is a hardware thread.
 

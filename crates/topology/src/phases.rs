@@ -1,8 +1,8 @@
 //! Parts of a run on the time axis of a recording: set-up, the iterations of its main loop, wrap-up.
 //!
-//! Owns what is shown of them: what lies outside the recording is cut off and counted, of more iterations than can be told apart the
+//! Owns the displayed phases: parts outside the recording are cut off and counted, of more iterations than can be distinguished the
 //! slowest stay and the rest becomes runs of iterations, and a stretch of time gets its words. It refuses to find loops or to compare
-//! clocks: times come in since the recording began, and may lie before that.
+//! clocks: times come in relative to the begin of the recording, and may lie before it.
 
 mod merge;
 #[cfg(test)]
@@ -10,42 +10,43 @@ mod tests;
 
 use talea_model::Nanos;
 
-/// Iterations that are shown one by one; of more, this is about the number of phases that they become.
+/// Maximum number of iterations that are shown one by one; of more, this is about the number of phases that they become.
 pub const MOST: usize = 2000;
-/// The slowest iterations that stay single where others are merged.
+/// Number of slowest iterations that stay single where others are merged.
 pub const SLOWEST: usize = 200;
-/// A stretch of time belongs to a part of the run that has so much of it: what is measured begins before a program and ends after it.
+/// Minimum share of a stretch of time in a part of the run to which it belongs: a measurement begins before a program and ends after
+/// it.
 const PART: f64 = 0.8;
 
-/// A rank's run, as the analysis of a run gives it.
+/// A rank's run, from the analysis of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Course {
-    /// Whose it is: `rank 0 of talea-halo`.
+    /// Its name: `rank 0 of talea-halo`.
     pub of: String,
-    /// Where its main loop stands: `halo.c:285-299`; empty without one.
+    /// Place of its main loop: `halo.c:285-299`; empty without one.
     pub place: String,
     /// Its first recorded moment, in nanoseconds since the recording began.
     pub begin: i64,
     /// Its last one.
     pub end: i64,
-    /// Iterations of the loop in their order: begin, and how long each took.
+    /// Iterations of the loop in their order: begin, and duration.
     pub iterations: Vec<(i64, Nanos)>,
     /// The slow ones, as places in `iterations`, slowest first.
     pub slow: Vec<usize>,
-    /// Half of the iterations took no longer.
+    /// The median duration of the iterations.
     pub median: Nanos,
 }
 
-/// What a part of a run is.
+/// Kind of a part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhaseKind {
-    /// What is before the first iteration.
+    /// The part before the first iteration.
     SetUp,
     /// One iteration, or several one after the other.
     Iterations,
-    /// What is between two executions of the loop.
+    /// The part between two executions of the loop.
     Between,
-    /// What is after the last iteration.
+    /// The part after the last iteration.
     WrapUp,
     /// All of a run without a loop.
     Whole,
@@ -67,45 +68,45 @@ impl PhaseKind {
 /// A part of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// What it is.
+    /// Its kind.
     pub kind: PhaseKind,
-    /// Number of its first iteration, from 0; of [`PhaseKind::Between`] that of the iteration before it.
+    /// Number of its first iteration, from 0; for [`PhaseKind::Between`] that of the iteration before it.
     pub first: u64,
-    /// Number of its last iteration; of [`PhaseKind::Between`] that of the iteration after it.
+    /// Number of its last iteration; for [`PhaseKind::Between`] that of the iteration after it.
     pub last: u64,
     /// Its begin, since the recording began, not before that.
     pub from: Nanos,
     /// Its end, not after that of the recording.
     pub to: Nanos,
-    /// The longest of its iterations, or how long it took; also of what was cut.
+    /// The longest duration of its iterations, or its own; also of a part that was cut.
     pub longest: Nanos,
-    /// One of the slow iterations.
+    /// True for one of the slow iterations.
     pub slow: bool,
 }
 
-/// A run as it is shown beside a recording.
+/// A run for display beside a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
-    /// Whose run it is.
+    /// Name of the run.
     pub of: String,
-    /// Where its main loop stands; empty without one.
+    /// Place of its main loop; empty without one.
     pub place: String,
-    /// In the order of time, none over another.
+    /// Phases in the order of time, without overlap.
     pub all: Vec<Phase>,
-    /// Iterations of the run.
+    /// Number of iterations of the run.
     pub iterations: u64,
-    /// Those of them that lie outside the recording.
+    /// Number of those that lie outside the recording.
     pub outside: u64,
-    /// Half of the iterations took no longer.
+    /// The median duration of the iterations.
     pub median: Nanos,
     /// Their mean.
     pub mean: Nanos,
-    /// Most iterations of one phase, where they were merged.
+    /// Maximum number of iterations of one phase, where they were merged.
     pub merged: Option<u64>,
 }
 
 impl Phases {
-    /// The parts of a run within a recording from `from` to `to`; none if it has no part in it.
+    /// The parts of a run within a recording from `from` to `to`; `None` if it has no part in it.
     pub fn of(course: &Course, from: Nanos, to: Nanos) -> Option<Self> {
         let window = (i64::try_from(from.0).ok()?, i64::try_from(to.0).unwrap_or(i64::MAX));
         if window.0 >= window.1 || course.end <= window.0 || course.begin >= window.1 {
@@ -125,13 +126,13 @@ impl Phases {
         })
     }
 
-    /// The part that a time lies in: the first that ends at it or after it.
+    /// The part at a time: the first that ends at it or after it.
     pub fn at(&self, at: Nanos) -> Option<&Phase> {
         let place = self.all.partition_point(|phase| phase.to < at);
         self.all.get(place).filter(|phase| phase.from <= at)
     }
 
-    /// What a part is called: `halo.c:285-299 iteration 17`.
+    /// Name of a part: `halo.c:285-299 iteration 17`.
     pub fn name(&self, phase: &Phase) -> String {
         let Phase { first, last, .. } = phase;
         match phase.kind {
@@ -144,7 +145,7 @@ impl Phases {
         }
     }
 
-    /// The part of the run that a stretch of time belongs to, in words; none where it belongs to several, or to none.
+    /// The part of the run to which a stretch of time belongs, in words; `None` where it belongs to several, or to none.
     pub fn during(&self, from: Nanos, to: Nanos) -> Option<String> {
         let first = self.all.partition_point(|phase| phase.to <= from);
         let touched = self.all[first..].iter().take_while(|phase| phase.from < to);
@@ -165,10 +166,10 @@ impl Phases {
             return None;
         }
         let iterations = || touched.iter().filter(|(phase, _)| phase.kind == PhaseKind::Iterations);
-        // A sliver of an iteration at either end says only that frames do not begin where iterations do.
+        // A sliver of an iteration at either end only means that frames do not begin with iterations.
         let much = |&&(phase, time): &&(&Phase, u64)| 2 * time >= (phase.to - phase.from).0;
         let ends = iterations().find(much).zip(iterations().rfind(much));
-        // Within a longer one there is none of which it is much.
+        // A stretch within a longer one covers no large share of any.
         let longest = || iterations().max_by_key(|(p, time)| (*time, u64::MAX - p.first));
         let (low, high) = ends.or_else(|| longest().map(|one| (one, one)))?;
         Some(match (low.0.first, high.0.last) {
@@ -180,7 +181,7 @@ impl Phases {
         })
     }
 
-    /// What is shown, in one line: whose run, which loop, how many iterations, what was merged.
+    /// A summary in one line: the run, the loop, the number of iterations, the merging.
     pub fn summary(&self) -> String {
         let Self { of, place, iterations, median, mean, .. } = self;
         if *iterations == 0 {

@@ -1,8 +1,8 @@
-//! Parts of a topology: some PUs, what is in one object, or all but devices.
+//! Parts of a topology: some PUs, the contents of one object, or all except devices.
 //!
-//! Owns which objects stay and that sets, distances, attributes of memory and kinds of PUs follow. It does as
-//! `hwloc_topology_restrict` with `HWLOC_RESTRICT_FLAG_REMOVE_CPULESS`: objects that lose their last PU vanish with the
-//! devices on them; nodes that never had PUs stay. Unlike it, groups that hold one object stay.
+//! Owns the choice of remaining objects and the adjustment of sets, distances, attributes of memory and kinds of PUs.
+//! It does as `hwloc_topology_restrict` with `HWLOC_RESTRICT_FLAG_REMOVE_CPULESS`: objects that lose their last PU
+//! vanish with their devices; nodes that never had PUs stay. Unlike it, groups with one object stay.
 
 use std::collections::BTreeSet;
 
@@ -10,15 +10,15 @@ use crate::cpuset::CpuSet;
 use crate::levels;
 use crate::objects::{ObjectId, ObjectKind, Topology};
 
-/// Why nothing would be left.
+/// Errors of a restriction without a result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RestrictError {
-    /// No PU of the set is there.
+    /// No PU of the set exists.
     #[error("expected some of the PUs {there}, found {}", only(asked))]
     NoPus {
         /// PUs of the topology.
         there: CpuSet,
-        /// PUs that were asked for.
+        /// Requested PUs.
         asked: CpuSet,
     },
     /// The object has no PUs.
@@ -77,7 +77,7 @@ pub fn to_cpuset(topology: &Topology, pus: &CpuSet) -> Result<Topology, Restrict
     Ok(part)
 }
 
-/// One object, all in it, the chain above it, and the memory that is near it. Devices beside the chain vanish.
+/// One object, its contents, the chain above it, and its local memory. Devices beside the chain vanish.
 pub fn to_subtree(topology: &Topology, id: ObjectId) -> Result<Topology, RestrictError> {
     let object = topology.get(id);
     if object.cpuset.is_empty() {
@@ -95,14 +95,14 @@ pub fn to_subtree(topology: &Topology, id: ObjectId) -> Result<Topology, Restric
     to_cpuset(&keep(topology, &stays), &object.cpuset)
 }
 
-/// All but bridges and devices.
+/// All objects except bridges and devices.
 #[must_use]
 pub fn without_io(topology: &Topology) -> Topology {
     let stays: Vec<bool> = topology.objects.iter().map(|object| !object.kind.is_io()).collect();
     keep(topology, &stays)
 }
 
-/// The objects that stay and whose parents stay; what speaks of others is shortened.
+/// The objects that stay and whose parents stay; data about several objects is reduced to these.
 fn keep(topology: &Topology, stays: &[bool]) -> Topology {
     let mut objects = topology.objects.clone();
     for object in &mut objects {
@@ -118,7 +118,7 @@ fn keep(topology: &Topology, stays: &[bool]) -> Topology {
         let count = distances.objects.len();
         let kept: Vec<usize> =
             (0..count).filter(|&at| place(distances.objects[at]).is_some()).collect();
-        // A matrix of one object says nothing, unless that is all that it ever had.
+        // A matrix of one object has no information, unless it always had one only.
         if kept.is_empty() || kept.len() == 1 && count > 1 {
             continue;
         }

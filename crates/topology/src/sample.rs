@@ -1,13 +1,13 @@
 //! Machines for tests, from counts of objects in objects.
 //!
-//! Owns nothing that a user sees. Levels are kinds with counts, outermost first; memory and devices hang where they are asked for.
+//! Owns nothing that a user sees. Levels are kinds with counts, outermost first; memory and devices are attached where requested.
 
 use std::collections::BTreeMap;
 
 use crate::objects::{Attributes, Object, ObjectId, ObjectKind, Topology};
 
-/// A machine of these levels: each object of a level holds so many of the next. Every object of a kind in `memory` has so many
-/// NUMA nodes, and the machine has so many disks and two networks on PCI.
+/// A machine of these levels: each object of a level contains this many of the next. Every object of a kind in `memory` has this
+/// many NUMA nodes, and the machine has this many disks and two networks on PCI.
 pub(crate) fn machine(
     levels: &[(ObjectKind, usize)],
     memory: &[(ObjectKind, usize)],

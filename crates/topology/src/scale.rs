@@ -1,11 +1,11 @@
 //! From values to fractions of a scale: colours, bars.
 //!
-//! Owns linear and logarithmic scales, and the choice of their ends: those that a monitor asks for, and others from the values -
-//! all of them, most of them, or round numbers around them. It refuses colours, and absent values: they have no fraction.
+//! Owns linear and logarithmic scales, and the choice of their ends: those that a monitor requests, and others from the values - all
+//! of them, most of them, or round numbers around them. It refuses colours, and absent values: they have no fraction.
 
 use crate::monitors::Monitor;
 
-/// The scale that a monitor asks for.
+/// The scale that a monitor requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Wanted {
     /// The lower end, unless it is taken from the values.
@@ -17,7 +17,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// What a monitor's definition says. Ends that are equal are none: some write `MAX = 0; MIN = 0;` for them.
+    /// The scale of a monitor's definition. Equal ends count as none: some authors write `MAX = 0; MIN = 0;` for them.
     pub fn of(monitor: &Monitor) -> Self {
         let (min, max) =
             if monitor.min == monitor.max { (None, None) } else { (monitor.min, monitor.max) };
@@ -25,15 +25,15 @@ impl Wanted {
     }
 }
 
-/// How ends that nobody asked for are found.
+/// Choice of the ends that are not requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ends {
-    /// The least and the greatest value.
+    /// The minimum and the maximum value.
     #[default]
     Auto,
     /// The 5th and the 95th percentile: single outliers do not flatten the rest.
     Robust,
-    /// Zero, and round numbers beyond the values (decades on a logarithmic scale), always some way apart: they stay while values
+    /// Zero, and round numbers beyond the values (decades on a logarithmic scale), always some distance apart: they stay while values
     /// move, and a part of a bar means a part of the value.
     Round,
 }
@@ -45,7 +45,7 @@ pub struct Scale {
     pub low: f64,
     /// The value at 1; never below `low`.
     pub high: f64,
-    /// Equal ratios, not equal differences, are equally far apart. Both ends are greater than zero then.
+    /// True if equal ratios, not equal differences, are equally far apart. Both ends are greater than zero then.
     pub log: bool,
 }
 
@@ -56,7 +56,7 @@ impl Default for Scale {
 }
 
 impl Scale {
-    /// A scale for these values: the ends that are wanted stay, the others fit. None where there is nothing to fit.
+    /// A scale for these values: requested ends stay, the others are fitted. `None` where there is nothing to fit.
     ///
     /// A logarithmic scale fits the values above zero; where there are none, and where a wanted end is not above zero, that end is
     /// the nearest value above zero, or the scale is linear.
@@ -75,10 +75,10 @@ impl Scale {
         let (low, high) = fitted(&values, ends, log).unzip();
         let low = min.or(low).or(max)?;
         let high = max.or(high).or(min)?;
-        // Less than a decade on a logarithmic scale would blow up what is nearly equal.
+        // Less than a decade on a logarithmic scale would exaggerate nearly equal values.
         let decade = Some(high / 10.0).filter(|&decade| decade > 0.0).unwrap_or(high);
         let low = if log && min.is_none() { low.min(decade) } else { low };
-        // A wanted end wins over a fitted one.
+        // A requested end overrides a fitted one.
         let (low, high) = match (low <= high, min.is_some()) {
             (true, _) => (low, high),
             (false, true) => (low, low),
@@ -88,8 +88,8 @@ impl Scale {
         (low.is_finite() && high.is_finite()).then_some(Self { low, high, log })
     }
 
-    /// Where a value lies from 0 to 1, cut at the ends; none for an absent one. On a scale without extent all
-    /// values are alike and in the middle: nothing is little or much, except nothing at all.
+    /// Position of a value from 0 to 1, cut at the ends; `None` for an absent one. On a scale without extent all values are alike and
+    /// in the middle: nothing is little or much, except zero.
     pub fn fraction(&self, value: f64) -> Option<f64> {
         if value.is_nan() {
             return None;
@@ -109,8 +109,7 @@ impl Scale {
         Some(if fraction.is_nan() { 0.5 } else { fraction.clamp(0.0, 1.0) })
     }
 
-    /// How many values are below and above the ends, which legends say. A zero has no place on a logarithmic scale, but nothing of it
-    /// is cut.
+    /// Number of values below and above the ends, for legends. A zero has no place on a logarithmic scale, but does not count as cut.
     pub fn cut(&self, values: impl IntoIterator<Item = f64>) -> (usize, usize) {
         let (mut below, mut above) = (0, 0);
         for value in values {
@@ -121,7 +120,7 @@ impl Scale {
     }
 }
 
-/// The ends that sorted values ask for; none without values.
+/// The ends for sorted values; `None` without values.
 fn fitted(sorted: &[f64], ends: Ends, log: bool) -> Option<(f64, f64)> {
     let ((from, to), round) = match ends {
         Ends::Auto => ((0.0, 1.0), false),
@@ -136,15 +135,15 @@ fn fitted(sorted: &[f64], ends: Ends, log: bool) -> Option<(f64, f64)> {
     })
 }
 
-/// The next number of 1, 1.5, 2, 3, 5, 7.5 times a power of ten, so that an end does not move with each frame; zero for what is
-/// below it.
+/// The next number of 1, 1.5, 2, 3, 5, 7.5 times a power of ten, so that an end does not move with each frame; zero for values below
+/// it.
 fn round_up(value: f64) -> f64 {
     if value <= 0.0 || !value.is_finite() {
         return 0.0;
     }
     let power = 10_f64.powf(value.log10().floor());
     let steps = [1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0].into_iter();
-    // What is printed with three digits is not moved by the last bit.
+    // The last bit does not move a number that is printed with three digits.
     let end = steps.map(|step| step * power).find(|end| value <= end * (1.0 + 1e-9));
     end.filter(|end| end.is_finite()).unwrap_or(value)
 }

@@ -1,9 +1,9 @@
 //! A node's objects with performance values, as an SVG picture that needs no browser and runs no script.
 //!
 //! Owns the document: title, objects, legend, findings. Each object is a group with a stable id (`o-PU-3`: kind and logical index),
-//! classes for its kind and the colour of its value, and a tip with exact figures. Name and value stand in it as far as there is
-//! room; the legend says counter, unit, level, scale and what was cut. Light and dark follow the reader's system. What it shows
-//! comes in as [`Shown`]; it computes no values.
+//! classes for its kind and the colour of its value, and a tooltip with exact figures. Name and value stand in it as far as there is
+//! room; the legend has counter, unit, level, scale and the number of cut values. Light and dark follow the reader's system. The data
+//! come in as [`Shown`]; it computes no values.
 
 mod colours;
 mod legend;
@@ -26,15 +26,15 @@ use crate::layout::{Area, Options, layout};
 use crate::objects::Topology;
 use text::xml;
 
-/// Around everything.
+/// Margin around the picture.
 const MARGIN: f64 = 16.0;
-/// The column at the right.
+/// Width of the column at the right.
 const LEGEND: f64 = 262.0;
 /// Between picture and legend.
 const BETWEEN: f64 = 18.0;
 /// Between the objects and the findings below.
 const APART: f64 = 10.0;
-/// Text below the objects needs at least this width.
+/// Minimum width of text below the objects.
 const LEAST: f64 = 420.0;
 
 /// The objects with values and legend as one SVG document. `options` is the room for all of it.
@@ -56,7 +56,7 @@ fn around(shown: &Shown, width: f64) -> f64 {
         + if findings > 0.0 { findings + APART } else { 0.0 }
 }
 
-/// As [`picture`], with places that are known already: for many pictures of one machine.
+/// As [`picture`], with known places: for many pictures of one machine.
 pub fn picture_of(topology: &Topology, areas: &[Area], shown: &Shown) -> String {
     let room = areas.first().map(|area| area.rect).unwrap_or_default();
     let left = room.width.max(LEAST);
@@ -102,9 +102,9 @@ pub fn picture_of(topology: &Topology, areas: &[Area], shown: &Shown) -> String 
     out
 }
 
-/// The objects alone, and who runs on them, as an `<svg>` element for a page that colours them and writes values itself. Every object has
+/// The objects alone, with their threads, as an `<svg>` element for a page that colours them and writes values itself. Every object has
 /// `data-o`, its place in the topology; a mark that devices share has `data-folded`, theirs; and every text for a value has `data-room`,
-/// the characters that fit.
+/// the number of characters that fit.
 pub fn fragment(topology: &Topology, areas: &[Area], shown: &Shown) -> String {
     let room = areas.first().map(|area| area.rect).unwrap_or_default();
     let mut out = format!(
@@ -133,6 +133,6 @@ fn style(before: &str) -> String {
     format!("{}{}", colours::SHAPES, colours::rules(false, before))
 }
 
-/// The pattern for what is absent.
+/// The pattern of absent values.
 const DEFS: &str = "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">\
 <rect class=\"ground\" width=\"6\" height=\"6\"/><path class=\"hatch\" d=\"M-1.5 1.5l3-3M0 6l6-6M4.5 7.5l3-3\"/></pattern></defs>\n";

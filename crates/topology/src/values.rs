@@ -1,11 +1,11 @@
 //! Readings of counters at places of a node, and values of monitors on its objects.
 //!
-//! Owns the two records that pass between sources, monitors, recordings and views. Absent is absent: a value that could not be
-//! had is `NaN` here and nothing in files, never zero.
+//! Owns the two records that pass between sources, monitors, recordings and views. An unavailable value is `NaN` here and
+//! missing in files, never zero.
 
 use talea_model::Nanos;
 
-/// Where a reading is from. Sources read each counter at all places of one sort.
+/// Place of a reading. Sources read each counter at all places of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Place {
     /// The PU with this number of the operating system.
@@ -20,23 +20,23 @@ pub enum Place {
     Machine,
 }
 
-/// How much each counter grew (or, for gauges, what it is), since the reading before.
+/// Increase of each counter (or, for gauges, its value), since the reading before.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Readings {
-    /// When, since the recording began.
+    /// Time since the recording began.
     pub at: Nanos,
-    /// How long since the reading before.
+    /// Time since the reading before.
     pub span: Nanos,
-    /// For each counter, in the order in which they were asked for, a number for each of its places; `NaN` where there is none.
+    /// For each counter, in the order of the request, a number for each of its places; `NaN` where there is none.
     pub numbers: Vec<Vec<f64>>,
 }
 
 /// The values of monitors on their objects at one time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frame {
-    /// When, since the recording began.
+    /// Time since the recording began.
     pub at: Nanos,
-    /// How long since the frame before.
+    /// Time since the frame before.
     pub span: Nanos,
     /// The user's phase; 0 at first.
     pub phase: u32,

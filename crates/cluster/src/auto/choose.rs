@@ -1,10 +1,10 @@
-//! Which radius, and whether the calls at the ends of bursts tell kinds apart.
+//! Choice of the radius, and of the use of the calls at the ends of bursts.
 //!
-//! Owns what one radius is worth: the weight that its clusters hold, times the score of the ranks' sequences. Of a part that stands for all,
-//! the others are classified first, so that a part is judged by what it makes of all points, as all points are.
+//! Owns the value of a radius: the weight that its clusters hold, times the score of the ranks' sequences. If a part stands for all points,
+//! the others are classified first, so that a part is judged by its clustering of all points.
 //!
-//! One cluster of everything has a perfect score whatever the ranks do. Where that would be chosen, and where bursts are told apart by one
-//! more thing, scores are taken beyond chance: beside those of the same clusters in sequences that are shuffled, rank by rank.
+//! One cluster of everything has a perfect score whatever the ranks do. Where that would be chosen, and where bursts are separated by a
+//! further property, scores are taken beyond chance: relative to those of the same clusters in sequences that are shuffled, rank by rank.
 
 use rayon::prelude::*;
 use talea_model::Rank;
@@ -18,16 +18,16 @@ use crate::points::Points;
 use crate::random::Random;
 use crate::sequence::{Sequence, Spmdiness, WINDOW, align, sequences, spmdiness};
 
-/// A cluster that holds this share of the weight is all there is.
+/// A cluster with this share of the weight counts as the only one.
 const ALL: f64 = 0.99;
-/// Beyond chance by this, sequences speak for clusters.
+/// Sequences whose score exceeds chance by this much support clusters.
 const CLEAR: f64 = 0.2;
-/// What one more thing must gain beyond chance: a tenth; chance itself gains a few hundredths in short sequences.
+/// Minimum gain beyond chance of a further property: a tenth; chance itself gains a few hundredths in short sequences.
 const GAIN: f64 = 0.1;
-/// Decides how sequences are shuffled.
+/// Seed of the shuffles.
 const SEED: u64 = 1;
 
-/// What is clustered.
+/// Input of a clustering.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
     /// Points; those of each rank in the order of time.
@@ -38,33 +38,33 @@ pub struct Task<'a> {
     pub rank_of: &'a [Rank],
     /// Neighbours of a core point.
     pub min_points: usize,
-    /// Rising places of the part that is clustered; the others take the label of the nearest. All where absent.
+    /// Ascending places of the part that is clustered; the others take the label of the nearest. All where absent.
     pub part: Option<&'a [u32]>,
 }
 
-/// What one radius made of the points.
+/// Result of one radius.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tried {
     /// The radius.
     pub eps: f64,
-    /// Clusters.
+    /// Number of clusters.
     pub clusters: usize,
-    /// Points in none.
+    /// Number of points in none.
     pub noise: usize,
-    /// Share of the weight in clusters, 0 to 1; nothing without weight.
+    /// Share of the weight in clusters, 0 to 1; `None` without weight.
     pub held: Option<f64>,
-    /// Score of the sequences, 0 to 1; nothing without clusters.
+    /// Score of the sequences, 0 to 1; `None` without clusters.
     pub score: Option<f64>,
 }
 
 /// A clustering, and the radii that were tried for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
-    /// With the radius that was chosen.
+    /// The clustering with the chosen radius.
     pub clustering: Clustering,
-    /// That radius.
+    /// The chosen radius.
     pub eps: f64,
-    /// From small to large; empty where the knee decided, one where the points are nearly all alike.
+    /// Results from small to large radii; empty where the knee decided, one where the points are nearly all alike.
     pub tried: Vec<Tried>,
     /// The score of its sequences.
     pub score: Spmdiness,
@@ -95,7 +95,7 @@ impl Task<'_> {
     /// Clusters with one radius.
     ///
     /// # Errors
-    /// Where [`dbscan_subset`] has one.
+    /// Those of [`dbscan_subset`].
     pub fn cluster(&self, eps: f64) -> Result<Clustering, ClassifyError> {
         let how = Dbscan { eps, min_points: self.min_points };
         match self.part {
@@ -114,12 +114,12 @@ impl Task<'_> {
         (all > 0.0).then(|| held / all)
     }
 
-    /// True if one cluster is all there is.
+    /// True if one cluster is the only one.
     fn is_one(&self, clustering: &Clustering) -> bool {
         clustering.clusters.first().is_some_and(|first| first.weight >= ALL * self.weight())
     }
 
-    /// The weight held, times how far the score is beyond chance; 0 where sequences cannot tell, as those of one rank or of one cluster.
+    /// The weight held, times the excess of the score over chance; 0 where sequences show nothing, as those of one rank or of one cluster.
     fn beyond_chance(&self, clustering: &Clustering, score: &Spmdiness) -> f64 {
         if clustering.clusters.len() < 2 {
             return 0.0;
@@ -130,11 +130,11 @@ impl Task<'_> {
         if room > 0.0 { self.held(clustering).unwrap_or(0.0) * beyond / room } else { 0.0 }
     }
 
-    /// Clusters with each of `radii`, which rise, and keeps one: the smallest that is nearly as good as any. Without radii all is noise at
-    /// radius 0, or one cluster where the points are all in one place.
+    /// Clusters with each of `radii`, which ascend, and keeps one: the smallest that is nearly as good as any. Without radii all is noise
+    /// at radius 0, or one cluster where the points are all in one place.
     ///
     /// # Errors
-    /// Where [`Task::cluster`] has one.
+    /// Those of [`Task::cluster`].
     pub fn choose(&self, radii: &[f64]) -> Result<Chosen, ClassifyError> {
         if self.points.len() > MOST_TRIED || radii.is_empty() {
             let eps = match radii {
@@ -150,7 +150,7 @@ impl Task<'_> {
         }
         let clusterings: Vec<Clustering> =
             radii.iter().map(|&eps| self.cluster(eps)).collect::<Result<_, _>>()?;
-        // Sequences of one radius are laid one after the other; those of different radii need not wait.
+        // Sequences of one radius are aligned one after the other; those of different radii need not wait.
         let scores: Vec<Spmdiness> =
             clusterings.par_iter().map(|clustering| score(clustering, self.rank_of)).collect();
         let one = |((&eps, clustering), score): ((&f64, &Clustering), &Spmdiness)| Tried {
@@ -176,8 +176,8 @@ impl Task<'_> {
         Ok(Chosen { clustering, eps: radii[place], tried, score })
     }
 
-    /// True if `apart`, which tells the same points apart by one more thing, is the better: its sequences are farther beyond chance. One
-    /// rank has no other to agree with: there it is if everything was one cluster before, and hardly anything is lost.
+    /// True if `apart`, which separates the same points by a further property, is better: its sequences are farther beyond chance. One rank
+    /// has no other to agree with: there it is true if everything was one cluster before, and hardly anything is lost.
     pub fn gains(
         &self,
         plain: (&Clustering, &Spmdiness),

@@ -1,8 +1,8 @@
-//! What is sensible where nobody says it: how short a burst may be, how many points make a core, and which radius.
+//! Defaults: the minimum duration of a burst, the minimum points of a core, and the radius.
 //!
-//! Owns the choices, which are ours. Bursts that together hold a hundredth of the time are left out, the shortest first. What every
-//! rank does once must be able to be a cluster. Of some radii the smallest is taken whose clusters hold nearly as much time, in nearly as
-//! equal sequences of the ranks, as those of any: larger ones only merge what is apart.
+//! Owns the choices, which are ours. Bursts that together hold a hundredth of the time are left out, the shortest first. A burst that
+//! every rank has once must be able to form a cluster. Of the radii tried, the smallest is taken whose clusters hold nearly as much time,
+//! in nearly as equal sequences of the ranks, as those of any: larger ones only merge separate clusters.
 
 mod choose;
 
@@ -16,15 +16,15 @@ use crate::prepare::{Scale, Spacing};
 
 /// The share of the time that the shortest bursts, which are left out, may hold.
 pub const SHORT: f64 = 0.01;
-/// Radii that are tried, smallest and largest, for points in [0, 1].
+/// Radii to try, smallest, largest and their number, for points in [0, 1].
 const RADII: (f64, f64, usize) = (0.005, 0.1, 10);
-/// What is nearly as good: this much less of the product of time held and score.
+/// Tolerance of a nearly as good radius: this much less of the product of time held and score.
 const NEARLY: f64 = 0.03;
 /// Values that differ by this share of themselves are alike.
 const ALIKE: f64 = 0.05;
-/// All values are alike where this part of their extent already is.
+/// All values are alike where the radius of alike values is at least this part of their extent.
 const NARROW: f64 = 0.5;
-/// Of more points than these the knee alone decides: trying would take minutes.
+/// Maximum number of points for which radii are tried; with more the knee alone decides: trying would take minutes.
 pub const MOST_TRIED: usize = 300_000;
 
 /// The duration below which bursts are left out: those hold at most `share` of the time. 0 without durations.
@@ -47,8 +47,8 @@ pub fn min_points(rank_of: &[Rank]) -> usize {
     ranks.len().clamp(3, 10)
 }
 
-/// Radii to try, from small to large. Points on `scales` lie in [0, 1] or so; others have no extent that could be known, and
-/// the knee says where to look. Empty without points.
+/// Radii to try, ascending. Points on `scales` lie in about [0, 1]; others have no known extent, and the knee gives the region. Empty
+/// without points.
 pub fn radii(points: &Points, scales: Option<&[Scale]>, min_points: usize) -> Vec<f64> {
     let Some(scales) = scales else { return knee::eps_steps(points, min_points, RADII.2) };
     if points.is_empty() {
@@ -65,8 +65,8 @@ pub fn radii(points: &Points, scales: Option<&[Scale]>, min_points: usize) -> Ve
     radii
 }
 
-/// The radius of what is alike in the dimension that spreads most for its size: where all values are nearly the same, scaling
-/// them to [0, 1] would make differences of what is none.
+/// The radius of alike values in the dimension with the largest spread for its size: where all values are nearly the same, scaling them
+/// to [0, 1] would exaggerate differences.
 fn alike(scales: &[Scale]) -> f64 {
     let of = |scale: &Scale| {
         let width = scale.high - scale.low;
@@ -77,7 +77,7 @@ fn alike(scales: &[Scale]) -> f64 {
         (width > 0.0).then(|| step / width * scale.factor)
     };
     let least = scales.iter().filter_map(of).fold(f64::INFINITY, f64::min);
-    // Values that spread more than that have differences that mean something, however many are alike.
+    // Values with a larger spread have differences that mean something, however many are alike.
     if least.is_finite() && least >= NARROW { least } else { 0.0 }
 }
 
@@ -145,7 +145,7 @@ mod tests {
             (radii.len(), chosen.clustering.clusters.len(), chosen.clustering.noise()),
             (1, 1, 0)
         );
-        // Values from .1 to .9 are told apart as finely as any.
+        // Values from .1 to .9 are separated as finely as any.
         let wide = Scale { spacing: Spacing::Linear, low: 0.1, high: 0.9, factor: 1.0 };
         let radii = super::radii(&points, Some(&[wide]), 3);
         assert!(radii.len() == 10 && radii[0] < 0.006, "{radii:?}");

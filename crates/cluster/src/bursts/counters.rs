@@ -1,10 +1,11 @@
-//! What counters counted in each burst, and which call ended it.
+//! Counter values of each burst, and the call that ended it.
 //!
 //! Owns the walk over probes beside spans: each probe belongs to one burst at most, so that the work is one pass. A counter is
 //! there if the probe at the burst's end has it, and if no other set became active on the way.
 
 use std::collections::BTreeMap;
 
+use talea_metric::catalogue::is_of_node;
 use talea_metric::limits::can_grow;
 use talea_model::GapKind;
 use talea_model::trace::types::{CALLER, CALLER_LINE, COUNTER_SET, MPI, is_counter};
@@ -13,9 +14,9 @@ use talea_model::trace::{ByLocation, EventRecord, Trace};
 use super::names::counter_name;
 use super::{Bursts, Counter, MOST_COUNTERS, Source};
 
-/// Cells of the table of counters that are believed whatever the trace has.
+/// Cells of the table of counters that are allowed whatever the size of the trace.
 const FREE_CELLS: usize = 1 << 22;
-/// Cells more for each value of a counter that the trace has.
+/// Further cells for each value of a counter in the trace.
 const CELLS_A_VALUE: usize = 16;
 
 /// One counter while a burst is summed.
@@ -38,7 +39,7 @@ struct Walk<'a> {
     /// Level and value of the innermost caller and line at the end.
     caller: Option<(u32, i64)>,
     line: Option<(u32, i64)>,
-    /// The call of MPI that begins at the end.
+    /// The MPI call that begins at the end.
     call: Option<(u32, i64)>,
 }
 
@@ -121,12 +122,14 @@ pub(super) fn fill(trace: &Trace, events: &ByLocation, bursts: &mut Bursts) {
     }
 }
 
-/// Event types of counters, rising: those with most values where they are too many.
+/// Event types of counters, rising: those with most values where they are too many. Counters of a node or socket are no property of
+/// a burst: they count for all of its threads.
 fn types(trace: &Trace, bursts: &mut Bursts) -> Vec<u32> {
     let mut counts = BTreeMap::<u32, usize>::new();
     for &one in trace.events.types.iter().filter(|&&one| is_counter(one)) {
         *counts.entry(one).or_insert(0) += 1;
     }
+    counts.retain(|&one, _| !is_of_node(one, &counter_name(&trace.labels, one)));
     let mut found: Vec<(u32, usize)> = counts.into_iter().collect();
     // The sort is stable: equal ones stay in the order of their numbers.
     found.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
@@ -156,9 +159,10 @@ impl Walk<'_> {
         }
     }
 
-    /// Notes when counters were read.
+    /// Records the time at which counters were read.
     fn read(&mut self, event: &EventRecord<'_>) {
-        if self.last != Some(event.time) && event.types.iter().any(|&one| is_counter(one)) {
+        let counts = || event.types.iter().any(|one| self.column_of.contains_key(one));
+        if self.last != Some(event.time) && counts() {
             self.before = self.last.replace(event.time);
         }
     }

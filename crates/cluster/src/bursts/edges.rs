@@ -1,13 +1,13 @@
-//! Which edge of the flow graph a burst is: the calls at its two ends.
+//! Edges of the flow graph: the calls at the two ends of a burst.
 //!
-//! Owns their numbers, by first appearance. A call is told by what was called, the function that did, and the line; that at a burst's begin
-//! is the one that ended the burst before. Instances of functions have no such ends.
+//! Owns their numbers, by first appearance. A call is identified by the called function, its caller, and the line; the call at a burst's
+//! begin is the one that ended the burst before. Instances of functions have no such ends.
 
 use std::collections::HashMap;
 
 use super::{Bursts, Source};
 
-/// What was called, and where: event type and value, function, line.
+/// The called function and its call site: event type and value, function, line.
 type Call = (u32, i64, i64, i64);
 
 /// Numbers the edges of all bursts.

@@ -1,11 +1,11 @@
-//! Bursts of a trace: stretches of computation, with what counters counted in each, and where they end.
+//! Bursts of a trace: stretches of computation, with their counter values and the calls that end them.
 //!
-//! Owns what a burst is: one state `Running`; where states do not repeat, one instance of an instrumented function; where there
-//! are no states, the time between two MPI calls. Counters of a trace are what they grew by since the thread's last probe, so
-//! that those of a burst are summed over the probes after its begin up to its end, where one must stand. What a burst did
-//! not count is not a number. It refuses records without end and values below zero: they are gaps.
+//! Owns the definition of a burst: one state `Running`; where states do not repeat, one instance of an instrumented function;
+//! where there are no states, the time between two MPI calls. Counters of a trace hold their increase since the thread's last
+//! probe, so that those of a burst are summed over the probes after its begin up to its end, where one must stand. A counter
+//! that a burst did not count is NaN. It refuses records without end and values below zero: they are gaps.
 //!
-//! Follows what the BSC `ClusteringSuite` reads, which takes the probe at the end alone: the same where nothing samples.
+//! Follows the BSC `ClusteringSuite`, which reads the probe at the end alone: the same where nothing samples.
 
 mod counters;
 mod edges;
@@ -20,18 +20,18 @@ use talea_model::{Gap, GapKind, Gaps, Rank};
 
 pub use names::counter_name;
 
-/// Most counters that are kept; of more, those with most values.
+/// Maximum number of counters kept; of more, those with most values.
 pub const MOST_COUNTERS: usize = 64;
 
-/// What bursts were taken from.
+/// Source of bursts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Source {
     /// States `Running`.
     #[default]
     States,
-    /// Time between calls of MPI.
+    /// Time between MPI calls.
     Calls,
-    /// Instances of functions that were instrumented.
+    /// Instances of instrumented functions.
     Regions,
     /// Rows of a table.
     Table,
@@ -42,16 +42,16 @@ pub enum Source {
 pub struct Counter {
     /// Its event type; 0 where it has none.
     pub event_type: u32,
-    /// Its short name, such as `PAPI_TOT_INS`; the number where nothing names it.
+    /// Its short name, such as `PAPI_TOT_INS`; the number of an unnamed one.
     pub name: String,
-    /// What it counted in each burst, `NaN` where it did not.
+    /// Its count in each burst, `NaN` where it did not count.
     pub values: Vec<f64>,
 }
 
 /// Bursts in columns of the same length, by location and then time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bursts {
-    /// What they were taken from.
+    /// Their source.
     pub source: Source,
     /// Location, as [`talea_model::trace::Locations`] numbers them; also the row of a timeline.
     pub rank: Vec<Rank>,
@@ -59,15 +59,15 @@ pub struct Bursts {
     pub begin: Vec<u64>,
     /// Nanoseconds since the start of the trace.
     pub end: Vec<u64>,
-    /// Nanoseconds; `NaN` where a table does not say it.
+    /// Nanoseconds; `NaN` where a table has none.
     pub duration: Vec<f64>,
     /// Counters, by event type.
     pub counters: Vec<Counter>,
-    /// Value of the innermost function that called what ended the burst, or whose instance it is; 0 where it is not known.
+    /// Value of the innermost function whose call ended the burst, or whose instance it is; 0 where it is unknown.
     pub caller: Vec<i64>,
-    /// Value of that function's line; 0 where it is not known.
+    /// Value of that function's line; 0 where it is unknown.
     pub line: Vec<i64>,
-    /// Event type and value of the call of MPI that ended the burst; zeros where none did.
+    /// Event type and value of the MPI call that ended the burst; zeros where none did.
     pub call: Vec<(u32, i64)>,
     /// Numbers of edges of the flow graph: the same where the calls at both ends are the same. Empty where no call is known.
     pub edge: Vec<u32>,
@@ -75,17 +75,17 @@ pub struct Bursts {
     pub set: Vec<i64>,
     /// Event types that name [`Self::caller`] and [`Self::line`].
     pub site_types: [u32; 2],
-    /// What is missing.
+    /// Gaps.
     pub gaps: Gaps,
 }
 
 impl Bursts {
-    /// How many there are.
+    /// Number of bursts.
     pub fn len(&self) -> usize {
         self.duration.len()
     }
 
-    /// True without any.
+    /// True without bursts.
     pub fn is_empty(&self) -> bool {
         self.duration.is_empty()
     }
@@ -102,7 +102,7 @@ impl Bursts {
         self.gaps.note(Gap { kind, rank: None, detail, count });
     }
 
-    /// The bursts of which `holds` says so of begin and end, and the others' number.
+    /// The bursts for whose begin and end `holds` is true, and the number of the others.
     #[must_use]
     pub fn within(self, holds: impl Fn(u64, u64) -> bool) -> (Self, u64) {
         let is_inside = |&place: &u32| holds(self.begin[place as usize], self.end[place as usize]);
@@ -111,7 +111,7 @@ impl Bursts {
         (if outside == 0 { self } else { self.select(&places) }, outside)
     }
 
-    /// The bursts at `places`, in that order; places beyond the last are passed over.
+    /// The bursts at `places`, in that order; places beyond the last are skipped.
     #[must_use]
     pub fn select(&self, places: &[u32]) -> Self {
         fn of<T: Copy>(column: &[T], places: &[u32]) -> Vec<T> {
@@ -146,7 +146,7 @@ impl Counter {
     }
 }
 
-/// The bursts of a trace. One without any gives none, with a gap that says why.
+/// The bursts of a trace. A trace without any yields none, and a gap with the reason.
 pub fn bursts(trace: &Trace) -> Bursts {
     let events = trace.events_by_location();
     let mut bursts = Bursts::default();

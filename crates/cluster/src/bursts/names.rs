@@ -1,4 +1,4 @@
-//! What counters are called.
+//! Names of counters.
 
 use talea_metric::catalogue;
 use talea_model::trace::Labels;

@@ -1,7 +1,7 @@
-//! Where bursts begin and end.
+//! Begins and ends of bursts.
 //!
-//! Owns the choice between states, instances and calls, and the walk along each location. Work is that of one pass over the
-//! records, whatever they say.
+//! Owns the choice between states, instances and calls, and the walk along each location. The work is one pass over the
+//! records, whatever they contain.
 
 use talea_model::GapKind;
 use talea_model::Rank;
@@ -10,10 +10,10 @@ use talea_model::trace::{ByLocation, Trace, UNKNOWN_TIME};
 
 use super::{Bursts, Source};
 
-/// Levels of nested functions that are looked at.
+/// Maximum depth of nested functions that is considered.
 const DEEPEST: usize = 8;
 
-/// Puts the spans of all bursts, with the function of each if they are instances.
+/// Stores the spans of all bursts, with the function of each if they are instances.
 pub(super) fn find(trace: &Trace, events: &ByLocation, bursts: &mut Bursts) -> Source {
     bursts.site_types = [*CALLER.start(), *CALLER_LINE.start()];
     let mut running = vec![0_u32; trace.locations.len()];

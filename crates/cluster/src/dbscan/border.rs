@@ -1,13 +1,14 @@
-//! Which cluster a point belongs to that is no core point but near one.
+//! The cluster of each border point: a point that is no core point but near one.
 //!
-//! Owns the rule: that of the nearest core point within eps; at the same distance that of the higher rank.
+//! Owns the rule: the cluster of the nearest core point within eps; at equal distances that of the higher
+//! rank.
 
 use rayon::prelude::*;
 
 use super::cells::Cells;
 use crate::geometry::{distance2, least_to_point, width};
 
-/// For each row that is no core point but near one, the component of its cluster, by row.
+/// For each row of a border point the component of its cluster, by row.
 pub(super) fn assign<const D: usize>(
     cells: &Cells,
     cores: &[u32],
@@ -27,7 +28,7 @@ pub(super) fn assign<const D: usize>(
                     let row = cells.rows(place..place + 1);
                     around[..dims].copy_from_slice(row);
                     around[dims..].copy_from_slice(row);
-                    // The own cell may have core points too; it is looked at by no special rule.
+                    // The own cell may have core points too; it needs no special rule.
                     cells.near::<D>(cell, around, |other| cores[other] > 0, near);
                     if cores[cell] > 0 {
                         near.push(cell as u32);

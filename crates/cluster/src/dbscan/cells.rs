@@ -1,7 +1,7 @@
 //! Points in cells so small that all points of a cell are neighbours.
 //!
-//! Owns the order of points by cell, the tight box of each cell, and which cells can be near another. Cells are those of a
-//! grid of side eps / sqrt(dimensions), after Gunawan (2013) and Gan and Tao, "DBSCAN Revisited" (2015): found in a table
+//! Owns the order of points by cell, the tight box of each cell, and the cells that can be near another. Cells are those of
+//! a grid of side eps / sqrt(dimensions), after Gunawan (2013) and Gan and Tao, "DBSCAN Revisited" (2015): found in a table
 //! where dimensions and extent allow one; else sorted by keys, in a tree of their boxes; and where keys have no room, in a
 //! tree from the start.
 
@@ -20,11 +20,11 @@ pub(crate) struct Cells {
     pub(crate) dims: usize,
     /// The square of eps: points this far apart, or less, are neighbours.
     pub(crate) eps2: f64,
-    /// Where the points of each cell begin; one more for the end.
+    /// First row of each cell; one more for the end.
     pub(crate) starts: Vec<u32>,
     /// The points, cell after cell.
     pub(crate) rows: Vec<f64>,
-    /// Where each row came from.
+    /// Place of each row in the input.
     pub(crate) of: Vec<u32>,
     /// The tight box of each cell: of its core points, once those are known.
     pub(crate) bounds: Vec<f64>,
@@ -51,7 +51,7 @@ impl Cells {
     /// Cells of the grid, sorted by their keys, in a tree of their boxes; nothing where keys have no room for the grid.
     pub(crate) fn by_key(points: &Points, eps: f64) -> Option<Self> {
         let order = keys::sort(points, eps)?;
-        // The first point of each cell stands for it: what is found by it is near in space, and then near in memory.
+        // The first point of each cell stands for it: its nearest cells are near in space, and then near in memory.
         let firsts: Vec<u32> = order.starts[..order.starts.len() - 1]
             .iter()
             .map(|&start| order.of[start as usize])
@@ -69,7 +69,7 @@ impl Cells {
         let mut cells = Self::in_order(points, eps, moved, Finder::Nothing);
         tree.fit(&tree_order, &cells.bounds);
         cells.finder = Finder::Tree(tree);
-        // Of coordinates that are far larger than eps, keys may be wrong by rounding: what the boxes say counts.
+        // For coordinates that are far larger than eps, keys may be wrong by rounding: the boxes decide.
         let each = cells.bounds.par_chunks(2 * cells.dims).with_min_len(1 << 10);
         let is_small = each.map(|bounds| most::<0>(bounds, bounds) <= cells.eps2);
         is_small.reduce(|| true, |a, b| a && b).then_some(cells)
@@ -91,7 +91,7 @@ impl Cells {
         cells
     }
 
-    /// Halved until cells are small enough, whatever the extent.
+    /// Cells from halving until they are small enough, whatever the extent.
     pub(crate) fn in_tree(points: &Points, eps: f64) -> Self {
         let dims = points.dimensions();
         let within = Leaves::Within { eps2: eps * eps, side: eps / (dims as f64).sqrt() };
@@ -127,8 +127,8 @@ impl Cells {
         &self.bounds[2 * self.dims * cell..2 * self.dims * (cell + 1)]
     }
 
-    /// The cells that pass `wanted` and whose box may have neighbours of points of `around`, a box within `cell`, other than
-    /// `cell`; into `near`.
+    /// Collects into `near` the cells, other than `cell`, that pass `wanted` and whose box may have neighbours of points of
+    /// `around`, a box within `cell`.
     pub(crate) fn near<const D: usize>(
         &self,
         cell: usize,
@@ -150,7 +150,7 @@ impl Cells {
         );
     }
 
-    /// The same for cells after `cell` alone, without what `is_done` says of nodes of a tree.
+    /// The same for cells after `cell` alone, without nodes of a tree for which `is_done` is true.
     pub(crate) fn near_after<const D: usize>(
         &self,
         cell: usize,
@@ -213,7 +213,7 @@ impl Cells {
         blocks
     }
 
-    /// Splits what is kept for each row, `each` values a row, by blocks of cells.
+    /// Splits the data of each row, `each` values a row, by blocks of cells.
     pub(crate) fn split<'a, T>(
         &self,
         blocks: &[Range<usize>],

@@ -1,7 +1,7 @@
-//! Which points are core points.
+//! Core points.
 //!
-//! Owns the count of neighbours, itself included, up to where it is enough. A cell with enough points is all core. Then the
-//! core points of each cell come first, so that all that follows reads them in one piece.
+//! Owns the count of neighbours, itself included, up to the required number. A cell with enough points is all core. Then
+//! the core points of each cell come first, so that the later steps read them in one piece.
 
 use rayon::prelude::*;
 
@@ -28,11 +28,11 @@ pub(super) fn find<const D: usize>(cells: &Cells, enough: usize) -> Vec<bool> {
     is_core
 }
 
-/// Points in the cells before and after one in memory, which are near it in space, are looked at first: in a crowd they are
-/// enough already.
+/// Points in the cells before and after one in memory, which are near it in space, are counted first: in a crowd they
+/// suffice.
 const AROUND: usize = 32;
 
-/// A cell with fewer points than are enough.
+/// Counts neighbours in a cell with fewer points than the required number.
 fn count<const D: usize>(
     cells: &Cells,
     cell: usize,
@@ -84,7 +84,8 @@ fn count<const D: usize>(
     }
 }
 
-/// Brings core points to the front of their cells, and boxes to the core points; returns how many each cell has.
+/// Moves core points to the front of their cells, and shrinks boxes to the core points; returns the number of core points
+/// of each cell.
 pub(super) fn to_front<const D: usize>(cells: &mut Cells, is_core: &mut [bool]) -> Vec<u32> {
     let dims = width::<D>(cells.dims);
     let blocks = cells.blocks();
@@ -112,7 +113,7 @@ pub(super) fn to_front<const D: usize>(cells: &mut Cells, is_core: &mut [bool]) 
                     (starts[cell] as usize - begin, starts[cell + 1] as usize - begin);
                 let all = end - first;
                 let mut front = 0;
-                // Cells that are all core are the many; those are left alone.
+                // Most cells are all core; those are left alone.
                 while front < all && is_core[first + front] {
                     front += 1;
                 }

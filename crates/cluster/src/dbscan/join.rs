@@ -1,7 +1,7 @@
-//! Which cells belong to one cluster: those with core points within eps of each other.
+//! Connection of cells to clusters: cells with core points within eps of each other.
 //!
 //! Owns the test of two cells, which stops at the first such pair, and the order of tests: cheap ones for all cells first,
-//! so that most of the rest are known to be together before anything has to be looked at closely.
+//! so that most of the rest are known to be connected before any close test.
 
 use rayon::prelude::*;
 
@@ -12,7 +12,7 @@ use crate::geometry::{
     cut, distance2, least, least_to_point, most, partition, surround, widest, width,
 };
 
-/// The cells, united where clusters go on.
+/// Unites the cells of each cluster.
 pub(super) fn connect<const D: usize>(cells: &Cells, cores: &[u32]) -> Union {
     let union = Union::new(cells.len());
     let blocks = cells.blocks();
@@ -26,7 +26,7 @@ pub(super) fn connect<const D: usize>(cells: &Cells, cores: &[u32]) -> Union {
             },
         );
     };
-    // Cells that follow in memory are near in space: what they join, the search passes over.
+    // Cells that follow in memory are near in space: the search skips those that this step unites.
     each(&|cell, _, _| {
         for other in cell + 1..cells.len().min(cell + 1 + FOLLOWING) {
             if cores[other] > 0 && touches_plainly::<D>(cells, [cell, other], cores) {
@@ -47,7 +47,7 @@ pub(super) fn connect<const D: usize>(cells: &Cells, cores: &[u32]) -> Union {
             cells.near_after::<D>(cell, is_done, wanted, near);
             for &other in near.iter() {
                 let both = [cell, other as usize];
-                // It may have come together since.
+                // Another thread may have united them since.
                 let touch = !union.are_together(own, other)
                     && if is_close {
                         pair.touches::<D>(cells, both, cores)
@@ -71,7 +71,7 @@ fn core_rows<'a>(cells: &'a Cells, cell: usize, cores: &[u32]) -> &'a [f64] {
     cells.rows(begin..begin + cores[cell] as usize)
 }
 
-/// True if boxes, or one of a few pairs, say that the two touch.
+/// True if the boxes, or one of a few pairs, show that the two touch.
 fn touches_plainly<const D: usize>(cells: &Cells, [a, b]: [usize; 2], cores: &[u32]) -> bool {
     const FEW: usize = 3;
     if most::<D>(cells.bounds(a), cells.bounds(b)) <= cells.eps2 {
@@ -82,22 +82,22 @@ fn touches_plainly<const D: usize>(cells: &Cells, [a, b]: [usize; 2], cores: &[u
     rows(a).any(|a| rows(b).any(|b| distance2::<D>(a, b) <= cells.eps2))
 }
 
-/// Room for a close look at two cells.
+/// Buffers of a close test of two cells.
 #[derive(Default)]
 struct Pair {
     rows: [Vec<f64>; 2],
-    /// What `partition` moves along; not needed.
+    /// Places that `partition` moves along; not needed.
     of: [Vec<u32>; 2],
     ahead: Vec<[(usize, usize); 2]>,
 }
 
 impl Pair {
-    /// Whether core points of the two cells are neighbours: by halves, and by all pairs when few are left.
+    /// True if core points of the two cells are neighbours: by halves, and by all pairs when few are left.
     fn touches<const D: usize>(&mut self, cells: &Cells, both: [usize; 2], cores: &[u32]) -> bool {
         const FEW: usize = 1 << 8;
         let dims = width::<D>(cells.dims);
         let mut bounds = [vec![0.0; 2 * dims], vec![0.0; 2 * dims]];
-        // Only what is near the other's box counts.
+        // Only points near the other's box count.
         for i in 0..2 {
             let other = if i == 0 { cells.bounds(both[1]) } else { &bounds[0] };
             self.rows[i].clear();

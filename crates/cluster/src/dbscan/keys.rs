@@ -1,6 +1,6 @@
 //! Cells of the grid by number, sorted: for any number of dimensions whose indices fit in 64 bits together.
 //!
-//! Owns the numbers and the sort. It need not be exact: which points are neighbours is decided by boxes and distances.
+//! Owns the numbers and the sort. It need not be exact: boxes and distances decide about neighbours.
 
 use rayon::prelude::*;
 
@@ -8,7 +8,7 @@ use super::table::{Order, surround_points};
 use crate::geometry::{by_dims, width};
 use crate::points::Points;
 
-/// The grid, and where the index of each dimension lies in a key.
+/// The grid, and the position of each dimension's index in a key.
 struct Grid {
     low: Vec<f64>,
     per_side: f64,
@@ -28,7 +28,7 @@ impl Grid {
         let (mut shifts, mut bits) = (Vec::with_capacity(dims), 0);
         for i in 0..dims {
             let last = ((bounds[dims + i] - bounds[i]) * per_side).floor();
-            // Far below where indices lose their last digit.
+            // Far below the size at which indices lose their last digit.
             if !last.is_finite() || last >= (1_u64 << 48) as f64 {
                 return None;
             }
@@ -55,7 +55,7 @@ impl Grid {
 
 const CHUNK: usize = 1 << 14;
 
-/// Points by the number of their cell; nothing where indices need more than 64 bits.
+/// Points by the number of their cell; `None` where indices need more than 64 bits.
 pub(super) fn sort(points: &Points, eps: f64) -> Option<Order> {
     let grid = Grid::new(points, eps)?;
     let keys = by_dims!(points.dimensions(), keys_of(points, &grid)).into_par_iter().enumerate();

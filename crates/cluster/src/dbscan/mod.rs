@@ -1,9 +1,10 @@
-//! Exact DBSCAN in any number of dimensions: clusters are what stays connected at a density.
+//! Exact DBSCAN in any number of dimensions: clusters are points connected at a density.
 //!
-//! Owns what counts as a neighbour: a point within eps, ends and itself included, by squared Euclidean distances in `f64`.
-//! A point with enough neighbours is a core point; core points that are neighbours share a cluster; a border point joins
-//! its nearest core point; everything else is noise. After Ester, Kriegel, Sander and Xu (1996), on a grid (`cells`).
-//! The answer does not depend on the order of visits or on threads, other than in the reference, where border points do.
+//! Owns the definition of a neighbour: a point within eps, ends and itself included, by squared Euclidean distances in
+//! `f64`. A point with enough neighbours is a core point; core points that are neighbours share a cluster; a border point
+//! joins its nearest core point; everything else is noise. After Ester, Kriegel, Sander and Xu (1996), on a grid
+//! (`cells`). The result does not depend on the order of visits or on threads, unlike that of the reference, where border
+//! points do.
 
 mod border;
 pub(crate) mod cells;
@@ -22,7 +23,7 @@ use crate::label::Clustering;
 use crate::points::Points;
 use cells::Cells;
 
-/// How dense a cluster is.
+/// Density of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dbscan {
     /// Points this far apart, or less, are neighbours; in the unit of the points.
@@ -32,13 +33,13 @@ pub struct Dbscan {
 }
 
 impl Default for Dbscan {
-    /// What examples of the reference use, for points in [0, 1].
+    /// Values of the reference's examples, for points in [0, 1].
     fn default() -> Self {
         Self { eps: 0.01, min_points: 10 }
     }
 }
 
-/// Why points cannot be clustered.
+/// Errors of DBSCAN.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum DbscanError {
     /// A radius whose square is no number to compare with.
@@ -47,12 +48,12 @@ pub enum DbscanError {
     /// Without neighbours there is no core.
     #[error("expected at least 1 point for a core")]
     MinPoints,
-    /// A weight for each point, or none.
+    /// The numbers of weights and of points differ.
     #[error("expected {expected} weights, one for each point, found {found}")]
     Weights {
-        /// Points.
+        /// Number of points.
         expected: usize,
-        /// Weights.
+        /// Number of weights.
         found: usize,
     },
     /// A weight that cannot be summed.
@@ -60,7 +61,7 @@ pub enum DbscanError {
     Weight {
         /// Place of the point.
         point: usize,
-        /// What was found.
+        /// The weight that was found.
         weight: f64,
     },
 }

@@ -1,4 +1,4 @@
-//! From connected cells to numbered clusters, in the order that points came in.
+//! Numbering of connected cells as clusters, in the order of the input points.
 //!
 //! Owns sums of weights, always in the same order, and the numbering by them.
 
@@ -22,7 +22,7 @@ pub(super) struct Components {
 
 const NONE: u32 = u32::MAX;
 
-/// Numbers what is connected, and ranks it.
+/// Numbers the connected sets, and ranks them.
 pub(super) fn components(
     cells: &Cells,
     cores: &[u32],
@@ -70,7 +70,7 @@ pub(super) fn components(
     Components { of_cell, rank, first }
 }
 
-/// The place of each by weight, the heaviest first, then by first core point.
+/// The rank of each by weight, the heaviest first, then by first core point.
 fn ranks(weight: &[f64], first: &[u32]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..weight.len() as u32).collect();
     order.sort_unstable_by(|&a, &b| {
@@ -84,7 +84,7 @@ fn ranks(weight: &[f64], first: &[u32]) -> Vec<u32> {
     rank
 }
 
-/// What each component has, from words of all points: the first is noise.
+/// Totals of each component, from words of all points: the first is noise.
 fn sums(words: &[u32], count: usize, weights: Option<&[f64]>) -> Vec<Cluster> {
     const CHUNK: usize = 1 << 16;
     // Chunks, and the order in which their sums are added, do not depend on threads. With many components one chunk has all.

@@ -1,7 +1,7 @@
 //! A table of all cells of the grid, for few dimensions and extents that are not much larger than the points are many.
 //!
 //! Owns the number of each point's cell, the counting sort by it, and the rows of cells around a cell. Cells that follow
-//! each other in the last dimension follow each other in memory, so that what is around a cell is a few ranges.
+//! each other in the last dimension follow each other in memory, so that the surroundings of a cell are a few ranges.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -13,26 +13,26 @@ use crate::points::Points;
 
 /// Points in the order of their cells.
 pub(super) struct Order {
-    /// Where each cell begins; one more for the end.
+    /// First row of each cell; one more for the end.
     pub(super) starts: Vec<u32>,
-    /// Where each row came from.
+    /// Place of each row in the input.
     pub(super) of: Vec<u32>,
 }
 
-/// Which cells with points are around which.
+/// Neighbourhood of cells with points.
 pub(super) struct Table {
     /// For each key the number of cells with points before it.
     rank: Vec<u32>,
     /// The key of each cell.
     keys: Vec<u32>,
-    /// From a cell to those of the rows around, with the same last index.
+    /// Offsets from a cell to those of the rows around, with the same last index.
     rows: Vec<i64>,
 }
 
 /// Neighbours of a point of cell `i` lie in cells `i - 2` to `i + 2` of each dimension, for up to 3: eps is sqrt(3) < 2 sides.
 const REACH: i64 = 2;
 const MOST_DIMENSIONS: usize = 3;
-/// Keys for each point that are worth their memory, and how many are in all: 64 MiB of ranks.
+/// Keys for each point that are worth their memory, and the maximum in total: 64 MiB of ranks.
 const KEYS: f64 = 8.0;
 const MOST_KEYS: f64 = (1 << 24) as f64;
 /// Sides are shorter than eps / sqrt(dimensions) by this part, far more than rounding of indices below 2^27 can undo.
@@ -118,7 +118,7 @@ fn keys_of<const D: usize>(points: &Points, grid: &Grid) -> Vec<u32> {
 
 /// The number of cells with points before each key, the keys of those cells, and points by cell, in their order in each.
 fn count_and_sort(keys: &[u32], all: usize) -> (Vec<u32>, Vec<u32>, Order) {
-    // Counts of each part of the points: side by side where that takes little memory. The order is the same for any parts.
+    // Counts of each part of the points: in parallel where that takes little memory. The order is the same for any parts.
     const MOST: usize = 1 << 20;
     let parts = if all <= MOST { rayon::current_num_threads().clamp(1, 8) } else { 1 };
     let chunk = keys.len().div_ceil(parts).max(1);
@@ -136,7 +136,7 @@ fn count_and_sort(keys: &[u32], all: usize) -> (Vec<u32>, Vec<u32>, Order) {
         rank.push(cells.len() as u32);
         let begin = total;
         for counts in &mut next {
-            // What was counted becomes where the part's points go.
+            // Counts become the places of the part's points.
             total += std::mem::replace(&mut counts[key], total);
         }
         if total > begin {
@@ -159,7 +159,7 @@ fn count_and_sort(keys: &[u32], all: usize) -> (Vec<u32>, Vec<u32>, Order) {
 }
 
 impl Table {
-    /// Nothing where a table does not pay.
+    /// `None` where a table does not pay.
     pub(super) fn new(points: &Points, eps: f64) -> Option<(Self, Order)> {
         let grid = Grid::new(points, eps)?;
         let dims = points.dimensions();

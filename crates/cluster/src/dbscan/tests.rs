@@ -1,4 +1,4 @@
-//! DBSCAN against all pairs, on every way that cells are found.
+//! DBSCAN against all pairs, for every way of finding cells.
 
 use proptest::prelude::*;
 
@@ -148,7 +148,7 @@ fn coordinates_of_any_size_are_clustered() {
             check(&points(1, &rows), None, &Dbscan { eps, min_points });
         }
     }
-    // A row of points a mile from nowhere: differences are exact, sums of coordinates are not.
+    // A row of points far from the origin: differences are exact, sums of coordinates are not.
     let far: Vec<f64> =
         (0..60).map(|i| 1e15 + f64::from(i % 20) * 0.5 + f64::from(i / 20) * 1e9).collect();
     check(&points(1, &far), None, &Dbscan { eps: 0.5, min_points: 3 });

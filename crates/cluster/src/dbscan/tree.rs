@@ -1,34 +1,34 @@
-//! Tight boxes in boxes: what finds cells where no table can, and nearest points anywhere.
+//! Tight boxes in boxes: finds cells where no table can, and nearest points anywhere.
 //!
 //! Owns the halving of points along grid lines until all that are left together are neighbours, or few. Boxes are tight, so
-//! that empty space costs nothing and coordinates of any size do; that all points of a leaf are neighbours is read from
-//! its box. Nodes lie in preorder, and each knows where what follows it begins: walking needs no stack.
+//! that empty space costs nothing and coordinates of any size do; that all points of a leaf are neighbours is read from its
+//! box. Nodes lie in preorder, and each knows the next node outside it: walking needs no stack.
 
 use std::ops::Range;
 
 use crate::geometry::{by_dims, cut, least, most, partition, surround, widest, width};
 use crate::points::Points;
 
-/// When points are no longer divided.
+/// Condition for a leaf.
 #[derive(Clone, Copy)]
 pub(crate) enum Leaves {
-    /// When all are within eps of each other; `side` is that of the grid.
+    /// All points are within eps of each other; `side` is that of the grid.
     Within { eps2: f64, side: f64 },
-    /// When this many are left, or fewer, or all are in one place.
+    /// At most this many points are left, or all are in one place.
     Few(usize),
 }
 
 /// Points in the order of the leaves.
 pub(crate) struct Order {
-    /// Where each leaf begins; one more for the end.
+    /// First row of each leaf; one more for the end.
     pub(crate) starts: Vec<u32>,
     /// The points, leaf after leaf.
     pub(crate) rows: Vec<f64>,
-    /// Where each row came from.
+    /// Place of each row in the input.
     pub(crate) of: Vec<u32>,
 }
 
-/// Which set all things under a node belong to.
+/// The set of all items under a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Set {
     Nothing,
@@ -51,13 +51,13 @@ pub(crate) struct Tree {
     dims: usize,
     /// Boxes of the nodes.
     bounds: Vec<f64>,
-    /// Where the next node lies that is no descendant.
+    /// For each node the next one that is no descendant.
     skip: Vec<u32>,
-    /// How many things are in leaves up to and with this node: leaves themselves, or what they hold.
+    /// Number of items in leaves up to and with this node: leaves themselves, or their contents.
     ends: Vec<u32>,
 }
 
-/// Nodes as they are made: their boxes, which are leaves, and how many points each leaf has.
+/// Nodes in construction: their boxes, which are leaves, and the number of points of each leaf.
 #[derive(Default)]
 struct Part {
     bounds: Vec<f64>,
@@ -65,11 +65,11 @@ struct Part {
     counts: Vec<u32>,
 }
 
-/// Halves are made side by side from this many points on, and to this depth: 2^10 parts are enough for any machine.
+/// Halves are built in parallel from this many points on, and to this depth: 2^10 parts are enough for any machine.
 const SIDE_BY_SIDE: usize = 1 << 14;
 const DEPTH: u32 = 10;
 
-/// Where to cut; nothing for a leaf.
+/// Dimension and coordinate of the cut; `None` for a leaf.
 fn division(
     bounds: &[f64],
     points: usize,
@@ -81,7 +81,7 @@ fn division(
     match leaves {
         _ if wide <= 0.0 || is_within => None,
         Leaves::Few(few) => (points > few).then(|| (i, cut(bounds, i, f64::NAN))),
-        // Whole sides on both sides of the cut make leaves as large as they may be.
+        // Whole sides on both sides of the cut make leaves as large as possible.
         Leaves::Within { side, .. } => {
             let sides = (wide / side).ceil();
             Some((i, cut(bounds, i, low + (sides / 2.0).floor() * side)))
@@ -190,7 +190,7 @@ impl Tree {
         &self.bounds[2 * self.dims * node..2 * self.dims * (node + 1)]
     }
 
-    /// The two halves of a node, or the leaf that it is.
+    /// The two halves of a node, or its leaf.
     #[inline]
     pub(crate) fn halves(&self, node: usize) -> Result<(usize, usize), usize> {
         let next = node + 1;
@@ -207,7 +207,7 @@ impl Tree {
         leaves.flat_map(|node| self.bounds(node)).copied().collect()
     }
 
-    /// A tree of points becomes one of the boxes that they stand for, in the order of `order`.
+    /// Turns a tree of points into a tree of the boxes that they stand for, in the order of `order`.
     pub(crate) fn fit(&mut self, order: &Order, boxes: &[f64]) {
         let dims = self.dims;
         for end in &mut self.ends {
@@ -235,14 +235,14 @@ impl Tree {
         }
     }
 
-    /// What a leaf holds.
+    /// Contents of a leaf.
     #[inline]
     fn held(&self, leaf: usize) -> Range<usize> {
         let begin = leaf.checked_sub(1).map_or(0, |before| self.ends[before]);
         begin as usize..self.ends[leaf] as usize
     }
 
-    /// For each node the set that all it holds belongs to, as `set_of` says: nothing counts for none.
+    /// For each node the set that all of its items belong to, by `set_of`; `None` counts as no set.
     pub(crate) fn sets(&self, set_of: impl Fn(usize) -> Option<u32>) -> Vec<Set> {
         let mut sets = vec![Set::Nothing; self.skip.len()];
         for node in (0..sets.len()).rev() {
@@ -257,7 +257,7 @@ impl Tree {
         sets
     }
 
-    /// What leaves hold, from `from` on, whose box is within eps of `around`, but for nodes that are done.
+    /// Contents of leaves, from `from` on, whose box is within eps of `around`, except for nodes that are done.
     pub(crate) fn around<const D: usize>(
         &self,
         around: &[f64],

@@ -1,7 +1,7 @@
-//! Which cells are connected: sets that only grow together.
+//! Connected cells: sets that only grow together.
 //!
-//! Owns a union-find of atomics, after Anderson and Woll (1991): whoever unites what, in whatever order, the sets are the
-//! same in the end, and the smallest member stands for each.
+//! Owns a union-find of atomics, after Anderson and Woll (1991): in whatever order threads unite members, the sets are
+//! the same in the end, and the smallest member represents each.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -15,7 +15,7 @@ impl Union {
     }
 
     fn parent(&self, member: u32) -> u32 {
-        // Nothing but the numbers themselves is passed on, so that no order is needed.
+        // Only the numbers themselves are passed on, so that no memory order is needed.
         self.parents[member as usize].load(Relaxed)
     }
 
@@ -27,7 +27,7 @@ impl Union {
             }
             let above = self.parent(parent);
             if above != parent {
-                // Parents only become smaller: an older store that wins is a detour, no mistake.
+                // Parents only become smaller: an older store that wins costs a detour, no error.
                 self.parents[member as usize].store(above, Relaxed);
             }
             member = above;

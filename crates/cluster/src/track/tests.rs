@@ -75,7 +75,7 @@ fn requisites_are_lowered_when_nothing_matches_and_it_is_said() {
         })
         .collect();
     let said: Vec<_> = steps.iter().map(|s| (s.lowered, s.was_lowered, s.in_a_row)).collect();
-    // The first place of what moves is that of what stays: the first step has one cluster more that matches.
+    // The moving one starts where the still one is: the first step has one more matching cluster.
     assert_eq!(
         said,
         [(0, false, 1), (0, false, 1), (1, true, 1), (1, false, 2), (1, false, 3), (1, false, 4)]

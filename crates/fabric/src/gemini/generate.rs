@@ -1,10 +1,12 @@
 //! A Gemini machine of any size, and the list of its tiles as `rtr --interconnect` prints it.
 //!
-//! Owns the rule which tile leads where. From the slides of Pedretti et al. 2013 are: all 48 uses of c0-0c0s0g0, the eight pairs of tiles that its list begins with, types of links, and that Z is a cable
-//! each eighth hop, X always, Y each second. Those pairs say that X+ and X- change places between cabinets of even and odd columns. Ours are: the other pairs of tiles (each way
-//! has eight or four, the i-th one leads to the i-th one of the way back), that Y+ and Y- change places between the two Geminis of a blade (their mezzanine stays on the same
-//! tiles), that nothing else depends on chassis or slot, names of cables that the slides do not show (`cable18y`, `cable25y`; Z has `cable15z` alone), and what
-//! an odd Y does: its last row of Geminis has no second one on its blades, and a cable goes back to 0. Axes of length 1 leave their tiles unused.
+//! Owns the assignment of tiles to links. From the slides of Pedretti et al. 2013 are: all 48 uses of c0-0c0s0g0, the eight pairs of tiles
+//! that its list begins with, types of links, and that Z is a cable each eighth hop, X always, Y each second. Those pairs say that X+ and
+//! X- change places between cabinets of even and odd columns. Ours are: the other pairs of tiles (each direction has eight or four, the
+//! i-th one leads to the i-th one of the opposite direction), that Y+ and Y- change places between the two Geminis of a blade (their
+//! mezzanine stays on the same tiles), that nothing else depends on chassis or slot, the names of cables that the slides do not show
+//! (`cable18y`, `cable25y`; Z has `cable15z` alone), and the treatment of an odd Y: its last row of Geminis has no second one on its
+//! blades, and a cable goes back to 0. Axes of length 1 leave their tiles unused.
 
 use talea_model::Gaps;
 
@@ -27,10 +29,10 @@ const Y_CABLE: [usize; 4] = [34, 40, 41, 42];
 const Z_PLUS: [usize; 8] = [0, 1, 8, 9, 21, 22, 23, 29];
 const Z_MINUS: [usize; 8] = [26, 17, 16, 18, 14, 6, 15, 7];
 
-/// Most Geminis: their lanes are all that a fabric may have.
+/// Maximum number of Geminis: their lanes are the maximum of a fabric.
 const MOST: usize = (1 << 24) / 40;
 
-/// Ways out of a Gemini: label, axis and direction, and the label of the way back.
+/// Directions out of a Gemini: label, axis and direction, and the label of the opposite direction.
 const WAYS: [(Label, usize, Direction, Label); 6] = [
     (Label::XPlus, 0, Direction::Plus, Label::XMinus),
     (Label::XMinus, 0, Direction::Minus, Label::XPlus),
@@ -40,7 +42,7 @@ const WAYS: [(Label, usize, Direction, Label); 6] = [
     (Label::ZMinus, 2, Direction::Minus, Label::ZPlus),
 ];
 
-/// A machine of these lengths of X, Y and Z, with two nodes at each Gemini, named as Crays name them.
+/// A machine of these lengths of X, Y and Z, with two nodes at each Gemini, named by Cray's rules.
 ///
 /// # Errors
 /// A length of 0, or more than 419,430 Geminis.
@@ -59,7 +61,7 @@ pub fn machine(lengths: [u16; 3]) -> Result<Machine, FabricError> {
 /// A machine of these lengths with these nodes at the Geminis of the coordinates.
 ///
 /// # Errors
-/// A length of 0, more than 419,430 Geminis, two nodes of one name, or a coordinate that is not in the machine.
+/// A length of 0, more than 419,430 Geminis, two nodes of one name, or a coordinate outside the machine.
 pub fn machine_of(
     lengths: [u16; 3],
     hosts: &[(String, Coordinate)],
@@ -87,9 +89,9 @@ pub fn machine_of(
 /// The network of a draft with all routers and hosts, whose lanes are these tiles.
 ///
 /// # Errors
-/// A wire that is not among `wires`, more lanes than are believed, or a link without one back.
+/// A wire that is not among `wires`, too many lanes, or a link without one back.
 pub fn fabric(mut draft: Draft, tiles: &[TileMap], wires: &[Wire]) -> Result<Fabric, FabricError> {
-    // All kinds, in a fixed order, so that machines are the same however they were described.
+    // All kinds, in a fixed order, so that machines are the same for any description.
     for wire in wires {
         draft.kind(wire.name(), Some(wire.lane()))?;
     }
@@ -116,7 +118,7 @@ fn names(geometry: Geometry, torus: &Torus) -> Result<Vec<String>, FabricError> 
     Ok(places.map(|place| place.to_string()).collect())
 }
 
-/// What the tiles of a Gemini of a generated machine are used for.
+/// Uses of the tiles of a Gemini of a generated machine.
 pub fn tile_map(geometry: &Geometry, torus: &Torus, router: RouterId) -> TileMap {
     let mut map = [Use::Unused; TILES];
     for tile in HOST_TILES {
@@ -139,7 +141,7 @@ pub fn tile_map(geometry: &Geometry, torus: &Torus, router: RouterId) -> TileMap
     map
 }
 
-/// Tiles of a way, in the order in which they lead to those of the way back.
+/// Tiles of a direction, in the order in which they lead to those of the opposite one.
 fn tiles_of(label: Label, place: Place) -> &'static [usize] {
     let (odd_column, second) = (place.column % 2 == 1, place.gemini == 1);
     match (label, odd_column, second) {
@@ -153,7 +155,7 @@ fn tiles_of(label: Label, place: Place) -> &'static [usize] {
     }
 }
 
-/// What the hop upwards from a place on an axis is made of.
+/// Wire of the hop upwards from a place on an axis.
 fn wire(axis: usize, low: u16, length: u16) -> Wire {
     let last = low + 1 == length;
     match axis {
@@ -163,7 +165,8 @@ fn wire(axis: usize, low: u16, length: u16) -> Wire {
     }
 }
 
-/// The list of tiles as `rtr --interconnect` prints it, one line a network tile. Cables have the names that their ways have in a generated machine; routers without coordinates are left out.
+/// The list of tiles as `rtr --interconnect` prints it, one line a network tile. Cables have the names of a generated machine; routers
+/// without coordinates are left out.
 pub fn rtr(machine: &Machine) -> String {
     rtr_lines(machine).collect()
 }

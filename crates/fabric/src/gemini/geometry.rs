@@ -1,8 +1,9 @@
-//! Where a Gemini stands: coordinates of the torus and Cray's names.
+//! Position of a Gemini: coordinates of the torus and Cray's names.
 //!
-//! Owns `c<column>-<row>c<chassis>s<slot>g<gemini>` and how it follows from a coordinate: 24 places of Z are the three chassis of eight slots of a cabinet, the two
-//! Geminis of a blade are Y and Y+1, X goes along a row of cabinets, and Y goes on between rows. Rings of cabinets are folded so that no cable is long: one goes out by the odd cabinets
-//! and back by the even ones (c1-0 is x=1 and c2-0 is x=15 of a machine of 16). It refuses machines whose names follow other rules; those are read from their own lists.
+//! Owns `c<column>-<row>c<chassis>s<slot>g<gemini>` and its computation from a coordinate: 24 places of Z are the three chassis of eight
+//! slots of a cabinet, the two Geminis of a blade are Y and Y+1, X goes along a row of cabinets, and Y goes on between rows. Rings of
+//! cabinets are folded so that no cable is long: a ring goes out by the odd cabinets and back by the even ones (c1-0 is x=1 and c2-0 is
+//! x=15 of a machine of 16). It refuses machines whose names follow other rules; those are read from their own lists.
 
 use std::fmt;
 use std::str::FromStr;
@@ -51,10 +52,10 @@ impl Geometry {
         Ok(Self { lengths })
     }
 
-    /// The machine whose lengths a torus has.
+    /// The machine with the lengths of a torus.
     ///
     /// # Errors
-    /// A torus of other than three axes.
+    /// A torus that has not three axes.
     pub fn of(torus: &Torus) -> Result<Self, FabricError> {
         let lengths = torus.lengths();
         let expected = "3 of a Gemini";
@@ -75,7 +76,7 @@ impl Geometry {
         self.lengths[1].div_ceil(GEMINIS)
     }
 
-    /// Where the Gemini of a coordinate stands; none outside.
+    /// Position of the Gemini at a coordinate; `None` outside.
     pub fn place(&self, at: Coordinate) -> Option<Place> {
         let &[x, y, z] = at.values() else { return None };
         let [along, _, up] = self.lengths;
@@ -89,7 +90,7 @@ impl Geometry {
         })
     }
 
-    /// The coordinate of a place; none outside.
+    /// The coordinate of a place; `None` outside.
     pub fn coordinate(&self, place: Place) -> Option<Coordinate> {
         let Place { column, row, chassis, slot, gemini } = place;
         if column >= self.lengths[0]
@@ -107,7 +108,7 @@ impl Geometry {
     }
 }
 
-/// The cabinet at a place of a ring of so many: 0, 1, 3, 5 ... 4, 2.
+/// The cabinet at a place of a ring of this length: 0, 1, 3, 5 ... 4, 2.
 fn folded(at: u16, length: u16) -> u16 {
     match at {
         0 => 0,
@@ -158,7 +159,8 @@ fn number(text: &str) -> Option<(u16, &str)> {
     Some((digits.parse().ok()?, rest))
 }
 
-/// Names of the nodes of a router of a Cray, from the router's name: `c0-0c0s1g1` has `c0-0c0s1n2` and `n3`, an Aries `c0-0c0s1a0` has `n0` to `n3`; none for other names.
+/// Names of the nodes of a router of a Cray, from the router's name: `c0-0c0s1g1` has `c0-0c0s1n2` and `n3`, an Aries `c0-0c0s1a0` has `n0`
+/// to `n3`; empty for other names.
 pub fn nodes(router: &str) -> Vec<String> {
     let of = |kind: char, each: u32| -> Option<Vec<String>> {
         let (blade, chip) = router.rsplit_once(kind)?;

@@ -1,7 +1,8 @@
 //! Routers whose links are made of tiles: Cray's Gemini, and Aries, whose grid of tiles is the same.
 //!
-//! Owns which tile leads where ([`Machine`]), machines of any size ([`generate`]), names and places ([`geometry`]), and counters of tiles summed to links ([`table`]). It refuses to read
-//! counters, and the lists that Crays print are read elsewhere. Follows Pedretti et al., "Using the Cray Gemini Performance Counters", Cray User Group 2013.
+//! Owns the uses of tiles ([`Machine`]), machines of any size ([`generate`]), names and places ([`geometry`]), and counters of tiles summed
+//! to links ([`table`]). It refuses to read counters; other modules read the lists that Crays print. Follows Pedretti et al., "Using the
+//! Cray Gemini Performance Counters", Cray User Group 2013.
 
 pub mod generate;
 pub mod geometry;
@@ -24,7 +25,7 @@ pub use tiles::{Label, Peer, Tile, TileCounter, TileMap, Use, Wire};
 /// Bytes a second between a Gemini and its two nodes, one way: eight tiles.
 pub const HOST_CAPACITY: f64 = 8.0 * 1.300_125e9;
 
-/// What a machine's routers are.
+/// Router chip of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chip {
     /// A torus of three axes, two nodes at each router.
@@ -33,23 +34,23 @@ pub enum Chip {
     Aries,
 }
 
-/// A network with the tiles that its links are made of.
+/// A network with the tiles of its links.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
-    /// What routers are.
+    /// Router chip.
     pub chip: Chip,
     /// Routers, links and hosts.
     pub fabric: Fabric,
-    /// Lengths of the axes of a Gemini machine. Where all Geminis are there, routers are in its order.
+    /// Lengths of the axes of a Gemini machine. In a machine without missing Geminis, routers are in its order.
     pub torus: Option<Torus>,
-    /// What the tiles of each router are used for, by [`RouterId`].
+    /// Uses of the tiles of each router, by [`RouterId`].
     pub tiles: Vec<TileMap>,
-    /// What is missing.
+    /// Gaps.
     pub gaps: Gaps,
 }
 
 impl Machine {
-    /// Tiles of a router; none for one that is not there.
+    /// Tiles of a router; `None` for an unknown one.
     pub fn tiles(&self, router: RouterId) -> Option<&TileMap> {
         self.tiles.get(router.at())
     }

@@ -1,7 +1,7 @@
 //! The link table as text.
 //!
-//! Owns, beside the map of tiles, three forms: that of a whole job and that of a sonar as the slides of Pedretti et al. 2013 print them, with tabs between cells, and one of shares for people. What is absent is a `-`.
-//! Coordinates have blanks behind their commas there.
+//! Owns, beside the map of tiles, three forms: that of a whole job and that of a sonar as the slides of Pedretti et al. 2013 print them,
+//! with tabs between cells, and one of shares for people. An absent value is a `-`. Coordinates have blanks after their commas there.
 
 use std::fmt::Write;
 
@@ -27,7 +27,8 @@ pub fn job_wide(fabric: &Fabric, table: &Table) -> String {
     text
 }
 
-/// The table of slide "Tile Counter Directionality": way, destination and capacity in one cell; `marks` are behind their routers, such as `SOURCE`.
+/// The table of slide "Tile Counter Directionality": direction, destination and capacity in one cell; `marks`, such as `SOURCE`, follow
+/// their routers.
 pub fn sonar(fabric: &Fabric, table: &Table, marks: &[(RouterId, &str)]) -> String {
     let mut text = String::new();
     of_routers(&table.rows, |router, rows| {
@@ -45,7 +46,7 @@ pub fn sonar(fabric: &Fabric, table: &Table, marks: &[(RouterId, &str)]) -> Stri
     text
 }
 
-/// For people: share of capacity, of time stalled on the way in and out, and what packets are like.
+/// For people: share of capacity, of time stalled on the way in and out, and mean sizes of packets.
 pub fn shares(fabric: &Fabric, table: &Table) -> String {
     let headings = ["used %", "in %", "out %", "B/packet", "phits"];
     let mut text = format!("{:<5} {:<16} {:>6}", "link", "to", "GB/s");
@@ -109,7 +110,7 @@ fn sums(text: &mut String, row: &Row) {
     text.push('\n');
 }
 
-/// Uses of the tiles of a router as the slide draws them, six rows of eight cells behind tabs: number, way and kind.
+/// Uses of the tiles of a router as the slide draws them, six rows of eight cells after tabs: number, direction and kind.
 pub fn map_text(map: &TileMap) -> String {
     let mut text = String::new();
     for (tile, used) in Tile::all().zip(map) {

@@ -1,8 +1,8 @@
-//! Counters of tiles summed to links: what each link of a router moved, and how long it was stalled.
+//! Counters of tiles summed to links: the data that each link of a router moved, and its time stalled.
 //!
-//! Owns the sums by destination (tiles that lead to the same router are one link, whatever they are called: an axis of length two has one link of both directions) and what follows from
-//! them. Tiles count what comes in: a row of a link says what came from its destination, that of the host what the nodes sent. Sums that lack a counter are absent. It refuses to name
-//! jobs. Follows Pedretti et al. 2013.
+//! Owns the sums by destination (tiles that lead to the same router are one link, whatever their labels: an axis of length two has one link
+//! of both directions) and figures derived from them. Tiles count incoming data: a row of a link has the data from its destination, that of
+//! the host the data that the nodes sent. Sums that lack a counter are absent. It refuses to name jobs. Follows Pedretti et al. 2013.
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -20,34 +20,34 @@ use crate::machine::{Fabric, RouterId};
 /// The largest value of a counter.
 const LARGEST: u64 = (1 << BITS) - 1;
 
-/// What stands for a counter that was not read.
+/// Value of a counter that was not read.
 pub const ABSENT: u64 = u64::MAX;
 
 /// Two readings of the tiles of some routers.
 #[derive(Clone, Copy, Debug)]
 pub struct Readings<'a> {
-    /// Whose tiles they are.
+    /// Routers of the tiles.
     pub routers: &'a [RouterId],
     /// 288 values of each router, in the order of [`super::tiles::registers`]; [`ABSENT`] where one could not be read.
     pub before: &'a [u64],
-    /// As many, read later.
+    /// As many, from the later reading.
     pub after: &'a [u64],
-    /// Time between both.
+    /// Time between the two readings.
     pub interval: Nanos,
 }
 
-/// What a link did in the interval.
+/// Counters of one link in the interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The router whose tiles counted.
     pub router: RouterId,
-    /// Where they lead; the router itself for its nodes.
+    /// Destination of the tiles; the router itself for its nodes.
     pub to: RouterId,
-    /// What the way is called; where two ways lead there, the one that does not go round the end of the axis.
+    /// Label of the direction; where two directions lead there, the one that does not go round the end of the axis.
     pub label: Label,
     /// Tiles of the link.
     pub tiles: u16,
-    /// Bytes a second of all of them, one way.
+    /// Bytes a second of all tiles, one way.
     pub capacity: Option<f64>,
     /// Sums over the tiles, in the order of [`TileCounter::ALL`].
     pub sums: [Option<u64>; COUNTERS],
@@ -56,9 +56,9 @@ pub struct Row {
 /// Links of routers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Table {
-    /// Router after router as they were given; of each, by label, the host last.
+    /// Router after router in the given order; for each, by label, the host last.
     pub rows: Vec<Row>,
-    /// Time that the sums are of.
+    /// Interval of the sums.
     pub interval: Nanos,
     /// Counters that are absent.
     pub gaps: Gaps,
@@ -87,7 +87,7 @@ impl Row {
         (could > 0.0).then_some(self.phits()? as f64 * PHIT as f64 / could)
     }
 
-    /// Share of the interval that a tile of it was stalled, on average, from 0 to about 1; none for counters that are no stalls.
+    /// Mean share of the interval that a tile of the link was stalled, from 0 to about 1; `None` for counters that are no stalls.
     pub fn stalled(&self, counter: TileCounter, interval: Nanos) -> Option<f64> {
         if !matches!(counter, TileCounter::InqStalls | TileCounter::CreditStalls) {
             return None;
@@ -96,13 +96,13 @@ impl Row {
         (could > 0.0).then_some(self.sum(counter)? as f64 * TICK / could)
     }
 
-    /// Phits of an average packet; none where there were no packets.
+    /// Mean phits of a packet; `None` without packets.
     pub fn phits_a_packet(&self) -> Option<f64> {
         let packets = self.packets().filter(|&packets| packets > 0)?;
         Some(self.phits()? as f64 / packets as f64)
     }
 
-    /// Bytes of an average packet on the wire.
+    /// Mean bytes of a packet on the wire.
     pub fn bytes_a_packet(&self) -> Option<f64> {
         Some(self.phits_a_packet()? * PHIT as f64)
     }
@@ -111,7 +111,7 @@ impl Row {
 /// Sums differences of counters to links.
 ///
 /// # Errors
-/// A router that the machine has not or that is given twice, or another number of values than 288 each.
+/// A router that is not in the machine or is given twice, or another number of values than 288 each.
 pub fn link_table(machine: &Machine, readings: &Readings<'_>) -> Result<Table, FabricError> {
     let Readings { routers, before, after, interval } = *readings;
     let mut given = vec![false; machine.tiles.len()];
@@ -161,11 +161,11 @@ struct Missing {
     router: RouterId,
     tile: Tile,
     counter: TileCounter,
-    /// None where it was not read.
+    /// `None` where it was not read.
     why: Option<Lost>,
 }
 
-/// One gap a reason, with the first counter as an example.
+/// Notes one gap per reason, with the first counter as an example.
 fn tell(machine: &Machine, missing: &[Missing], gaps: &mut Gaps) {
     let losses = [Lost::Backwards, Lost::Stopped, Lost::Beyond].map(Some);
     for why in [None].into_iter().chain(losses) {
@@ -182,7 +182,7 @@ fn tell(machine: &Machine, missing: &[Missing], gaps: &mut Gaps) {
     }
 }
 
-/// The row of a tile that none is for.
+/// Row of a tile without one.
 const NO_ROW: u8 = u8::MAX;
 
 /// Rows of a router without their sums, in order, and the row of each tile.
@@ -263,7 +263,7 @@ fn of_router(
     (rows, missing)
 }
 
-/// Where a tile leads, how that is called, and its bytes a second.
+/// Destination of a tile, its label, and its bytes a second.
 fn end(machine: &Machine, router: RouterId, used: Use) -> Option<(RouterId, Label, Option<f64>)> {
     match used {
         Use::Unused => None,
@@ -275,7 +275,7 @@ fn end(machine: &Machine, router: RouterId, used: Use) -> Option<(RouterId, Labe
     }
 }
 
-/// Whether a label says how the numbers of the two coordinates go: it does not where the link goes round the end of its axis.
+/// True if a label agrees with the order of the two coordinates: it does not where the link goes round the end of its axis.
 fn natural(fabric: &Fabric, from: RouterId, to: RouterId, label: Label) -> bool {
     let (axis, up) = match label {
         Label::XPlus => (0, true),

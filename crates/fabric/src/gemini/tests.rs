@@ -1,4 +1,4 @@
-//! The tables of the slides, from counters that are fed in; and what is odd in counters.
+//! The tables of the slides, from given counters; and irregular counters.
 
 use proptest::prelude::*;
 use talea_model::{Bytes, Nanos};
@@ -9,14 +9,14 @@ use super::*;
 use crate::coordinate::Coordinate;
 use crate::error::FabricError;
 
-/// What counters of a link show: destination (that of the host is `None`) and sums.
+/// Counters of a link: destination (that of the host is `None`) and sums.
 type Shown = (Option<[u16; 3]>, [u64; COUNTERS]);
 
 fn router(machine: &Machine, at: [u16; 3]) -> RouterId {
     machine.torus.as_ref().unwrap().router(Coordinate::of(&at).unwrap()).unwrap()
 }
 
-/// Readings of a router whose links show so much, unevenly on their tiles, from values near the end of the counters on.
+/// Readings of a router whose links show these sums, unevenly on their tiles, starting near the end of the counters.
 fn readings(machine: &Machine, of: RouterId, shown: &[Shown]) -> (Vec<u64>, Vec<u64>) {
     let largest = (1_u64 << BITS) - 1;
     let before: Vec<u64> = (0..READINGS as u64).map(|at| largest - at * 1000).collect();

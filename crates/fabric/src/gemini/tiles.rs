@@ -1,7 +1,8 @@
 //! Tiles of a router chip: their numbers, names and counters.
 //!
-//! Owns the grid of 48 tiles, the six counters of each as registers of a Gemini name them, and what a tile can be used for. It refuses to know which tile leads where:
-//! that is data of a machine. Follows Cray's "Using the Cray Gemini Hardware Counters" (S-0025-10) and Pedretti et al. 2013; an Aries has the same grid.
+//! Owns the grid of 48 tiles, the six counters of each as registers of a Gemini name them, and the possible uses of a tile. It refuses to
+//! know the destinations of tiles: those are data of a machine. Follows Cray's "Using the Cray Gemini Hardware Counters" (S-0025-10) and
+//! Pedretti et al. 2013; an Aries has the same grid.
 
 use std::fmt;
 use std::str::FromStr;
@@ -36,7 +37,7 @@ pub const TICK: f64 = 1.25;
 pub struct Tile(u8);
 
 impl Tile {
-    /// The tile of a number; none beyond 47.
+    /// The tile with this number; `None` beyond 47.
     pub fn of(number: usize) -> Option<Self> {
         u8::try_from(number).ok().filter(|&number| usize::from(number) < TILES).map(Self)
     }
@@ -46,7 +47,7 @@ impl Tile {
         (0..TILES as u8).map(Self)
     }
 
-    /// Its number.
+    /// Number.
     pub fn at(self) -> usize {
         usize::from(self.0)
     }
@@ -63,7 +64,7 @@ impl Tile {
 }
 
 impl fmt::Display for Tile {
-    /// Such as `l32`: row 3, column 2.
+    /// Form such as `l32`: row 3, column 2.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "l{}{}", self.row(), self.column())
     }
@@ -95,7 +96,7 @@ impl From<Tile> for String {
     }
 }
 
-/// What a tile counts, in the order of its registers. All count what comes into the tile, not what leaves it.
+/// Counters of a tile, in the order of its registers. All count data that come into the tile, not those that leave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TileCounter {
@@ -107,14 +108,14 @@ pub enum TileCounter {
     Vc0Packets,
     /// Packets of responses.
     Vc1Packets,
-    /// Ticks that requests waited to get to the tile that they leave by.
+    /// Ticks that requests waited to get to their outgoing tile.
     InqStalls,
     /// Ticks that requests waited to get to the next router.
     CreditStalls,
 }
 
 impl TileCounter {
-    /// All of them, in the order of registers.
+    /// All counters, in the order of registers.
     pub const ALL: [Self; COUNTERS] = [
         Self::Vc0Phits,
         Self::Vc1Phits,
@@ -129,7 +130,7 @@ impl TileCounter {
         self as usize
     }
 
-    /// Heading of its column, as the tables of Gemini's monitor have it.
+    /// Heading of its column in the tables of Gemini's monitor.
     pub fn heading(self) -> &'static str {
         match self {
             Self::Vc0Phits => "VC0_PHITS",
@@ -163,7 +164,7 @@ pub fn of_register(name: &str) -> Option<(Tile, TileCounter)> {
     Some((tile, *TileCounter::ALL.get(counter)?))
 }
 
-/// What a list of tiles calls the way that a tile leads.
+/// Label of a tile's direction in a list of tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Label {
     /// Towards larger X.
@@ -199,7 +200,7 @@ pub enum Label {
 }
 
 impl Label {
-    /// All of them, in the order in which tables list them.
+    /// All labels, in the order in which tables list them.
     pub const ALL: [Self; 10] = [
         Self::XPlus,
         Self::XMinus,
@@ -213,7 +214,7 @@ impl Label {
         Self::Host,
     ];
 
-    /// As it is written.
+    /// Name in lists.
     pub fn name(self) -> &'static str {
         match self {
             Self::XPlus => "X+",
@@ -229,7 +230,7 @@ impl Label {
         }
     }
 
-    /// The one that is written so.
+    /// Label with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|label| label.name() == name)
     }
@@ -241,7 +242,7 @@ impl fmt::Display for Label {
     }
 }
 
-/// What a tile's lane is made of.
+/// Material of a tile's lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wire {
@@ -260,9 +261,9 @@ pub enum Wire {
 }
 
 impl Wire {
-    /// Those of a Gemini, in the order in which a fabric lists them.
+    /// Wires of a Gemini, in the order in which a fabric lists them.
     pub const GEMINI: [Self; 4] = [Self::Mezzanine, Self::Backplane, Self::Cable, Self::Host];
-    /// Those of an Aries.
+    /// Wires of an Aries.
     pub const ARIES: [Self; 2] = [Self::Copper, Self::Optical];
 
     /// Name of the kind of link.
@@ -290,24 +291,24 @@ impl Wire {
     }
 }
 
-/// Where a network tile leads.
+/// Destination of a network tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Peer {
     /// Router at the other end.
     pub to: RouterId,
     /// Its tile.
     pub tile: Tile,
-    /// What the way is called.
+    /// Label of the direction.
     pub label: Label,
-    /// What it is made of.
+    /// Its wire.
     pub wire: Wire,
 }
 
-/// What a tile is used for.
+/// Use of a tile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Use {
-    /// Nothing is connected, or nobody says what.
+    /// Not connected, or unknown.
     #[default]
     Unused,
     /// Nodes.

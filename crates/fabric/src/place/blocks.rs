@@ -1,15 +1,16 @@
 //! Blocks of a grid of ranks, laid on nodes one after the other.
 //!
-//! Owns how blocks are written: as on the slides of Pedretti et al., "Using the Cray Gemini Performance Counters", 2013, the last number is along the axis on which ranks follow each other, so
-//! that 1x1x16 is sixteen successive ranks. Grids are written with that axis first ([`crate::traffic::stencil`]): on 64x64x32 ranks, 1x2x4 are 4 along the 64 that follow each other. This is
-//! the reading that gives the loads of links which are known for that machine. It refuses grids that blocks do not fill.
+//! Owns the notation of blocks: as on the slides of Pedretti et al., "Using the Cray Gemini Performance Counters", 2013, the last number is
+//! along the axis on which ranks follow each other, so that 1x1x16 is sixteen successive ranks. Grids are written with that axis first
+//! ([`crate::traffic::stencil`]): on 64x64x32 ranks, 1x2x4 are 4 along the 64 that follow each other. This reading yields the known link
+//! loads of that machine. It refuses grids that blocks do not fill.
 
 use super::{PlaceError, Placement, room};
 use crate::machine::HostId;
 use crate::traffic::stencil::rank;
 
-/// Ranks of a grid in blocks of this shape, `cores` on each of these nodes in turn: blocks follow each other as ranks do, and so do ranks within a block. A block may be part of a node, or
-/// lie on several.
+/// Ranks of a grid in blocks of this shape, `cores` on each of these nodes in turn: blocks follow each other as ranks do, and so do ranks
+/// within a block. A block may be part of a node, or cover several.
 ///
 /// # Errors
 /// Blocks that do not divide the grid, or more ranks than there is room for.

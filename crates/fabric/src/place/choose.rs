@@ -1,41 +1,42 @@
-//! Which of several placements is recommended, and why.
+//! Recommendation among several placements, and its reason.
 //!
-//! Owns the order of reasons: the least time of the model, where it tells that of all, else the least load of a link; among equals the fewest bytes off node, then the least load, then the
-//! first. Times within a thousandth are equal: they differ by rounding, or by less than the model knows.
+//! Owns the order of reasons: the minimum time of the model, where it has that of all, else the minimum load of the most loaded link; among
+//! equals the fewest bytes off node, then the minimum load, then the first. Times within a thousandth are equal: they differ by rounding,
+//! or by less than the model's accuracy.
 
 use super::Evaluation;
 
-/// Times that differ by no more are equal.
+/// Maximum relative difference of equal times.
 const EQUAL: f64 = 1e-3;
 
-/// Why a placement is the best one.
+/// Reason for the best placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// The only one.
+    /// The only placement.
     Only,
-    /// Its last flow is done first, by the model.
+    /// Its last flow ends first, by the model.
     Time,
-    /// Its most loaded link has the least load.
+    /// Its most loaded link has the minimum load.
     Load,
-    /// Of those that are equal in this it moves the fewest bytes off node.
+    /// Of placements that are equal in this it moves the fewest bytes off node.
     OffNode,
-    /// Nothing: others are equal to it.
+    /// None: others are equal to it.
     Equal,
 }
 
-/// Whether the model tells times of all.
+/// True if the model has the times of all.
 pub fn is_timed<'a>(all: impl IntoIterator<Item = &'a Evaluation>) -> bool {
     all.into_iter().all(|one| one.model_seconds.is_some())
 }
 
-/// The place of the best one, and why it is; none of none.
+/// Place of the best placement, and the reason; `None` without placements.
 pub fn best(all: &[&Evaluation]) -> Option<(usize, Reason)> {
     let timed = is_timed(all.iter().copied());
     let seconds = |one: &Evaluation| one.model_seconds.filter(|_| timed).unwrap_or(0.0);
     let least = all.iter().map(|one| seconds(one)).min_by(f64::total_cmp)?;
     let mut left: Vec<usize> = (0..all.len()).collect();
     let mut reason = if all.len() == 1 { Reason::Only } else { Reason::Equal };
-    // Each step keeps those that are best by it; the last one that leaves some out is the reason.
+    // Each step keeps the best ones by its figure; the last one that leaves some out is the reason.
     let mut keep = |good: &dyn Fn(&Evaluation) -> bool, why: Reason| {
         let before = left.len();
         left.retain(|&at| good(all[at]));
@@ -58,7 +59,7 @@ pub fn best(all: &[&Evaluation]) -> Option<(usize, Reason)> {
     Some((*left.first()?, reason))
 }
 
-/// Whether a placement is better than one that stands otherwise.
+/// True if a placement is better than another one.
 pub fn is_better(one: &Evaluation, than: &Evaluation) -> bool {
     matches!(best(&[than, one]), Some((1, _)))
 }
@@ -98,7 +99,7 @@ mod tests {
 
     #[test]
     fn times_that_rounding_tells_apart_are_equal() {
-        // Both need 529.2 ns; the first by a little less, as numbers are rounded.
+        // Each needs 529.2 ns; the first a little less by rounding.
         let [first, second] = [5.291_999_999_999_998e-7, 5.292e-7].map(Some);
         assert_eq!(chosen(&[(first, 5, 0.8), (second, 5, 0.4)]), Some((1, Reason::OffNode)));
         assert_eq!(chosen(&[(second, 5, 0.4), (first, 5, 0.8)]), Some((0, Reason::OffNode)));
@@ -114,7 +115,7 @@ mod tests {
         assert_eq!(chosen(&[(None, 0, 0.9), (None, 0, 0.1)]), Some((1, Reason::OffNode)));
         assert_eq!(chosen(&[(slow, 0, 0.9)]), Some((0, Reason::Only)));
         assert_eq!(chosen(&[]), None);
-        // Three of which the first two are equal in time, but not the first and the third.
+        // Of these three the first two are equal in time, but not the first and the third.
         let times = [1.0, 1.0009, 1.0018].map(Some);
         let all = [(times[0], 1, 0.5), (times[1], 1, 0.4), (times[2], 1, 0.1)];
         assert_eq!(chosen(&all), Some((1, Reason::OffNode)));

@@ -1,7 +1,7 @@
-//! How good a placement is, at nodes, routers and links.
+//! Quality of a placement, at nodes, routers and links.
 //!
-//! Owns the figures that placements are compared by, and their definitions. Loads are bytes of data (`max_link_load`); seconds are of all phits on the wire and a model ([`crate::fair`]). Figures
-//! that cannot be told are absent, with a gap that says why.
+//! Owns the figures by which placements are compared, and their definitions. Loads are bytes of data (`max_link_load`); seconds are of all
+//! phits on the wire and a model ([`crate::fair`]). Unknown figures are absent, with a gap that states the reason.
 
 use serde::Serialize;
 use talea_model::{Gap, GapKind, Gaps};
@@ -12,28 +12,29 @@ use crate::machine::{Fabric, LinkId, PortId};
 use crate::route::Routing;
 use crate::traffic::{Loads, Messages, Pair, Pairs, Protocol, TrafficError};
 
-/// Most links of all ways together that the model of time takes: 400 MiB.
+/// Maximum number of links of all routes together in the model of time: 400 MiB.
 const MOST_HOPS: usize = 1 << 25;
 
-/// What a placement is judged on.
+/// Conditions of an evaluation.
 #[derive(Clone, Copy)]
 pub struct Question<'a> {
     /// The network.
     pub fabric: &'a Fabric,
-    /// Its ways.
+    /// Its routes.
     pub routing: &'a dyn Routing,
-    /// How messages are sent.
+    /// Protocol of messages.
     pub protocol: Protocol,
-    /// Bytes a second between a router and all of its hosts, one way; absent if they share nothing. Ports of hosts have their own speeds in the fabric.
+    /// Bytes a second between a router and all of its hosts, one way; absent without a shared limit. Ports of hosts have their own speeds
+    /// in the fabric.
     pub host_capacity: Option<f64>,
-    /// What is asked for.
+    /// Requested figures.
     pub figures: Figures,
 }
 
-/// Which figures messages can give.
+/// Figures that messages support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figures {
-    /// Loads alone: sizes of messages are not known, and a time would be that of their headers.
+    /// Loads alone: sizes of messages are unknown, and a time would be that of their headers.
     Loads,
     /// Loads and times of the model.
     Times,
@@ -42,19 +43,19 @@ pub enum Figures {
 /// Links of one dimension.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Dimension {
-    /// Its name, such as `X`.
+    /// Name, such as `X`.
     pub name: String,
-    /// How many links it has.
+    /// Number of links.
     pub links: u64,
     /// Bytes over all of them.
     pub bytes: u64,
     /// Bytes over the most loaded one.
     pub max_load: u64,
-    /// Bytes over a link in the mean.
+    /// Mean bytes over a link.
     pub mean_load: f64,
 }
 
-/// What is known of a placement.
+/// Figures of a placement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evaluation {
     /// Ranks that have a place.
@@ -65,39 +66,39 @@ pub struct Evaluation {
     pub routers: u64,
     /// Share of the bytes that leave their node; absent without bytes.
     pub off_node_share: Option<f64>,
-    /// Bytes that leave a node, in the mean of the nodes that have a rank.
+    /// Mean bytes that leave a node, over the nodes that have a rank.
     pub bytes_per_node: f64,
-    /// Bytes that hosts of a router send to other hosts, in the mean of the routers that have a rank.
+    /// Mean bytes that hosts of a router send to other hosts, over the routers that have a rank.
     pub bytes_per_router: f64,
-    /// Bytes that leave a router over its links, in the mean of the routers that have a rank.
+    /// Mean bytes that leave a router over its links, over the routers that have a rank.
     pub network_bytes_per_router: f64,
-    /// The most that hosts of a router send to other hosts.
+    /// Maximum of the bytes that hosts of a router send to other hosts.
     pub max_bytes_per_router: u64,
     /// Bytes over the most loaded link.
     pub max_link_load: u64,
-    /// That link, the first of several; absent if no link is used.
+    /// The most loaded link, the first of several; absent if no link is used.
     pub max_link: Option<LinkId>,
-    /// Bytes over a link, in the mean of all links.
+    /// Mean bytes over a link, of all links.
     pub mean_link_load: f64,
-    /// Links that a byte between routers passes, in the mean; absent if there are none.
+    /// Mean number of links that a byte between routers passes; absent if there are no such bytes.
     pub mean_hops: Option<f64>,
-    /// Of the predicted time, the share that the wire bytes of the busiest link need at its capacity.
+    /// Share of the predicted time that the wire bytes of the busiest link need at its capacity.
     pub max_link_utilisation: Option<f64>,
     /// By the dimensions of the routing.
     pub per_dimension: Vec<Dimension>,
-    /// A model: seconds until the last flow is done at max-min fair rates.
+    /// A model: seconds until the last flow ends at max-min fair rates.
     pub model_seconds: Option<f64>,
-    /// A model: seconds that the busiest link or host needs at least.
+    /// A model: minimum seconds that the busiest link or host needs.
     pub model_least_seconds: Option<f64>,
-    /// What could not be told.
+    /// Gaps.
     pub gaps: Gaps,
 }
 
 impl Evaluation {
-    /// What messages do when ranks are placed so, with the loads of links.
+    /// Figures of these messages under a placement, with the loads of links.
     ///
     /// # Errors
-    /// A rank of a message without a place, a place that the fabric has not, or two routers without a way.
+    /// A rank of a message without a place, a place outside the fabric, or two routers without a route.
     pub fn new(
         messages: &Messages,
         placement: &Placement,
@@ -160,7 +161,7 @@ impl Evaluation {
         let on_links = pairs.pairs.iter().any(|pair| pair.from != pair.to);
         let limited = question.host_capacity.is_some() || fabric.tells_ports();
         if !limited && !pairs.pairs.is_empty() && !on_links {
-            let detail = "no time is predicted of placements that use no link: what nodes can send is not known";
+            let detail = "placements without traffic on links have no predicted time: the speed of node ports is unknown (give --link-speed)";
             self.gap(GapKind::Missing, detail);
             return Ok(());
         }
@@ -177,7 +178,7 @@ impl Evaluation {
         let capacities: Vec<Option<f64>> = capacities.chain(ports()).chain(ports()).collect();
         let unknown = fabric.tells_ports().then(|| ports().filter(Option::is_none).count());
         if let Some(count) = unknown.filter(|&count| count > 0) {
-            let detail = "ports of nodes whose speed is not told: they do not limit the model";
+            let detail = "node ports of unknown speed: they do not limit the model";
             let (kind, count) = (GapKind::Missing, count as u64);
             self.gaps.note(Gap { kind, rank: None, detail: detail.to_owned(), count });
         }
@@ -193,7 +194,7 @@ impl Evaluation {
         let times = loads.links.iter().zip(&capacities);
         let times = times.filter_map(|(load, capacity)| Some(load.wire() as f64 / (*capacity)?));
         let busiest = times.fold(0.0, f64::max);
-        // Rounded uses make the time a little less than what the busiest link needs.
+        // Rounded uses make the time a little less than the busiest link needs.
         let share = busiest / shares.seconds;
         self.max_link_utilisation = (shares.seconds > 0.0).then(|| share.min(1.0));
         Ok(())
@@ -225,8 +226,8 @@ fn dimensions(loads: &Loads, routing: &dyn Routing) -> Vec<Dimension> {
     dimensions
 }
 
-/// A flow for each pair, which stands for its pairs of ranks: bytes are those on the wire both ways, each on its own links, on what joins both routers to their hosts, and on the ports
-/// of both hosts.
+/// A flow for each pair, which represents its pairs of ranks: bytes are those on the wire both ways, each on its own links, on the
+/// connection of each router to its hosts, and on the ports of both hosts.
 fn flows(pairs: &Pairs, question: &Question) -> Result<Option<Flows>, TrafficError> {
     let (fabric, routing) = (question.fabric, question.routing);
     let (links, routers) = (fabric.links().len(), fabric.routers().len());
@@ -257,7 +258,7 @@ fn flows(pairs: &Pairs, question: &Question) -> Result<Option<Flows>, TrafficErr
     Ok(Some(flows))
 }
 
-/// What a pair uses of the ports whose speed is known: first all that send, behind links and routers, then all that receive.
+/// Uses of a pair's ports of known speed: first all sending ports, numbered after links and routers, then all receiving ones.
 fn of_ports(
     pair: &Pair,
     fabric: &Fabric,
@@ -316,7 +317,7 @@ mod tests {
         stencil.messages().unwrap()
     }
 
-    /// The largest loads of both blocks for an order of routers.
+    /// The maximum loads of the two block shapes for an order of routers.
     fn compared(
         (torus, fabric): &(Torus, Fabric),
         routers: &[RouterId],
@@ -349,7 +350,7 @@ mod tests {
         let loads = |routers: &[RouterId]| compared(&machine, routers, &messages);
         assert_eq!(loads(&order::serpentine(&machine.0)), [385, 260]);
         assert_eq!(loads(&order::cabinets(&machine.0).unwrap()), [288, 196]);
-        // 740 and 388 are known of one random order.
+        // 740 and 388 are the known values of one random order.
         let [plain, blocks] = loads(&order::random(&machine.0, 1));
         assert!(plain.abs_diff(740) < 75 && blocks.abs_diff(388) < 39, "{plain} {blocks}");
     }
@@ -406,7 +407,7 @@ mod tests {
         assert!(limited.max_link_utilisation.unwrap() < 0.5);
     }
 
-    /// Two switches joined by a cable of so many bytes a second, each with two hosts, whose ports take as much as is told.
+    /// Two switches joined by a cable of this many bytes a second, each with two hosts, whose ports have these speeds.
     fn ported(cable: f64, ports: [Option<f64>; 4]) -> Fabric {
         let mut draft = Draft::default();
         let kind = draft.kind("cable", Some(cable)).unwrap();
@@ -429,7 +430,8 @@ mod tests {
 
     #[test]
     fn the_port_of_a_host_limits_as_a_link_does() {
-        // A put of 64 bytes is 96 bytes of requests: ten of them leave one port at 4 bytes a second, whatever the cable could carry and the router's other port does.
+        // A put of 64 bytes is 96 bytes of requests: ten of them leave one port at 4 bytes a second, whatever the capacity of the cable and
+        // of the router's other port.
         let near = |found: Option<f64>, seconds: f64| {
             assert!((found.unwrap() / seconds - 1.0).abs() < 1e-3, "{found:?} {seconds}");
         };
@@ -437,14 +439,14 @@ mod tests {
         let far = timed(&ported(9600.0, ports), &[(0, 2, 640), (1, 3, 640)]);
         near(far.model_seconds, 240.0);
         near(far.model_least_seconds, 240.0);
-        // What stays at a switch needs its time too, and a port that receives limits as one that sends does.
+        // Traffic within a switch takes its time too, and a receiving port limits as a sending one does.
         let within = timed(&ported(9600.0, ports), &[(1, 0, 640)]);
         near(within.model_seconds, 240.0);
         assert_eq!((within.max_link_load, within.gaps.is_empty()), (0, true));
         // Two hosts send to one, whose port is shared.
         let into = timed(&ported(9600.0, [Some(96.0); 4]), &[(0, 2, 640), (1, 2, 640)]);
         near(into.model_seconds, 20.0);
-        // A slower cable limits still, and a port of an unknown speed does not.
+        // A slower cable still limits, and a port of unknown speed does not.
         let cable = timed(&ported(9.6, [Some(96.0), Some(96.0), None, Some(96.0)]), &[(0, 2, 640)]);
         near(cable.model_seconds, 100.0);
         assert_eq!(cable.gaps.iter().map(|gap| gap.count).collect::<Vec<_>>(), [1]);

@@ -1,4 +1,4 @@
-//! Placements: which host and which of its slots each rank has, how good that is, how to find a better one, and the files that launchers read.
+//! Placements: the host and the slot of each rank, their quality, the search for a better one, and the files that launchers read.
 //!
 //! Owns placements as data. Blocks of a grid, orders of nodes, cuts of a matrix and swaps make them; [`Evaluation`] compares them; [`text`] writes them, [`read`] reads them. It refuses to start anything.
 
@@ -21,14 +21,14 @@ pub use search::{Search, Swap, improve};
 
 use crate::machine::HostId;
 
-/// Where each rank is.
+/// Host and slot of each rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
     hosts: Vec<HostId>,
     slots: Vec<u16>,
 }
 
-/// What is wrong with a placement that is asked for.
+/// Errors of placements.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlaceError {
     /// Blocks that do not fill the grid.
@@ -49,39 +49,39 @@ pub enum PlaceError {
         /// Slots of a node.
         cores: u32,
     },
-    /// An order that needs another shape.
+    /// An order for another shape.
     #[error("{order} is asked for on {axes} axes, expected {expected}")]
     Axes {
         /// The order.
         order: &'static str,
         /// Axes of the machine.
         axes: usize,
-        /// What it can do.
+        /// Shapes that it supports.
         expected: &'static str,
     },
-    /// A host that cannot be written.
+    /// A host name that cannot be written.
     #[error("host name `{name}`, expected letters, digits, `.`, `_` and `-`")]
     Name {
-        /// Its name, or its begin.
+        /// Its name, or its beginning.
         name: String,
     },
-    /// A rank on a host that is not there.
+    /// A rank on an unknown host.
     #[error("rank {rank} is on host `{name}`, expected one of the network's {hosts}")]
     NoHost {
         /// The rank.
         rank: u32,
-        /// The host's name, or its begin.
+        /// The host's name, or its beginning.
         name: String,
-        /// How many the network has.
+        /// Number of hosts of the network.
         hosts: usize,
     },
-    /// A form that cannot say a placement.
+    /// A form that cannot express a placement.
     #[error("{what}")]
     Form {
-        /// What it cannot say and what is expected.
+        /// The limit of the form, and the expected form.
         what: &'static str,
     },
-    /// Messages that the placement does not fit.
+    /// Messages that do not fit the placement.
     #[error(transparent)]
     Traffic(#[from] crate::traffic::TrafficError),
 }
@@ -120,7 +120,7 @@ impl Placement {
         &self.slots
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     pub fn ranks(&self) -> usize {
         self.hosts.len()
     }

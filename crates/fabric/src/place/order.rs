@@ -1,7 +1,7 @@
-//! Orders of nodes: which comes first when ranks, or blocks of them, are given out.
+//! Orders of nodes, in which ranks, or blocks of them, are placed.
 //!
-//! Owns orders of a torus's routers: serpentine, cabinet by cabinet, random, and along Morton's and Hilbert's curves; hosts of a router follow each other. It refuses to know which nodes a job
-//! has: callers take of an order what they have.
+//! Owns orders of a torus's routers: serpentine, cabinet by cabinet, random, and along Morton's and Hilbert's curves; hosts of a router
+//! follow each other. It refuses to know the nodes of a job: callers take theirs from an order.
 
 use crate::coordinate::Coordinate;
 use crate::machine::{Fabric, HostId, RouterId};
@@ -44,19 +44,19 @@ pub fn serpentine(torus: &Torus) -> Vec<RouterId> {
     order.filter_map(|at| torus.router(Coordinate::of(&at)?)).collect()
 }
 
-/// A random order, the same each time for a seed.
+/// A random order, reproducible by its seed.
 pub fn random(torus: &Torus, seed: u64) -> Vec<RouterId> {
     shuffled(torus.routers(), seed)
 }
 
-/// So many routers in a random order, the same each time for a seed, whatever the shape.
+/// This many routers in a random order, reproducible by its seed, for any shape.
 pub fn shuffled(routers: usize, seed: u64) -> Vec<RouterId> {
     let mut routers: Vec<RouterId> = (0..routers as u32).map(RouterId).collect();
     Random::new(seed).shuffle(&mut routers);
     routers
 }
 
-/// Coordinates along a folded cable: 0, 1, n-1, 2, n-2, ..., as cabinets beside each other have them.
+/// Coordinates along a folded cable: 0, 1, n-1, 2, n-2, ..., those of adjacent cabinets.
 fn folded(length: u16) -> Vec<u16> {
     let mut order: Vec<u16> =
         (0..length).map(|at| if at == 0 { 0 } else { at.div_ceil(2) }).collect();
@@ -72,7 +72,7 @@ fn folded(length: u16) -> Vec<u16> {
 /// first axis) along the folded cable, and in each cabinet blade by blade (the third axis) with its two routers (the pair of the second one).
 ///
 /// # Errors
-/// A torus of other than three axes.
+/// A torus that has not three axes.
 pub fn cabinets(torus: &Torus) -> Result<Vec<RouterId>, PlaceError> {
     let &[columns, rows, slots] = torus.lengths() else {
         let (order, axes) = ("an order by cabinets", torus.lengths().len());
@@ -91,12 +91,13 @@ pub fn cabinets(torus: &Torus) -> Result<Vec<RouterId>, PlaceError> {
     Ok(order)
 }
 
-/// Along Morton's curve: bits of the coordinates in turn.
+/// Along Morton's curve: bits of the coordinates interleaved.
 pub fn morton(torus: &Torus) -> Vec<RouterId> {
     by_curve(torus, |at| interleaved(at, bits(torus)))
 }
 
-/// Along Hilbert's curve of the least cube around the torus (Skilling, "Programming the Hilbert curve", 2004); where the torus is no cube of a power of two the curve leaves it and comes back.
+/// Along Hilbert's curve of the smallest cube around the torus (Skilling, "Programming the Hilbert curve", 2004); where the torus is no
+/// cube of a power of two the curve leaves it and comes back.
 pub fn hilbert(torus: &Torus) -> Vec<RouterId> {
     let bits = bits(torus);
     by_curve(torus, |at| {
@@ -118,7 +119,7 @@ fn by_curve(torus: &Torus, place: impl Fn(&[u16]) -> u128) -> Vec<RouterId> {
     routers
 }
 
-/// Bits in turn, the highest and the first axis first: at most 96 of them.
+/// Bits interleaved, the highest and the first axis first: at most 96 of them.
 fn interleaved(at: &[u16], bits: u32) -> u128 {
     let bits = (0..bits).rev().flat_map(|bit| at.iter().map(move |value| value >> bit & 1));
     bits.fold(0, |all, bit| all << 1 | u128::from(bit))

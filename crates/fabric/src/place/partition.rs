@@ -1,7 +1,8 @@
-//! Cutting a matrix: which ranks should share a node, found from what they send.
+//! Partition of a matrix: groups of ranks that should share a node, by the bytes that they exchange.
 //!
-//! Owns the graph of ranks and two ways to cut it: greedy growth of one node after the other, and recursive bisection (halves that are grown and then mended by swaps, Kernighan and Lin, 1970, with the
-//! gains of Fiduccia and Mattheyses, 1982). Parts come in an order in which neighbours are near, to be laid along an order of nodes. It refuses the machine's shape.
+//! Owns the graph of ranks and two methods to cut it: greedy growth of one node after the other, and recursive bisection (halves that are
+//! grown and then improved by swaps, Kernighan and Lin, 1970, with the gains of Fiduccia and Mattheyses, 1982). Parts come in an order in
+//! which neighbours are near, to be laid along an order of nodes. It refuses the machine's shape.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,19 +11,19 @@ use super::{PlaceError, Placement, room};
 use crate::machine::HostId;
 use crate::traffic::Messages;
 
-/// How often halves are mended at most.
+/// Maximum number of improvement passes of halves.
 const PASSES: usize = 4;
 
-/// How to cut.
+/// Method of partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// Node by node, each grown from a rank that those placed talk to most.
+    /// Node by node, each grown from the rank that exchanges most with those placed.
     Greedy,
     /// Halves of halves.
     Bisection,
 }
 
-/// What two ranks send each other.
+/// Bytes between two ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// The other rank.
@@ -33,17 +34,17 @@ pub struct Edge {
     pub back: u64,
 }
 
-/// Ranks and what they send each other, by rank.
+/// Ranks and the bytes between them, by rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Graph {
     first: Vec<usize>,
     edges: Vec<Edge>,
-    /// Bits that bytes are shortened by so that sums of all of them stay far from the ends of the range of gains.
+    /// Bits by which bytes are shifted right so that sums of all of them stay far from the ends of the range of gains.
     shortened: u32,
 }
 
 impl Graph {
-    /// The graph of messages between so many ranks; those of larger ranks are left out.
+    /// The graph of messages between this many ranks; those of larger ranks are left out.
     pub fn new(messages: &Messages, ranks: usize) -> Self {
         let inside =
             || messages.iter().filter(|one| one.from.max(one.to) < ranks.min(1 << 31) as u32);
@@ -91,24 +92,24 @@ impl Graph {
         Self { first, edges, shortened }
     }
 
-    /// Bytes of both ways, as gains have them.
+    /// Bytes of both directions, in the unit of gains.
     fn both(&self, edge: &Edge) -> i64 {
         ((u128::from(edge.out) + u128::from(edge.back)) >> self.shortened) as i64
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     pub fn ranks(&self) -> usize {
         self.first.len().saturating_sub(1)
     }
 
-    /// What a rank sends and receives, by other rank.
+    /// Bytes that a rank sends and receives, by other rank.
     pub fn edges(&self, rank: u32) -> &[Edge] {
         let range = self.first.get(rank as usize).zip(self.first.get(rank as usize + 1));
         range.and_then(|(&begin, &end)| self.edges.get(begin..end)).unwrap_or(&[])
     }
 }
 
-/// Ranks of a graph on these nodes, up to `cores` on each: parts that send each other little, laid along the order of nodes.
+/// Ranks of a graph on these nodes, up to `cores` on each: parts that exchange little, placed along the order of nodes.
 ///
 /// # Errors
 /// More ranks than there is room for.
@@ -132,7 +133,8 @@ pub fn partition(
     Ok(Placement::of(hosts))
 }
 
-/// A heap of ranks by gain; of equal ones that of the smaller number beside it comes first. Entries that are no longer true are passed over when they come up.
+/// A heap of ranks by gain; at equal gains the entry with the smaller middle number comes first. Outdated entries are skipped when they
+/// come up.
 type Heap = BinaryHeap<(i64, Reverse<u32>, u32)>;
 
 /// Ranks in an order whose pieces of `size` belong together.
@@ -140,7 +142,7 @@ fn greedy(graph: &Graph, size: usize) -> Vec<u32> {
     let ranks = graph.ranks();
     let mut order: Vec<u32> = Vec::with_capacity(ranks);
     let mut placed = vec![false; ranks];
-    // Bytes to all that are placed, and to those of the present node.
+    // Bytes to all ranks that are placed, and to those of the present node.
     let (mut to_placed, mut to_node) = (vec![0_i64; ranks], vec![0_i64; ranks]);
     let (mut near, mut inside) = (Heap::new(), Heap::new());
     let (mut unplaced, mut reached) = (0_u32, 0_u32);
@@ -165,7 +167,7 @@ fn greedy(graph: &Graph, size: usize) -> Vec<u32> {
             let to = edge.to as usize;
             to_placed[to] += graph.both(edge);
             to_node[to] += graph.both(edge);
-            // Of ranks with equal gains the one that was reached first keeps a node round: by number it would become a line.
+            // Of ranks with equal gains the one reached first keeps a node compact: by number it would become a line.
             near.push((to_placed[to], Reverse(reached), edge.to));
             inside.push((to_node[to], Reverse(reached), edge.to));
             reached = reached.saturating_add(1);
@@ -201,7 +203,7 @@ fn bisected(graph: &Graph, size: usize) -> Vec<u32> {
     order
 }
 
-/// What is kept from cut to cut.
+/// State that is kept from cut to cut.
 struct Halves<'a> {
     graph: &'a Graph,
     /// Half of each rank that is being cut: 0 left, 1 right; others are outside.
@@ -218,7 +220,7 @@ impl<'a> Halves<'a> {
         Self { graph, side: vec![OUTSIDE; ranks], gain: vec![0; ranks], locked: vec![false; ranks] }
     }
 
-    /// Puts `left` of the ranks first, so that little goes between them and the others; each half stays in order of ranks.
+    /// Puts `left` of the ranks first, so that few bytes go between them and the others; each half stays in order of ranks.
     fn split(&mut self, ranks: &mut [u32], left: usize) {
         ranks.sort_unstable();
         for &rank in &*ranks {
@@ -236,7 +238,7 @@ impl<'a> Halves<'a> {
         }
     }
 
-    /// The rank that is reached last by breadth from another one.
+    /// The last rank that a breadth-first search from another one reaches.
     fn far(&mut self, from: u32, size: usize) -> u32 {
         let mut seen = Vec::with_capacity(size);
         seen.push(from);
@@ -258,7 +260,7 @@ impl<'a> Halves<'a> {
         seen.last().copied().unwrap_or(from)
     }
 
-    /// Grows the left half from an end of the graph, always by the rank that adds least to what goes across.
+    /// Grows the left half from an end of the graph, always by the rank that adds the fewest bytes across the cut.
     fn grow(&mut self, ranks: &[u32], left: usize) {
         let Some(&first) = ranks.first() else { return };
         let first = self.far(first, ranks.len());
@@ -293,7 +295,7 @@ impl<'a> Halves<'a> {
         }
     }
 
-    /// Swaps pairs of ranks, the best first and each once, and keeps the swaps up to where least goes across. False if none was kept.
+    /// Swaps pairs of ranks, the best first and each once, and keeps the swaps up to the minimum of bytes across. False if none was kept.
     fn mend(&mut self, ranks: &[u32]) -> bool {
         let mut heaps = [Heap::new(), Heap::new()];
         for &rank in ranks {
@@ -310,13 +312,13 @@ impl<'a> Halves<'a> {
         }
         let mut moved: Vec<u32> = Vec::new();
         let (mut sum, mut most, mut kept) = (0_i64, 0_i64, 0_usize);
-        // Beyond so many swaps without a better cut there is none to be expected.
+        // After this many swaps without a better cut none is expected.
         let patience = 2 * (32 + ranks.len() / 64);
         while moved.len() - kept < patience {
             let mut pair = [None; 2];
             for side in 0..2 {
                 pair[side] = best(&mut heaps[side], &self.locked, &self.gain);
-                // The gain of the second one is looked up after the first one has moved.
+                // The gain of the second one is read after the first one has moved.
                 if let Some(rank) = pair[side] {
                     sum += self.gain[rank as usize];
                     self.locked[rank as usize] = true;
@@ -340,7 +342,7 @@ impl<'a> Halves<'a> {
         kept > 0
     }
 
-    /// Moves a rank to the other half and tells its neighbours.
+    /// Moves a rank to the other half and updates its neighbours.
     fn turn(&mut self, rank: u32, heaps: &mut [Heap; 2]) {
         self.side[rank as usize] ^= 1;
         let side = self.side[rank as usize];
@@ -393,7 +395,7 @@ mod tests {
 
     #[test]
     fn cliques_are_kept_together() {
-        // Eight groups of four whose ranks talk much, numbered across each other.
+        // Eight groups of four ranks that exchange much, with interleaved numbers.
         let mut messages = Messages::default();
         for from in 0..32_u32 {
             for to in 0..32 {

@@ -1,53 +1,54 @@
-//! Files that launchers read, read back as the place of each rank.
+//! Placement files of launchers, read as the host of each rank.
 //!
-//! Owns the three forms of [`super::text`] as others write them too: Slurm's host file (names between commas or on lines of their own, `name*4` for four ranks), Open MPI's rankfile (ranks in any
-//! order, slots of any form, which are passed over) and Cray's rank order (numbers and ranges between commas or on lines). `#` begins a comment. Every rank from 0 on must be there once. It refuses host
-//! files of `mpirun`, which say slots and not ranks.
+//! Owns the three forms of [`super::text`] as other programs write them too: Slurm's host file (names between commas or on lines of their
+//! own, `name*4` for four ranks), Open MPI's rankfile (ranks in any order, slots of any form, which are ignored) and Cray's rank order
+//! (numbers and ranges between commas or on lines). `#` begins a comment. Every rank from 0 on must occur once. It refuses host files of
+//! `mpirun`, which list slots and not ranks.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::{PlaceError, Placement};
 use crate::machine::{Fabric, HostId};
 
-/// Most ranks that a file may place.
+/// Maximum number of ranks in a file.
 pub const MOST_RANKS: usize = 1 << 22;
 
-/// Why a file is none of the form.
+/// Errors of placement files.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// A line of another form.
+    /// A malformed line.
     #[error("line {line}: expected {expected}, found `{found}`")]
     Line {
-        /// From 1.
+        /// Line number, from 1.
         line: u64,
-        /// What should stand there.
+        /// The expected form.
         expected: &'static str,
-        /// What stands there, shortened.
+        /// The text found, shortened.
         found: String,
     },
-    /// A rank that is there twice.
+    /// A duplicate rank.
     #[error("line {line}: rank {rank} was placed before, expected each rank once")]
     Twice {
-        /// From 1.
+        /// Line number, from 1.
         line: u64,
         /// The rank.
         rank: u32,
     },
-    /// A rank that is not there.
+    /// A missing rank.
     #[error("rank {rank} is not placed, expected all ranks from 0 to {last}")]
     Absent {
-        /// The first that is missing.
+        /// The first missing rank.
         rank: u32,
-        /// The last that is there.
+        /// The last rank that occurs.
         last: u32,
     },
     /// No rank.
     #[error("expected a rank, found none")]
     Nothing,
-    /// More ranks than are believed.
+    /// More ranks than the maximum.
     #[error("line {line}: more than {most} ranks, expected fewer", most = MOST_RANKS)]
     TooMany {
-        /// From 1.
+        /// Line number, from 1.
         line: u64,
     },
 }
@@ -56,7 +57,7 @@ fn wrong(line: u64, expected: &'static str, found: &str) -> ReadError {
     ReadError::Line { line, expected, found: found.chars().take(60).collect() }
 }
 
-/// Lines that say something, with their numbers.
+/// Lines with content, and their numbers.
 fn lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
     let said = |line: &'_ str| line.split('#').next().unwrap_or("").trim().len();
     let lines = (1..).zip(text.lines()).filter(move |(_, line)| said(line) > 0);
@@ -66,7 +67,7 @@ fn lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
 /// The host of each rank, from Slurm's host file.
 ///
 /// # Errors
-/// A name of two words, a number of ranks that is none, or too many of them.
+/// A name of two words, an invalid number of ranks, or too many of them.
 pub fn hostfile(text: &str) -> Result<Vec<&str>, ReadError> {
     const EXPECTED: &str = "a host, or a host and how many ranks such as `n1*4`";
     let mut hosts = Vec::new();
@@ -117,13 +118,13 @@ pub fn rankfile(text: &str) -> Result<Vec<&str>, ReadError> {
 /// Ranks in the order in which nodes are filled, from Cray's `MPICH_RANK_ORDER`.
 ///
 /// # Errors
-/// What is no number and no range such as `0-3`, a rank twice, or one that is missing.
+/// Text that is no number and no range such as `0-3`, a rank twice, or one that is missing.
 pub fn rank_order(text: &str) -> Result<Vec<u32>, ReadError> {
     const EXPECTED: &str = "ranks or ranges of them such as `0,4-7`";
     let mut order: Vec<u32> = Vec::new();
     let mut seen: Vec<bool> = Vec::new();
     for (line, list) in lines(text) {
-        // A comma at the end of a line goes on with the next one.
+        // A list continues on the next line after a comma.
         for part in list.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             let ends: Option<(u32, u32)> = first.trim().parse().ok().zip(last.trim().parse().ok());
@@ -146,7 +147,7 @@ pub fn rank_order(text: &str) -> Result<Vec<u32>, ReadError> {
     Ok(order)
 }
 
-/// Whether rising ranks begin at 0 and leave none out.
+/// Checks that ascending ranks begin at 0 and leave none out.
 fn complete(ranks: impl Iterator<Item = u32> + Clone) -> Result<(), ReadError> {
     let last = ranks.clone().last().ok_or(ReadError::Nothing)?;
     match (0..).zip(ranks).find(|(expected, rank)| expected != rank) {
@@ -159,12 +160,12 @@ fn complete(ranks: impl Iterator<Item = u32> + Clone) -> Result<(), ReadError> {
 #[derive(Debug)]
 pub struct Names<'a> {
     full: HashMap<&'a str, HostId>,
-    /// Without what is behind the first point; none where several have it.
+    /// Hosts by the name before the first point; `None` where several share it.
     short: HashMap<&'a str, Option<HostId>>,
 }
 
 impl<'a> Names<'a> {
-    /// Those of all hosts.
+    /// Names of all hosts.
     pub fn new(fabric: &'a Fabric) -> Self {
         let (mut full, mut by_short) = (HashMap::new(), HashMap::new());
         for (id, host) in (0..).map(HostId).zip(fabric.hosts()) {
@@ -177,7 +178,8 @@ impl<'a> Names<'a> {
         Self { full, short: by_short }
     }
 
-    /// The host of a name. One without its domain is found too, if one host alone has it, and so is one with a domain where the network's names have none.
+    /// The host with this name. A name without its domain is found too, if one host alone has it, and so is one with a domain where the
+    /// network's names have none.
     pub fn find(&self, name: &str) -> Option<HostId> {
         let found = self.full.get(name).copied();
         match short(name) {
@@ -190,16 +192,16 @@ impl<'a> Names<'a> {
     }
 }
 
-/// A name without its domain; none of an address.
+/// A name without its domain; `None` for an address.
 fn short(name: &str) -> Option<&str> {
     let first = name.split('.').next().unwrap_or(name);
     (!first.bytes().all(|byte| byte.is_ascii_digit())).then_some(first)
 }
 
-/// Ranks on hosts of these names, found as [`Names::find`] does.
+/// Ranks on hosts of these names, found by [`Names::find`].
 ///
 /// # Errors
-/// A name that the network has not.
+/// A name that is not in the network.
 pub fn placement(names: &[impl AsRef<str>], fabric: &Fabric) -> Result<Placement, PlaceError> {
     let known = Names::new(fabric);
     let hosts = (0..).zip(names).map(|(rank, name)| {

@@ -1,7 +1,8 @@
-//! Making a placement better by swaps.
+//! Improvement of a placement by swaps.
 //!
-//! Owns a bounded search that is the same each time: it swaps two ranks, or all that two nodes hold, and keeps what lowers the sum of squares of all loads, of links and of what joins nodes to their routers.
-//! Fewer bytes, shorter ways and flatter peaks all lower that sum, and a swap changes few of its terms. It refuses time: the best placement found is to be evaluated.
+//! Owns a bounded, reproducible search: it swaps two ranks, or all ranks of two nodes, and keeps swaps that lower the sum of squares of all
+//! loads, of links and of the connections of nodes to their routers. Fewer bytes, shorter routes and flatter peaks all lower that sum, and
+//! a swap changes few of its terms. It refuses time: the caller evaluates the best placement found.
 
 use super::{Graph, PlaceError, Placement};
 use crate::machine::{Fabric, HostId, LinkId};
@@ -9,7 +10,7 @@ use crate::rails::Rails;
 use crate::route::{Random, Routing};
 use crate::traffic::TrafficError;
 
-/// What changes places.
+/// Unit of a swap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Swap {
     /// Two ranks.
@@ -18,18 +19,18 @@ pub enum Swap {
     Nodes,
 }
 
-/// How to search.
+/// Options of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Search {
-    /// What changes places.
+    /// Unit of a swap.
     pub swap: Swap,
-    /// Swaps that are tried.
+    /// Number of swaps to try.
     pub tries: u32,
-    /// Where its chance begins.
+    /// Seed of the random choice.
     pub seed: u64,
 }
 
-/// A placement and the loads that it makes.
+/// A placement and its loads.
 struct State<'a> {
     graph: &'a Graph,
     fabric: &'a Fabric,
@@ -39,17 +40,17 @@ struct State<'a> {
     slots: Vec<u16>,
     /// Bytes over links, then those that ports of hosts send, then those that they receive.
     loads: Vec<u64>,
-    /// The sum of squares, as it has changed since the begin.
+    /// Change of the sum of squares since the beginning.
     change: i128,
     /// Ranks that are being moved.
     moving: Vec<bool>,
     way: Vec<LinkId>,
 }
 
-/// A placement that is at least as good, found from this one. Returns it with how many swaps were kept.
+/// A placement that is at least as good, found from this one, and the number of swaps that were kept.
 ///
 /// # Errors
-/// A rank without a host of the fabric, or two routers without a way.
+/// A rank without a host of the fabric, or two routers without a route.
 pub fn improve(
     graph: &Graph,
     placement: &Placement,
@@ -94,7 +95,7 @@ pub fn improve(
         let [here, there] = [one, other].map(|rank| state.hosts[rank as usize]);
         let moves: Vec<(u32, u32)> = match search.swap {
             Swap::Ranks => vec![(one, other)],
-            // Nodes that hold different numbers of ranks keep what has no partner.
+            // Nodes with different numbers of ranks keep those without a partner.
             Swap::Nodes => {
                 let both = on_host[here.at()].iter().zip(&on_host[there.at()]);
                 both.map(|(&one, &other)| (one, other)).collect()
@@ -122,7 +123,8 @@ fn replace(ranks: &mut [u32], old: u32, new: u32) {
 }
 
 impl State<'_> {
-    /// A rank to swap with: one beside a rank that this one sends to or hears of, so that both come together; any one for nodes, and where that rank is alone on its node.
+    /// A rank to swap with: one next to a rank that this one sends to or receives from, so that the two come together; any one for nodes,
+    /// and where that rank is alone on its node.
     fn partner(
         &self,
         one: u32,
@@ -146,7 +148,7 @@ impl State<'_> {
         (self.hosts[one as usize] != self.hosts[other as usize]).then_some(other)
     }
 
-    /// Swaps pairs of ranks; what they send is taken from the old ways and put on the new ones.
+    /// Swaps pairs of ranks; their bytes are subtracted from the old routes and added to the new ones.
     fn swap(&mut self, moves: &[(u32, u32)]) -> Result<(), TrafficError> {
         let ranks = || moves.iter().flat_map(|&(one, other)| [one, other]);
         ranks().for_each(|rank| self.moving[rank as usize] = true);
@@ -161,10 +163,10 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Adds or takes all that moving ranks send and receive; what two of them send each other once.
+    /// Adds or subtracts all bytes that moving ranks send and receive; bytes between two of them once.
     fn ranks(&mut self, ranks: impl Iterator<Item = u32>, sign: i8) -> Result<(), TrafficError> {
         for rank in ranks {
-            // Of two ranks that move the lower one has the edge.
+            // Of two moving ranks the lower one has the edge.
             let moving = std::mem::take(&mut self.moving);
             let done = self.rank(rank, sign, |to| to > rank || !moving[to as usize]);
             self.moving = moving;
@@ -173,7 +175,7 @@ impl State<'_> {
         Ok(())
     }
 
-    /// Adds or takes what a rank sends to and hears of those ranks that `counts` says.
+    /// Adds or subtracts the bytes that a rank exchanges with those ranks for which `counts` is true.
     fn rank(
         &mut self,
         rank: u32,

@@ -1,7 +1,8 @@
 //! Placements as the files that launchers read.
 //!
-//! Owns three forms: Slurm's host file for `--distribution=arbitrary`, the rank order of Cray's MPICH (`MPICH_RANK_REORDER_METHOD=3`, `intro_mpi(3)`) and Open MPI's rankfile (`mpirun(1)`). It refuses
-//! host names that would be read as something else, and placements that a form cannot say.
+//! Owns three forms: Slurm's host file for `--distribution=arbitrary`, the rank order of Cray's MPICH (`MPICH_RANK_REORDER_METHOD=3`,
+//! `intro_mpi(3)`) and Open MPI's rankfile (`mpirun(1)`). It refuses host names that would be read as something else, and placements that a
+//! form cannot express.
 
 use std::fmt::Write;
 
@@ -23,7 +24,7 @@ fn names<'a>(placement: &Placement, fabric: &'a Fabric) -> Result<Vec<&'a str>, 
     placement.hosts().iter().map(name).collect()
 }
 
-/// Slurm's host file: the host of each rank, one a line, for `SLURM_HOSTFILE` and `srun --distribution=arbitrary`. Slots are Slurm's to give.
+/// Slurm's host file: the host of each rank, one a line, for `SLURM_HOSTFILE` and `srun --distribution=arbitrary`. Slurm assigns the slots.
 ///
 /// # Errors
 /// A host name that cannot be written.
@@ -50,11 +51,12 @@ pub fn rankfile(placement: &Placement, fabric: &Fabric) -> Result<String, PlaceE
     Ok(text)
 }
 
-/// Cray's `MPICH_RANK_ORDER`: ranks in the order in which nodes of the job are filled, one node a line. `nodes` is that order; those without a rank are passed over, as the job has no
-/// more nodes than it fills.
+/// Cray's `MPICH_RANK_ORDER`: ranks in the order in which nodes of the job are filled, one node a line. `nodes` is that order; those
+/// without a rank are skipped, as the job has no more nodes than it fills.
 ///
 /// # Errors
-/// A rank on a node that is not listed, or nodes before the last one that have not all as many ranks: the file has no other way to say where a node ends.
+/// A rank on a node that is not listed, or nodes before the last one with unequal numbers of ranks: the file cannot express the end of a
+/// node otherwise.
 pub fn rank_order(placement: &Placement, nodes: &[HostId]) -> Result<String, PlaceError> {
     let most = placement.hosts().iter().chain(nodes).map(|host| host.at() + 1).max().unwrap_or(0);
     let mut ranks = vec![Vec::new(); most];

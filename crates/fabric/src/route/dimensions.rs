@@ -1,7 +1,8 @@
-//! Ways on a torus: all of the first axis, then all of the second one, and so on.
+//! Routes on a torus: all of the first axis, then all of the second one, and so on.
 //!
-//! Owns the rule that Gemini's counters showed (Pedretti et al., "Using the Cray Gemini Performance Counters", 2013, "Routing"): static, the shorter way round each axis. Where both
-//! ways round are as long it goes to larger numbers, which is ours. The way back is in general another one, as its axes come in the same order.
+//! Owns the rule seen in Gemini's counters (Pedretti et al., "Using the Cray Gemini Performance Counters", 2013, "Routing"): static, the
+//! shorter way round each axis. Of two directions of equal length it takes that of larger numbers, which is our choice. The route back is
+//! in general another one, as its axes come in the same order.
 
 use std::cmp::Ordering;
 
@@ -14,7 +15,7 @@ use crate::shape::torus::Direction;
 /// No link, or no router.
 const NONE: u32 = u32::MAX;
 
-/// Dimension-ordered ways on a torus, whose routers the fabric may have in any order and of which it may lack some.
+/// Dimension-ordered routes on a torus, whose routers may be in any order in the fabric, and of which some may be missing.
 #[derive(Clone, Debug)]
 pub struct Dimensions {
     torus: Torus,
@@ -27,7 +28,7 @@ pub struct Dimensions {
 }
 
 impl Dimensions {
-    /// The ways on this fabric, whose routers have coordinates on the torus.
+    /// The routes on this fabric, whose routers have coordinates on the torus.
     ///
     /// # Errors
     /// A router without a coordinate on the torus, or two at one.
@@ -64,12 +65,13 @@ impl Dimensions {
         Ok(Self { torus: torus.clone(), places, links, axes: of_links })
     }
 
-    /// The torus that the ways are on.
+    /// The torus of the routes.
     pub fn torus(&self) -> &Torus {
         &self.torus
     }
 
-    /// Hops on an axis from a number to another one, and the direction: the shorter way round, and to larger numbers where both are as long.
+    /// Hops on an axis from a number to another one, and the direction: the shorter way round, and to larger numbers where both directions
+    /// are equally long.
     pub fn hops(from: u16, to: u16, length: u16) -> (u16, Direction) {
         let [from, to, length] = [from, to, length].map(u32::from);
         let up = if to >= from { to - from } else { to + length - from };

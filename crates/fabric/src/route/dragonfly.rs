@@ -1,7 +1,8 @@
-//! Ways on a dragonfly: minimal, and Valiant's detour by another group.
+//! Routes on a dragonfly: minimal, and Valiant's detour by another group.
 //!
-//! Owns the choice among equal ways, which is by hash of the ends and thus the same each time (Kim et al., "Technology-Driven, Highly-Scalable Dragonfly Topology", 2008, section 4.1).
-//! Groups and global links are read from the fabric, so that a machine of free ports is routed as well. It refuses adaptive choices, which real machines make by load.
+//! Owns the choice among equal routes, by hash of the ends and thus reproducible (Kim et al., "Technology-Driven, Highly-Scalable Dragonfly
+//! Topology", 2008, section 4.1). Groups and global links are read from the fabric, so that a machine with free ports is routed as well. It
+//! refuses adaptive choices, which real machines make by load.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +10,21 @@ use crate::error::FabricError;
 use crate::machine::{Fabric, LinkId, PortId, RouterId};
 use crate::route::{NoWay, Routing, mix, no_way};
 
-/// Whether messages go the short way.
+/// Kind of route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detour {
     /// Within the group, one global link, within the group.
     Minimal,
-    /// By a router of another group; within a group the short way.
+    /// By a router of another group; within a group the short route.
     Valiant,
 }
 
-/// Ways on a dragonfly.
+/// Routes on a dragonfly.
 #[derive(Clone, Debug)]
 pub struct Dragonflies<'a> {
     fabric: &'a Fabric,
     detour: Detour,
-    /// Of each router, by the first number of its coordinate.
+    /// Group of each router: the first number of its coordinate.
     groups: Vec<u16>,
     /// Routers of each group.
     members: BTreeMap<u16, Vec<RouterId>>,
@@ -33,8 +34,8 @@ pub struct Dragonflies<'a> {
 }
 
 impl<'a> Dragonflies<'a> {
-    /// The ways on this fabric, whose routers have coordinates: the group, and the number in it or row and column. Messages between two routers are spread over so many ways, by the
-    /// number of the host; at least one.
+    /// The routes on this fabric, whose routers have coordinates: the group, and the number in it or row and column. Messages between two
+    /// routers are spread over this many routes, by the number of the host; at least one.
     ///
     /// # Errors
     /// A router without a coordinate of two or three numbers.
@@ -60,7 +61,7 @@ impl<'a> Dragonflies<'a> {
         Ok(Self { fabric, detour, groups, members, global, spread: spread.max(1) })
     }
 
-    /// Within a group: the link if there is one, otherwise along the row and then along the column.
+    /// Within a group: the direct link if there is one, otherwise along the row and then along the column.
     fn local(&self, from: RouterId, to: RouterId, links: &mut Vec<LinkId>) -> bool {
         if from == to {
             return true;
@@ -86,7 +87,7 @@ impl<'a> Dragonflies<'a> {
         true
     }
 
-    /// The short way; of several global links the one that the number tells.
+    /// The short route; `number` selects one of several global links.
     fn minimal(&self, ends: (RouterId, RouterId), number: u64, links: &mut Vec<LinkId>) -> bool {
         let groups = (self.groups[ends.0.at()], self.groups[ends.1.at()]);
         if groups.0 == groups.1 {
@@ -102,7 +103,7 @@ impl<'a> Dragonflies<'a> {
         self.local(gates.to, ends.1, links)
     }
 
-    /// The gate into a group that is neither end's, if there is such a group with links to both.
+    /// The gate into a third group, if there is such a group with links to both ends.
     fn between(&self, ends: (u16, u16), number: u64) -> Option<LinkId> {
         let others = self.members.keys().filter(|&&group| group != ends.0 && group != ends.1);
         let joined = |&&group: &&u16| {
@@ -226,7 +227,7 @@ mod tests {
             let passed = oracle::way(&fabric, &minimal, ends, choice);
             let apart = ends.0.at() / shape.group() != ends.1.at() / shape.group();
             prop_assert_eq!(global_links(&minimal, &passed), usize::from(apart));
-            // At most one hop in a group of all, two in one of rows and columns, before and after.
+            // At most one hop in a fully connected group, two in one of rows and columns, before and after.
             let most = if grid { 2 } else { 1 };
             let most = if apart { 2 * most + 1 } else { most };
             prop_assert!(passed.len() - 1 <= most);

@@ -1,6 +1,6 @@
-//! Numbers that look random and are the same each time: `SplitMix64` (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+//! Reproducible pseudorandom numbers: `SplitMix64` (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
 //!
-//! Owns what ways and placements need of chance. It refuses secrets: whoever knows the seed knows the numbers.
+//! Owns the random numbers of routes and placements. It refuses secrets: the seed determines the numbers.
 
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
@@ -12,17 +12,17 @@ pub(crate) fn mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// A row of numbers.
+/// A sequence of numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// The row of a seed.
+    /// The sequence of a seed.
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// A number below `end`, which must not be 0; evenly but for less than one in 2^32.
+    /// A number below `end`, which must not be 0; uniform but for less than one in 2^32.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         let value = mix(self.0);
         self.0 = self.0.wrapping_add(STEP);

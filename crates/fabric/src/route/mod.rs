@@ -1,7 +1,8 @@
-//! Ways: which links a message takes from a router to another one.
+//! Routes: the links of a message from a router to another one.
 //!
-//! Owns the static rules of each shape; the same ends give the same way each time. Where hosts of one router are reached by different ways (fat trees, spreading on a dragonfly)
-//! a small number, the choice, tells them apart, so that callers may sum traffic by pairs of routers first. It refuses to look at load: adaptive routing is not modelled.
+//! Owns the static rules of each shape; the same ends always have the same route. Where hosts of one router have different routes (fat
+//! trees, spreading on a dragonfly) a small number, the choice, distinguishes them, so that callers may sum traffic by pairs of routers
+//! first. It refuses to look at load: adaptive routing is not modelled.
 
 mod dimensions;
 mod dragonfly;
@@ -20,22 +21,23 @@ pub(crate) use roots::parts;
 
 use crate::machine::{LinkId, PortId, RouterId};
 
-/// There is no way that the rule allows.
+/// The rule allows no route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no way from router {} to router {}, expected links that the routing can follow", from.0, to.0)]
 pub struct NoWay {
-    /// Where it would begin.
+    /// Its beginning.
     pub from: RouterId,
-    /// Where it would end.
+    /// Its end.
     pub to: RouterId,
 }
 
-/// A rule that gives the way of each message.
+/// A rule for the route of each message.
 pub trait Routing: Sync {
-    /// As people call it.
+    /// Its usual name.
     fn name(&self) -> &'static str;
 
-    /// Adds the links of the way to `links`, the first one first; none where both ends are the same router. `choice` is that of the host it leads to.
+    /// Adds the links of the route to `links`, the first one first; none where both ends are the same router. `choice` is that of the
+    /// destination host.
     ///
     /// # Errors
     /// Links that the rule needs are missing; `links` is then as before.
@@ -47,24 +49,24 @@ pub trait Routing: Sync {
         links: &mut Vec<LinkId>,
     ) -> Result<(), NoWay>;
 
-    /// How many ways may lead from a router to another one; at least one.
+    /// Number of routes from a router to another one; at least one.
     fn choices(&self) -> u32 {
         1
     }
 
-    /// Which of them leads to this port of a host; below [`Routing::choices`].
+    /// The route to this port of a host; below [`Routing::choices`].
     fn choice(&self, _to: PortId) -> u32 {
         0
     }
 
-    /// Names of the dimensions that loads are summed by, such as `X`, or `up` and `down`.
+    /// Names of the dimensions by which loads are summed, such as `X`, or `up` and `down`.
     fn dimensions(&self) -> Vec<String>;
 
     /// The place of a link's dimension among them.
     fn dimension(&self, link: LinkId) -> usize;
 }
 
-/// Undoes what was added and says that there is no way.
+/// Removes the added links and returns the error of a missing route.
 fn no_way(
     from: RouterId,
     to: RouterId,
@@ -77,12 +79,12 @@ fn no_way(
 
 #[cfg(test)]
 pub(crate) mod oracle {
-    //! What is slow and plainly right.
+    //! Slow and plainly correct references.
 
     use super::*;
     use crate::machine::Fabric;
 
-    /// Hops from a router to all others, by breadth.
+    /// Hops from a router to all others, by breadth-first search.
     pub(crate) fn hops(fabric: &Fabric, from: RouterId) -> Vec<Option<usize>> {
         let mut hops = vec![None; fabric.routers().len()];
         hops[from.at()] = Some(0);
@@ -100,7 +102,7 @@ pub(crate) mod oracle {
         hops
     }
 
-    /// The way, checked: it begins and ends right, each link begins where the one before it ends, and no router is passed twice.
+    /// The route, checked: it has the right ends, each link begins where the one before it ends, and no router is passed twice.
     pub(crate) fn way(
         fabric: &Fabric,
         routing: &dyn Routing,

@@ -1,8 +1,9 @@
-//! Which routers are the top of a network: the roots that ways up lead to.
+//! Routers at the top of a network: the roots of routes upwards.
 //!
-//! Owns the choice by hops to hosts: from the top switches of a fat tree all hosts are as few hops away, from those below only the hosts of their own part are. One root alone would make
-//! the other top switches lie below the leaf switches, where no way up leads. A few missing cables or a host at a top switch must not change what is a root, so that three quarters of
-//! the hosts decide. It refuses names and coordinates. The idea is that of the search for roots by histograms of hops in InfiniBand's subnet manager (`osm_ucast_updn.c`).
+//! Owns the choice by hops to hosts: from the top switches of a fat tree all hosts are equally few hops away, from those below only the
+//! hosts of their own part are. One root alone would put the other top switches below the leaf switches, where no route up leads. A few
+//! missing cables or a host at a top switch must not change the roots, so that three quarters of the hosts decide. It refuses names and
+//! coordinates. The idea is that of the search for roots by histograms of hops in InfiniBand's subnet manager (`osm_ucast_updn.c`).
 
 use rayon::prelude::*;
 
@@ -11,12 +12,12 @@ use crate::machine::{Fabric, RouterId};
 /// No hop count, or no part.
 const NONE: u32 = u32::MAX;
 
-/// Roots of a network, and which of its parts each router belongs to.
+/// Roots of a network, and the part of each router.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Roots {
-    /// Of each part those that are nearest to its hosts; of each part the one with the most links comes before its others.
+    /// Of each part the routers that are nearest to its hosts; the one with the most links comes first in its part.
     pub(super) roots: Vec<RouterId>,
-    /// By [`RouterId`]: the number of the part of the network that is joined with it.
+    /// By [`RouterId`]: the number of the router's connected part of the network.
     pub(super) parts: Vec<u32>,
 }
 
@@ -32,7 +33,7 @@ impl Roots {
         for (&part, &hosts) in parts.iter().zip(&hosts) {
             of_part[part as usize] += hosts;
         }
-        // Routers stand for hosts where there are none.
+        // Routers represent hosts in a part without any.
         let weights: Vec<u32> = (parts.iter().zip(&hosts))
             .map(|(&part, &hosts)| if of_part[part as usize] == 0 { 1 } else { hosts })
             .collect();
@@ -65,7 +66,7 @@ impl Roots {
     }
 }
 
-/// The part of each router, and how many there are.
+/// The part of each router, and the number of parts.
 pub(crate) fn parts(fabric: &Fabric) -> (Vec<u32>, usize) {
     let mut parts = vec![NONE; fabric.routers().len()];
     let mut count = 0;
@@ -147,7 +148,7 @@ mod tests {
 
     #[test]
     fn parts_have_their_own() {
-        // Six leaf switches below two others, of which one lacks a cable and one has a host; and two switches apart.
+        // Six leaf switches below two others, of which one lacks a cable and one has a host; and two separate switches.
         let mut draft = Draft::default();
         let kind = draft.kind("cable", None).unwrap();
         let ids: Vec<_> = (0..10).map(|at| draft.router(at.to_string(), None).unwrap()).collect();

@@ -1,14 +1,15 @@
-//! Ways on a fat tree: up to the lowest switches above both ends, down again.
+//! Routes on a fat tree: up to the lowest switches above both ends, down again.
 //!
-//! Owns the choice of the parent by the host that it leads to, D-mod-k (Zahavi, "D-Mod-K Routing Providing Non-Blocking Traffic for Shift Permutations on Real Life Fat Trees", 2010):
-//! at level l it is floor(d / (w1 ... wl)) mod w(l+1), so that each host is reached by one switch of the top. It refuses trees with missing links.
+//! Owns the choice of the parent by the destination host, D-mod-k (Zahavi, "D-Mod-K Routing Providing Non-Blocking Traffic for Shift
+//! Permutations on Real Life Fat Trees", 2010): at level l it is floor(d / (w1 ... wl)) mod w(l+1), so that each host is reached by one
+//! switch of the top. It refuses trees with missing links.
 
 use crate::error::FabricError;
 use crate::machine::{Fabric, LinkId, PortId, RouterId};
 use crate::route::{NoWay, Routing, no_way};
 use crate::shape::FatTree;
 
-/// D-mod-k on a fat tree as [`FatTree::fabric`] makes it.
+/// D-mod-k on a fat tree built by [`FatTree::fabric`].
 #[derive(Clone, Debug)]
 pub struct DModK<'a> {
     tree: FatTree,
@@ -16,10 +17,10 @@ pub struct DModK<'a> {
 }
 
 impl<'a> DModK<'a> {
-    /// The ways on this fabric, which may lack hosts of the last leaf switches.
+    /// The routes on this fabric, which may lack hosts of the last leaf switches.
     ///
     /// # Errors
-    /// Another number of switches than that of the tree, or more hosts.
+    /// A number of switches other than that of the tree, or more hosts.
     pub fn new(tree: &FatTree, fabric: &'a Fabric) -> Result<Self, FabricError> {
         let (found, expected) = (fabric.routers().len(), tree.first(tree.levels()));
         if found != expected || fabric.hosts().len() > tree.hosts() {
@@ -52,7 +53,7 @@ impl Routing for DModK<'_> {
         let top = (0..self.tree.levels())
             .find(|&level| from.at() / self.tree.below(level) == to.at() / self.tree.below(level));
         let top = top.unwrap_or_default();
-        // The place of the switch above a leaf switch, which is built up by the choices of parents, serves both ways.
+        // The place of the switch above a leaf switch, computed from the choices of parents, serves both directions.
         let mut places = vec![0];
         for level in 1..=top {
             let below = self.tree.above(level - 1);
@@ -105,7 +106,8 @@ mod tests {
 
     #[test]
     fn a_shift_of_all_hosts_shares_no_link() {
-        // What the rule is made for: each host sends to the one so many further on, and no link of a full tree carries two of them.
+        // The purpose of the rule: each host sends to the one a fixed distance further, and no link of a full tree carries two of these
+        // flows.
         let tree = FatTree::k_ary(4, 3).unwrap();
         let fabric = fabric(&tree);
         let routing = DModK::new(&tree, &fabric).unwrap();

@@ -1,7 +1,9 @@
-//! Ways on any network: up towards roots, then down, never up again (up*/down*, Schroeder et al., "Autonet", 1991), which cannot deadlock.
+//! Routes on any network: up towards roots, then down, never up again (up*/down*, Schroeder et al., "Autonet", 1991), which cannot
+//! deadlock.
 //!
-//! Owns the shortest way of those that the rule allows. Among equal ones the number of the host that it leads to tells, digit by digit as D-mod-k has it, so that hosts of a switch are
-//! reached by different ways, as the tables of an InfiniBand subnet manager have it. It refuses networks of more routers than its tables hold.
+//! Owns the shortest of the routes that the rule allows. Among equal ones the number of the destination host decides, digit by digit as in
+//! D-mod-k, so that hosts of a switch have different routes, as in the tables of an InfiniBand subnet manager. It refuses networks of more
+//! routers than its tables hold.
 
 use rayon::prelude::*;
 
@@ -10,32 +12,32 @@ use crate::machine::{Fabric, LinkId, PortId, RouterId};
 use crate::route::roots::Roots;
 use crate::route::{NoWay, Routing, no_way};
 
-/// Most routers: both tables have a number for each two of them.
+/// Maximum number of routers: each of the two tables has a number for every pair of them.
 pub const MOST_ROUTERS: usize = 8192;
 
 const NONE: u16 = u16::MAX;
 
-/// Up*/down* ways of a network.
+/// Up*/down* routes of a network.
 #[derive(Clone, Debug)]
 pub struct UpDown<'a> {
     fabric: &'a Fabric,
     /// Place of each router in the order by level and then number.
     rank: Vec<u32>,
-    /// For each destination and router: fewest hops while the way may go up.
+    /// For each destination and router: minimum hops while the route may go up.
     hops: Vec<u16>,
     /// The same once it has gone down.
     down: Vec<u16>,
-    /// Of each port of a host its number at its router.
+    /// Number of each port of a host at its router.
     slots: Vec<u32>,
-    /// Of each router how many routers with hosts are before it.
+    /// For each router the number of routers with hosts before it.
     before: Vec<u32>,
-    /// The most links up from a router with hosts.
+    /// Maximum number of links up from a router with hosts.
     choices: u32,
 }
 
 impl<'a> UpDown<'a> {
-    /// The ways on this network below its top: roots are those routers from which the hosts are the fewest hops away, as all top switches of a fat tree. Where such roots leave routers with
-    /// hosts without a way, one root of each part of the network is taken.
+    /// The routes on this network below its top: roots are the routers with the fewest hops to the hosts, as all top switches of a fat
+    /// tree. Where such roots leave routers with hosts without a route, one root of each part of the network is taken.
     ///
     /// # Errors
     /// More than [`MOST_ROUTERS`] routers.
@@ -51,7 +53,7 @@ impl<'a> UpDown<'a> {
         Ok(Self::below(fabric, &roots.first()))
     }
 
-    /// The ways on this network below one root. Parts that the root does not reach have roots of their own: the first router of each.
+    /// The routes on this network below one root. Parts that the root does not reach have roots of their own: the first router of each.
     ///
     /// # Errors
     /// More than [`MOST_ROUTERS`] routers.
@@ -91,7 +93,7 @@ impl<'a> UpDown<'a> {
         Self { fabric, rank, hops, down, slots, before, choices }
     }
 
-    /// Whether each two routers with hosts that are joined have a way.
+    /// True if all connected pairs of routers with hosts have a route.
     fn all_joined(&self, roots: &Roots) -> bool {
         let routers = self.rank.len();
         let mut with_hosts: Vec<usize> =
@@ -105,7 +107,7 @@ impl<'a> UpDown<'a> {
         })
     }
 
-    /// A root that is near to all: the router with the most links, the first of them.
+    /// A central root: the router with the most links, the first of several.
     pub fn root(fabric: &Fabric) -> RouterId {
         let routers = (0..fabric.routers().len() as u32).map(RouterId);
         let most = routers.max_by_key(|&router| (fabric.from(router).1.len(), !router.0));
@@ -152,7 +154,7 @@ fn order(fabric: &Fabric, roots: &[RouterId]) -> Vec<u32> {
     rank
 }
 
-/// Fewest hops to one destination, of all routers.
+/// Minimum hops to one destination, from all routers.
 fn table(
     fabric: &Fabric,
     rank: &[u32],
@@ -162,13 +164,13 @@ fn table(
     down: &mut [u16],
 ) {
     let is_up = |from: RouterId, to: RouterId| rank[to.at()] < rank[from.at()];
-    // If only links down are taken: known of lower routers before higher ones.
+    // With links down alone: computed for lower routers before higher ones.
     down[to] = 0;
     for &router in sorted.iter().rev().filter(|router| router.at() != to) {
         let below = fabric.from(router).1.iter().filter(|link| !is_up(router, link.to));
         down[router.at()] = below.map(|link| further(down[link.to.at()])).min().unwrap_or(NONE);
     }
-    // If the way may still go up: known of higher routers before lower ones.
+    // While the route may still go up: computed for higher routers before lower ones.
     hops.copy_from_slice(down);
     for &router in sorted {
         let above = fabric.from(router).1.iter().filter(|link| is_up(router, link.to));
@@ -204,7 +206,7 @@ impl Routing for UpDown<'_> {
         }
         let mut here = from;
         let mut may_go_up = true;
-        // What is left of the number after the digits that were used.
+        // The rest of the number after the digits that were used.
         let mut number = (self.before[to.at()] as usize)
             .wrapping_mul(self.choices as usize)
             .wrapping_add((choice % self.choices) as usize);

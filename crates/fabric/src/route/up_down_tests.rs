@@ -1,4 +1,4 @@
-//! Ways on trees, rings and whatever comes, beside D-mod-k and a slow search.
+//! Routes on trees, rings and random networks, against D-mod-k and a slow search.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ fn network(routers: u32, cables: &[(u32, u32)]) -> Fabric {
     draft.finish().unwrap()
 }
 
-/// Fewest hops of a way up and then down, over all ways of both kinds.
+/// Minimum hops of a route up and then down, over all such routes.
 fn fewest(fabric: &Fabric, rank: &[u32], ends: (RouterId, RouterId)) -> Option<usize> {
     let mut seen = vec![[false; 2]; rank.len()];
     let mut queue = VecDeque::from([(ends.0, false, 0)]);
@@ -72,7 +72,8 @@ fn tree(children: &[u16], parents: &[u16]) -> (FatTree, Fabric) {
 
 #[test]
 fn ways_of_a_tree_are_those_of_d_mod_k() {
-    // Of trees with as many hosts at a leaf switch as links up from it both rules are the same; single roots would leave all but one top switch without a way.
+    // On trees with as many hosts at a leaf switch as links up from it the two rules agree; single roots would leave all but one top switch
+    // without a route.
     for (children, parents) in
         [(&[4, 9][..], &[1, 4][..]), (&[3, 3, 5], &[1, 3, 3]), (&[2, 4, 3], &[1, 2, 3])]
     {
@@ -111,7 +112,8 @@ fn below_one_root_the_other_tops_have_no_way() {
 
 #[test]
 fn roots_that_join_not_all_are_given_up() {
-    // In a ring all are alike. With all of them as roots, in the order of their numbers, this one goes up and down four times: from 3 to 2 there is no way but down and up.
+    // In a ring all routers are alike. With all of them as roots, in the order of their numbers, this one goes up and down four times: from
+    // 3 to 2 there is no route but down and up.
     let cables: Vec<_> = (0..9).map(|at| (at, (at + 4) % 9)).collect();
     let mut draft = Draft::default();
     let kind = draft.kind("cable", None).unwrap();
@@ -143,7 +145,7 @@ fn hosts_of_a_switch_are_reached_by_different_ways() {
         by[passed[1].at()] += 1;
     }
     assert_eq!(by, [0, 0, 0, 0, 3, 3, 2, 2, 2]);
-    // Of a tree of single links there is one way.
+    // A tree of single links has one route.
     assert_eq!(UpDown::tree(&tree(&[12, 4], &[1, 1]).1).unwrap().choices(), 1);
 }
 

@@ -1,7 +1,8 @@
 //! A dragonfly (Kim, Dally, Scott and Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology", 2008): groups of routers, each pair of groups joined by global links.
 //!
-//! Owns the sizes and which global port leads where. Within a group all routers are joined, or those of a row and those of a column (Aries). Ports that would not serve every
-//! other group alike stay free. It refuses ways: [`crate::route::Dragonflies`] reads the links.
+//! Owns the sizes and the destinations of global ports. Within a group all routers are joined, or those of a row and those of a column
+//! (Aries). Ports that would not serve every other group equally stay free. It refuses routes: [`crate::route::Dragonflies`] reads the
+//! links.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,16 +11,16 @@ use crate::error::FabricError;
 use crate::machine::{Draft, Fabric, RouterId, fits};
 use crate::shape::torus::Wires;
 
-/// Most routers.
+/// Maximum number of routers.
 const MOST: u64 = 1 << 20;
 
-/// How routers of a group are joined.
+/// Links of routers within a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Group {
-    /// So many, each with each.
+    /// This many routers, each joined to each.
     All(u16),
-    /// Rows of so many columns: each with each of its row and each of its column, as 6 x 16 of an Aries group.
+    /// Rows of this many columns: each router joined to all of its row and of its column, as 6 x 16 of an Aries group.
     Grid {
         /// Chassis of a group.
         rows: u16,
@@ -37,7 +38,7 @@ pub struct Dragonfly {
     groups: u16,
 }
 
-/// What the links of a dragonfly are made of.
+/// Wires of the links of a dragonfly.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cables {
     /// Within a row, or within a group that has none.
@@ -59,7 +60,7 @@ impl Group {
 }
 
 impl Dragonfly {
-    /// So many hosts at a router, routers in a group, global ports of a router, and groups (p, a, h and g of the paper).
+    /// A dragonfly with this many hosts at a router, routers in a group, global ports of a router, and groups (p, a, h and g of the paper).
     ///
     /// # Errors
     /// No router or no group; more groups than global ports of a group reach, which is one more than there are such ports; more than 2^20 routers.
@@ -79,7 +80,7 @@ impl Dragonfly {
         Ok(Self { hosts, group, global, groups })
     }
 
-    /// How many routers there are.
+    /// Number of routers.
     pub fn routers(&self) -> usize {
         (self.group.routers() * u64::from(self.groups)) as usize
     }
@@ -97,7 +98,7 @@ impl Dragonfly {
         }
     }
 
-    /// Where a router is: group and number in it, or group, row and column.
+    /// Coordinate of a router: group and number in it, or group, row and column.
     pub fn coordinate(&self, router: RouterId) -> Coordinate {
         let (group, at) = (router.at() / self.group(), router.at() % self.group());
         let values = match self.group {
@@ -113,7 +114,7 @@ impl Dragonfly {
     /// The network; routers are named `r(0,1)`, hosts `n(0,1).0`.
     ///
     /// # Errors
-    /// More hosts or links than are believed.
+    /// Too many hosts or links.
     pub fn fabric(&self, cables: &Cables) -> Result<Fabric, FabricError> {
         fits(self.routers(), self.routers() * usize::from(self.hosts), 0)?;
         let mut draft = Draft::default();
@@ -143,7 +144,8 @@ impl Dragonfly {
                     draft.cable((router(group, one), router(group, other)), column.0, column.1)?;
                 }
             }
-            // Port k of a group leads so many groups on as its round has left: its peer's port of the same round leads back, as both distances sum to all groups.
+            // Port k of a group leads as many groups onwards as its round has left: its peer's port of the same round leads back, as both
+            // distances sum to all groups.
             let groups = usize::from(self.groups);
             for port in 0..self.between() * (groups - 1) {
                 let (round, on) = (port / (groups - 1), port % (groups - 1) + 1);

@@ -1,6 +1,7 @@
 //! A fat tree: extended generalised, XGFT(h; m1..mh; w1..wh) (Öhring, Ibel, Das and Kumar, "On Generalized Fat Trees", 1995), of which k-ary n-trees are a case.
 //!
-//! Owns levels and labels of switches: leaf switches first, then level by level. A host has one link, so w1 is 1. It refuses ways: [`crate::route::DModK`].
+//! Owns levels and labels of switches: leaf switches first, then level by level. A host has one link, so w1 is 1. It refuses routes:
+//! [`crate::route::DModK`].
 
 use serde::{Deserialize, Serialize};
 
@@ -9,10 +10,10 @@ use crate::error::FabricError;
 use crate::machine::{Draft, Fabric, RouterId, fits};
 use crate::shape::torus::Wires;
 
-/// Most switches, and most hosts.
+/// Maximum number of switches, and of hosts.
 const MOST: u64 = 1 << 22;
 
-/// Most levels of switches: a coordinate has the level before the label.
+/// Maximum number of levels of switches: a coordinate has the level before the label.
 pub const MOST_LEVELS: usize = MOST_AXES - 1;
 
 /// Sizes of a fat tree.
@@ -23,7 +24,8 @@ pub struct FatTree {
 }
 
 impl FatTree {
-    /// Children of a switch at each level (m1 are hosts of a leaf switch), and parents of what is below each level (w1 = 1, w2 switches above a leaf switch ...).
+    /// Children of a switch at each level (m1 are hosts of a leaf switch), and parents of the items below each level (w1 = 1, w2 switches
+    /// above a leaf switch ...).
     ///
     /// # Errors
     /// No level or more than five, lists of two lengths, a number of 0, w1 other than 1, or more than 2^22 switches or hosts.
@@ -65,7 +67,7 @@ impl FatTree {
     /// A k-ary n-tree: n levels of switches, k children and k parents each, k^n hosts.
     ///
     /// # Errors
-    /// As of [`FatTree::new`].
+    /// Those of [`FatTree::new`].
     pub fn k_ary(k: u16, n: usize) -> Result<Self, FabricError> {
         let n = n.min(MOST_LEVELS + 1);
         let mut parents = vec![k; n];
@@ -85,17 +87,17 @@ impl FatTree {
         &self.children
     }
 
-    /// Parents of what is below each level, from the hosts up.
+    /// Parents of the items below each level, from the hosts up.
     pub fn parents(&self) -> &[u16] {
         &self.parents
     }
 
-    /// How many hosts there are.
+    /// Number of hosts.
     pub fn hosts(&self) -> usize {
         self.children.iter().map(|&next| usize::from(next)).product()
     }
 
-    /// How many switches a level has, from 0 for the leaf switches.
+    /// Number of switches of a level, from 0 for the leaf switches.
     pub fn switches(&self, level: usize) -> usize {
         let above = self.children.iter().skip(level + 1);
         above.chain(self.parents.iter().take(level + 1)).map(|&next| usize::from(next)).product()
@@ -106,12 +108,12 @@ impl FatTree {
         (0..level).map(|level| self.switches(level)).sum()
     }
 
-    /// How many leaf switches are below a switch of a level.
+    /// Number of leaf switches below a switch of a level.
     pub fn below(&self, level: usize) -> usize {
         self.children.iter().take(level + 1).skip(1).map(|&next| usize::from(next)).product()
     }
 
-    /// How many switches of a level are above one leaf switch.
+    /// Number of switches of a level above one leaf switch.
     pub fn above(&self, level: usize) -> usize {
         self.parents.iter().take(level + 1).map(|&next| usize::from(next)).product()
     }
@@ -125,14 +127,14 @@ impl FatTree {
     /// The network: switches `s(0,2)` by level and number in it, hosts `n0`, `n1`, ... by leaf switch. Hosts' own links are not links of a fabric.
     ///
     /// # Errors
-    /// More links than are believed.
+    /// Too many links.
     pub fn fabric(&self, wires: &Wires) -> Result<Fabric, FabricError> {
         fits(self.first(self.levels()), self.hosts(), 0)?;
         let mut draft = Draft::default();
         let kind = draft.kind(&wires.kind, wires.lane)?;
         for level in 0..self.levels() {
             for at in 0..self.switches(level) {
-                // A level of more than 2^16 switches has no coordinates; the name tells them apart.
+                // A level of more than 2^16 switches has no coordinates; the name distinguishes them.
                 let place = u16::try_from(at).ok();
                 let place = place.and_then(|at| Coordinate::of(&[level as u16, at]));
                 draft.router(format!("s({level},{at})"), place)?;
@@ -145,7 +147,7 @@ impl FatTree {
         for level in 1..self.levels() {
             let [below, above] = [level - 1, level].map(|level| self.above(level));
             for at in 0..self.switches(level - 1) {
-                // The label: which leaf switches are below, and which of those above them this one is.
+                // The label: the subtree of leaf switches below, and the place among the switches above those.
                 let (subtree, place) = (at / below, at % below);
                 let child = RouterId((self.first(level - 1) + at) as u32);
                 for parent in 0..usize::from(self.parents[level]) {

@@ -1,4 +1,4 @@
-//! Machines of known shapes: which routers and links they have, of any size.
+//! Machines of known shapes: their routers and links, of any size.
 //!
 //! Owns the arithmetic between coordinates and routers.
 

@@ -1,7 +1,7 @@
 //! A torus of up to six axes, each of any length.
 //!
-//! Owns neighbours and the order of routers: the first axis is the slowest, as the dimensions are written. An axis of length one has no links, one of length two has one link of twice
-//! the lanes, as both of its directions lead to the same router.
+//! Owns neighbours and the order of routers: the first axis is the slowest, in the order in which the dimensions are written. An axis of
+//! length one has no links, one of length two has one link of twice the lanes, as both of its directions lead to the same router.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub struct Torus {
     lengths: Vec<u16>,
 }
 
-/// What each link of a torus is made of, in one direction.
+/// Material of the links of a torus, in one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wires {
     /// Name of the kind.
@@ -32,7 +32,7 @@ pub struct Wires {
 pub enum Direction {
     /// To the next larger number, or from the largest to 0.
     Plus,
-    /// The other way.
+    /// To the next smaller number, or from 0 to the largest.
     Minus,
 }
 
@@ -59,12 +59,12 @@ impl Torus {
         &self.lengths
     }
 
-    /// How many routers there are.
+    /// Number of routers.
     pub fn routers(&self) -> usize {
         self.lengths.iter().map(|&length| usize::from(length)).product()
     }
 
-    /// The router at a coordinate; none outside.
+    /// The router at a coordinate; `None` outside.
     pub fn router(&self, at: Coordinate) -> Option<RouterId> {
         let values = at.values();
         let inside = values.len() == self.lengths.len()
@@ -76,7 +76,7 @@ impl Torus {
         inside.then_some(RouterId(place))
     }
 
-    /// The coordinate of a router; beyond the last one it begins again.
+    /// The coordinate of a router; numbers beyond the last router start again.
     pub fn coordinate(&self, router: RouterId) -> Coordinate {
         let mut values = [0_u16; MOST_AXES];
         let mut rest = router.0;
@@ -102,12 +102,12 @@ impl Torus {
         RouterId(router.0 - value * inner + next * inner)
     }
 
-    /// The network, with so many hosts at each router, named `r(1,0,5)` and `n(1,0,5).0`.
+    /// The network, with this many hosts at each router, named `r(1,0,5)` and `n(1,0,5).0`.
     ///
     /// # Errors
     /// More routers than 2^19, hosts than 2^20, links than 2^22 or lanes than 2^24.
     pub fn fabric(&self, wires: &Wires, hosts: u16) -> Result<Fabric, FabricError> {
-        // Both directions of an axis of length two lead the same way.
+        // Both directions of an axis of length two lead to the same router.
         let ways = |&length: &u16| usize::from(length.clamp(1, 3)) - 1;
         let links = self.routers() * self.lengths.iter().map(ways).sum::<usize>();
         fits(self.routers(), self.routers() * usize::from(hosts), links)?;

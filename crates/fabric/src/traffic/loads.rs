@@ -1,7 +1,8 @@
-//! Loads of links: packets, phits and bytes that each carries for one placement.
+//! Loads of links: packets, phits and bytes over each for one placement.
 //!
-//! Owns the sums over ways, requests and responses each on their own, and the view of a router's tiles, whose counters count what comes in (Pedretti et al., "Using the Cray
-//! Gemini Performance Counters", 2013, "Tile Counter Directionality"). It refuses time: see [`crate::fair`].
+//! Owns the sums over routes, requests and responses each on their own, and the view of a router's tiles, whose counters count incoming
+//! data (Pedretti et al., "Using the Cray Gemini Performance Counters", 2013, "Tile Counter Directionality"). It refuses time: see
+//! [`crate::fair`].
 
 use rayon::prelude::*;
 
@@ -9,7 +10,7 @@ use super::{Load, Pair, Pairs, TrafficError};
 use crate::machine::{Fabric, LinkId, RouterId};
 use crate::route::Routing;
 
-/// Most sums that are kept beside each other: 160 MiB.
+/// Maximum number of sums kept at the same time: 160 MiB.
 const MOST_SUMS: usize = 1 << 22;
 
 /// Loads of all links and of all routers' hosts.
@@ -17,26 +18,26 @@ const MOST_SUMS: usize = 1 << 22;
 pub struct Loads {
     /// By [`LinkId`], in the link's own direction.
     pub links: Vec<Load>,
-    /// By [`RouterId`]: what its hosts send into it.
+    /// By [`RouterId`]: load that its hosts send into it.
     pub injected: Vec<Load>,
-    /// By [`RouterId`]: what it hands to its hosts.
+    /// By [`RouterId`]: load that it delivers to its hosts.
     pub delivered: Vec<Load>,
 }
 
 /// A row of a router's counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// The router at the other end of the tiles; none of host tiles.
+    /// The router at the other end of the tiles; `None` for host tiles.
     pub towards: Option<RouterId>,
-    /// What their counters show: what comes from there.
+    /// Load in their counters: that from the other end.
     pub load: Load,
 }
 
 impl Loads {
-    /// Loads of these pairs on the ways of a routing.
+    /// Loads of these pairs on the routes of a routing.
     ///
     /// # Errors
-    /// Two routers without a way.
+    /// Two routers without a route.
     pub fn new(
         pairs: &Pairs,
         fabric: &Fabric,
@@ -99,7 +100,8 @@ impl Loads {
         }
     }
 
-    /// What the counters of a router show: a row for each link that leaves it, with what comes in from that link's other end, and one of its hosts' tiles, with what they send.
+    /// Counters of a router: a row for each link that leaves it, with the load from that link's other end, and one for its hosts' tiles,
+    /// with the load that they send.
     pub fn shown(&self, fabric: &Fabric, router: RouterId) -> Vec<Shown> {
         let rows = fabric.from(router).1.iter().map(|link| {
             let inward = fabric.link(link.to, router);
@@ -133,7 +135,7 @@ mod tests {
         (torus, fabric)
     }
 
-    /// Counters of one router as (towards, VC0 phits, VC1 phits, VC0 packets, VC1 packets), by direction as the slide has them.
+    /// Counters of one router as (towards, VC0 phits, VC1 phits, VC0 packets, VC1 packets), in the slide's order of directions.
     fn rows(
         loads: &Loads,
         fabric: &Fabric,
@@ -152,8 +154,9 @@ mod tests {
 
     #[test]
     fn the_sonar_table_of_the_slides() {
-        // Slide "Tile Counter Directionality (1)": one MiB from (1,0,5) to (1,0,7). What differs is MPI's own: the slide has 524,580 and 524,584 phits where this has 524,592, and
-        // 278 where this has 280. Its host tiles at (1,0,6) show 8 packets of other programs, which no model has.
+        // Slide "Tile Counter Directionality (1)": one MiB from (1,0,5) to (1,0,7). The difference is MPI's own: the slide has 524,580 and
+        // 524,584 phits where this has 524,592, and 278 where this has 280. Its host tiles at (1,0,6) show 8 packets of other programs,
+        // which no model has.
         let (torus, fabric) = machine(&[2, 2, 8], 1);
         let routing = Dimensions::new(&torus, &fabric).unwrap();
         let host = |at: [u16; 3]| HostId(torus.router(Coordinate::of(&at).unwrap()).unwrap().0);

@@ -1,7 +1,7 @@
-//! What messages between ranks do to links: who sends how much to whom, packets of it, and sums for each link.
+//! Loads of messages between ranks on links: bytes by sender and receiver, their packets, and sums for each link.
 //!
-//! Owns the list of messages and its sums by pairs of routers, from which everything else is made. It refuses to know how messages were found: a stencil, a matrix of a run and a file
-//! fill the same columns.
+//! Owns the list of messages and its sums by pairs of routers, from which everything else is made. It refuses to know the source of
+//! messages: a stencil, a matrix of a run and a file fill the same columns.
 
 mod loads;
 mod pairs;
@@ -13,53 +13,53 @@ pub use pairs::{Pair, Pairs};
 pub use protocol::{Cost, Load, Protocol};
 pub use stencil::Stencil;
 
-/// Most messages that are believed; each is 24 bytes.
+/// Maximum number of messages; each is 24 bytes.
 pub const MOST_MESSAGES: usize = 1 << 24;
 
-/// Most ranks that are believed: tables have an entry for each up to the largest.
+/// Maximum number of ranks: tables have an entry for each up to the largest.
 pub const MOST_RANKS: usize = 1 << 24;
 
-/// What is wrong with messages or with where their ranks are.
+/// Errors of messages or of the places of their ranks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrafficError {
-    /// A rank that has no place.
+    /// A rank without a place.
     #[error(
         "messages of rank {rank}, expected ranks below {ranks}, which are all that have a place"
     )]
     Rank {
         /// The rank.
         rank: u32,
-        /// How many have a place.
+        /// Number of ranks with a place.
         ranks: usize,
     },
-    /// A rank beyond all that are believed.
+    /// A rank beyond the maximum.
     #[error("rank {rank} in messages, expected ranks below {most}")]
     Number {
         /// The rank.
         rank: u32,
-        /// How many there may be.
+        /// The maximum number of ranks.
         most: usize,
     },
-    /// A host that is not there.
+    /// An unknown host.
     #[error("host {host} of a placement, expected one of {hosts} of the fabric")]
     Host {
         /// Its number.
         host: u32,
-        /// How many there are.
+        /// Number of hosts.
         hosts: usize,
     },
-    /// More than is believed.
+    /// Too many messages.
     #[error("more than {most} messages, expected fewer")]
     TooMany {
-        /// Most of them.
+        /// The maximum.
         most: usize,
     },
-    /// No way between two routers.
+    /// No route between two routers.
     #[error(transparent)]
     NoWay(#[from] crate::route::NoWay),
 }
 
-/// Who sends how much to whom, as columns; a pair of ranks may be there more than once.
+/// Bytes by sender and receiver, as columns; a pair of ranks may occur more than once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Messages {
     from: Vec<u32>,
@@ -71,18 +71,18 @@ pub struct Messages {
 /// All messages from a rank to another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The rank that sends.
+    /// The sending rank.
     pub from: u32,
-    /// The rank that receives.
+    /// The receiving rank.
     pub to: u32,
     /// Bytes of all of them.
     pub bytes: u64,
-    /// How many.
+    /// Number of messages.
     pub count: u64,
 }
 
 impl Messages {
-    /// Adds messages. Those of a rank to itself and those of no number are nothing on a network and are left out.
+    /// Adds messages. Those of a rank to itself and entries without messages do not use a network and are left out.
     ///
     /// # Errors
     /// More than [`MOST_MESSAGES`], or a rank of [`MOST_RANKS`] or more.
@@ -104,7 +104,7 @@ impl Messages {
         Ok(())
     }
 
-    /// Room for so many more, up to the most that are believed.
+    /// Reserves room for this many more, up to the maximum.
     pub fn reserve(&mut self, more: usize) {
         let more = more.min(MOST_MESSAGES);
         self.from.reserve_exact(more);
@@ -113,12 +113,12 @@ impl Messages {
         self.count.reserve_exact(more);
     }
 
-    /// How many entries there are.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.from.len()
     }
 
-    /// True without any.
+    /// True without entries.
     pub fn is_empty(&self) -> bool {
         self.from.is_empty()
     }

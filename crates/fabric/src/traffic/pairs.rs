@@ -1,7 +1,8 @@
-//! Messages summed by the routers that they go between.
+//! Messages summed by the routers of their ends.
 //!
-//! Owns the sums, in the order of routers, whatever the order of messages and the number of threads; where speeds of hosts' ports are known, sums are by ports. A stencil of 131,072 ranks has 3.4 million messages and some ten thousand pairs of
-//! routers: ways are found once for each pair. It refuses ways.
+//! Owns the sums, in the order of routers, whatever the order of messages and the number of threads; where speeds of hosts' ports are
+//! known, sums are by ports. A stencil of 131,072 ranks has 3.4 million messages and some ten thousand pairs of routers: routes are
+//! computed once for each pair. It refuses routes.
 
 use rayon::prelude::*;
 
@@ -10,26 +11,26 @@ use crate::machine::{Fabric, HostId, PortId, RouterId};
 use crate::rails::{Rails, Share};
 use crate::route::Routing;
 
-/// All that goes between two routers on the same ways.
+/// All messages between two routers on the same routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// The router of the sender.
     pub from: RouterId,
     /// The router of the receiver, which may be the same one.
     pub to: RouterId,
-    /// Which of the ways leads to the receiver.
+    /// The route to the receiver.
     pub choice: u32,
-    /// Which of the ways leads back to the sender.
+    /// The route back to the sender.
     pub back_choice: u32,
     /// Ports of the sender's and of the receiver's host; absent where no speed of a port is known.
     pub ports: Option<[PortId; 2]>,
-    /// Entries of messages: pairs of ranks, unless some are there twice.
+    /// Number of entries of messages: pairs of ranks, unless some occur twice.
     pub flows: u64,
-    /// What they do to both directions.
+    /// Their cost in both directions.
     pub cost: Cost,
 }
 
-/// Pairs by sender, receiver and choices; what stays within a host is apart.
+/// Pairs by sender, receiver and choices; bytes within a host are separate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pairs {
     /// Between different hosts.
@@ -40,14 +41,14 @@ pub struct Pairs {
     pub between: u64,
 }
 
-/// What a pair is known by: receiver and choices, sender, ports.
+/// Key of a pair: receiver and choices, sender, ports.
 type Key = (RouterId, u32, u32, RouterId, Option<[PortId; 2]>);
 
 impl Pairs {
-    /// The sums of these messages, when each rank is on its host, in its slot; ranks without a slot are in slot 0.
+    /// The sums of these messages, with each rank on its host, in its slot; ranks without a slot are in slot 0.
     ///
     /// # Errors
-    /// A rank without a host, or a host that the fabric has not.
+    /// A rank without a host, or a host that is not in the fabric.
     pub fn new(
         messages: &Messages,
         (hosts, slots): (&[HostId], &[u16]),
@@ -109,33 +110,33 @@ impl Pairs {
         Ok(pairs)
     }
 
-    /// Share of the bytes that leave their host; none without bytes.
+    /// Share of the bytes that leave their host; `None` without bytes.
     pub fn off_node_share(&self) -> Option<f64> {
         let all = self.between as f64 + self.within as f64;
         (all > 0.0).then(|| self.between as f64 / all)
     }
 }
 
-/// Where a rank is, and which ports it uses.
+/// Place of a rank, and its ports.
 #[derive(Clone, Copy)]
 struct Place {
     host: HostId,
     share: Share,
 }
 
-/// What is known of a port.
+/// Properties of a port.
 #[derive(Clone, Copy)]
 struct Known {
     router: RouterId,
     choice: u32,
 }
 
-/// What tells the ends of a message.
+/// Lookup of the ends of a message.
 struct Ends<'a> {
     rails: &'a Rails<'a>,
     places: &'a [Place],
     known: &'a [Known],
-    /// Whether ports are told apart.
+    /// True if sums are by ports.
     limited: bool,
 }
 
@@ -149,7 +150,7 @@ impl Ends<'_> {
     }
 }
 
-/// Messages that are sorted at once: bounds the memory of a router that sends all of them.
+/// Maximum number of messages that are sorted at once: bounds the memory of a router that sends all of them.
 const PIECE: usize = 1 << 16;
 
 /// Sums of one router's messages.
@@ -157,9 +158,9 @@ const PIECE: usize = 1 << 16;
 struct Sums {
     /// Messages of a piece between hosts.
     piece: Vec<(Key, u32)>,
-    /// By key; once more for each piece that has it until they are settled.
+    /// By key; a key repeats for each piece that has it until they are settled.
     found: Vec<(Key, u64, Cost)>,
-    /// How many of them are settled.
+    /// Number of settled entries.
     settled: usize,
     within: u64,
     between: u64,
@@ -229,9 +230,9 @@ impl Sums {
     }
 }
 
-/// What two ends inject: the sender's router what goes there, the receiver's what comes back.
+/// Load that the two ends inject: the sender's router the load there, the receiver's the load back.
 impl Pair {
-    /// Each end with what its hosts send.
+    /// Each end with the load that its hosts send.
     pub fn injected(&self) -> [(RouterId, &Load); 2] {
         [(self.from, &self.cost.there), (self.to, &self.cost.back)]
     }

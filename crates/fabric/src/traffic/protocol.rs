@@ -1,17 +1,19 @@
 //! Packets and phits of messages on a Gemini, whose packets carry up to 64 bytes of data.
 //!
-//! Owns the accounting. A phit is three bytes. A request has 8 phits and a response 3, and each word of 8 bytes of data three more (64 bits and 8 of what guards them): a full PUT is
-//! 8 + 8 x 3 = 32 phits with a response of 3, a full GET 8 with a response of 3 + 8 x 3 = 27, which are the figures of Pedretti et al., "Using the Cray Gemini Performance
-//! Counters", 2013. A word of zeros or ones alone is compressed to one phit: their megabyte of zeros then is 16,384 x 16 phits = 262,144, and 262,565 - 262,144 is the same 421 that
-//! stand above 524,288 for random bits. Those 421 (and 23 packets) are MPI's: a header of 64 bytes and control packets of a few words. That rule is ours, read from those figures.
-//! It refuses noise: their counters also saw what other programs of a node sent, about 8 packets of 20 phits in the time of the test.
+//! Owns the accounting. A phit is three bytes. A request has 8 phits and a response 3, and each word of 8 bytes of data three more (64 bits
+//! and 8 check bits): a full PUT is 8 + 8 x 3 = 32 phits with a response of 3, a full GET 8 with a response of 3 + 8 x 3 = 27, which are
+//! the figures of Pedretti et al., "Using the Cray Gemini Performance Counters", 2013. A word of zeros or ones alone is compressed to one
+//! phit: their megabyte of zeros then is 16,384 x 16 phits = 262,144, and 262,565 - 262,144 is the same 421 as the excess over 524,288 for
+//! random bits. Those 421 (and 23 packets) are MPI's: a header of 64 bytes and control packets of a few words. That rule is ours, read from
+//! those figures. It refuses noise: their counters also saw the traffic of other programs of a node, about 8 packets of 20 phits in the
+//! time of the test.
 
 use serde::{Deserialize, Serialize};
 
 use super::Message;
 use crate::gemini::tiles::PHIT;
 
-/// Most bytes of data in a packet.
+/// Maximum bytes of data in a packet.
 pub const PACKET: u64 = 64;
 /// Phits of a request without data.
 const REQUEST: u64 = 8;
@@ -19,10 +21,10 @@ const REQUEST: u64 = 8;
 const RESPONSE: u64 = 3;
 /// Phits of a word of data of eight bytes.
 const WORD: u64 = 3;
-/// Phits that a word of zeros or ones is spared.
+/// Phits that compression saves for a word of zeros or ones.
 const SPARED: u64 = 2;
 
-/// What data travel in.
+/// Transaction that carries the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transaction {
@@ -46,16 +48,17 @@ pub struct Control {
 }
 
 impl Control {
-    /// What the table of slide "Tile Counter Directionality (1)" has beyond data and header: 16,401 packets there, 14 back, of nearly 17 and nearly 20 phits.
+    /// Packets in the table of slide "Tile Counter Directionality (1)" beyond data and header: 16,401 packets there, 14 back, of nearly 17
+    /// and nearly 20 phits.
     pub const SONAR: Self = Self { there: 16, there_bytes: 24, back: 14, back_bytes: 32 };
-    /// What the first test of slide "1 MB Point-to-Point MPI Test" has: 16,407 packets there; those back are not told.
+    /// Packets of the first test of slide "1 MB Point-to-Point MPI Test": 16,407 packets there; the slide does not give those back.
     pub const PING: Self = Self { there: 22, there_bytes: 24, back: 0, back_bytes: 0 };
 }
 
-/// How messages are sent.
+/// Protocol of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Protocol {
-    /// What data travel in.
+    /// Transaction that carries the data.
     pub transaction: Transaction,
     /// Bytes of MPI's header, which precedes the data of each message.
     pub header: u64,
@@ -63,7 +66,7 @@ pub struct Protocol {
     pub zeros: f64,
     /// Packets of MPI for messages of more than `eager` bytes.
     pub control: Control,
-    /// Most bytes of a message that is sent without control packets.
+    /// Maximum bytes of a message that is sent without control packets.
     pub eager: u64,
 }
 
@@ -91,7 +94,7 @@ pub struct Channel {
     pub phits: u64,
 }
 
-/// What goes over a link in one direction.
+/// Load of a link in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Load {
     /// Bytes of messages' data, without headers.
@@ -102,7 +105,7 @@ pub struct Load {
     pub responses: Channel,
 }
 
-/// What messages do to both directions. They take different ways.
+/// Cost of messages in both directions, which take different routes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// From the sender to the receiver.
@@ -112,7 +115,7 @@ pub struct Cost {
 }
 
 impl Channel {
-    /// Adds so many packets of this many phits each.
+    /// Adds this many packets of this many phits each.
     fn add(&mut self, packets: u64, phits: u64) {
         self.packets = self.packets.saturating_add(packets);
         self.phits = self.phits.saturating_add(packets.saturating_mul(phits));
@@ -125,7 +128,7 @@ impl Channel {
 }
 
 impl Load {
-    /// Adds another one.
+    /// Adds another load.
     pub fn sum(&mut self, other: &Self) {
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.requests.sum(other.requests);
@@ -139,7 +142,7 @@ impl Load {
 }
 
 impl Protocol {
-    /// What the messages of an entry do; their sizes differ by one byte at most.
+    /// Cost of the messages of an entry; their sizes differ by one byte at most.
     pub fn cost(&self, message: &Message) -> Cost {
         let mut cost = Cost::default();
         cost.there.bytes = message.bytes;
@@ -152,7 +155,7 @@ impl Protocol {
         cost
     }
 
-    /// Adds so many messages of one size.
+    /// Adds this many messages of one size.
     fn add(&self, bytes: u64, count: u64, cost: &mut Cost) {
         let spared = self.spared(bytes).saturating_mul(count);
         match self.transaction {
@@ -175,7 +178,7 @@ impl Protocol {
         if bytes > self.eager {
             let Control { there, there_bytes, back, back_bytes } = self.control;
             let each = |packets: u64, bytes, one: &mut Load, other: &mut Load| {
-                // A control packet without bytes is a packet still.
+                // A control packet without bytes is still a packet.
                 let packets = packets.saturating_mul(count);
                 one.requests.add(packets, REQUEST + WORD * words(bytes));
                 other.responses.add(packets, RESPONSE);
@@ -185,7 +188,7 @@ impl Protocol {
         }
     }
 
-    /// Phits that words of zeros or ones spare a message.
+    /// Phits that compressed words of zeros or ones save for a message.
     fn spared(&self, bytes: u64) -> u64 {
         let words = bytes.div_ceil(8);
         let zeros = (words as f64 * self.zeros.clamp(0.0, 1.0)).round() as u64;
@@ -193,12 +196,12 @@ impl Protocol {
     }
 }
 
-/// Words of a packet's bytes, of which there are no more than fit in one.
+/// Number of words of a packet's bytes, at most those of a full one.
 fn words(bytes: u64) -> u64 {
     bytes.min(PACKET).div_ceil(8)
 }
 
-/// Full packets and the one that is not, each with its words.
+/// Full packets and the partial one, each with its words.
 fn packets(bytes: u64) -> [(u64, u64); 2] {
     let rest = bytes % PACKET;
     [(bytes / PACKET, words(PACKET)), (u64::from(rest > 0), words(rest))]
@@ -239,7 +242,7 @@ mod tests {
         assert_eq!(put, [(16_384, 524_288), (0, 0), (0, 0), (16_384, 49_152)]);
         let get = seen(Protocol::GET, MIB);
         assert_eq!(get, [(0, 0), (16_384, 16_384 * 27), (16_384, 16_384 * 8), (0, 0)]);
-        // Both move 105 bytes for 64.
+        // Either moves 105 bytes for 64.
         for protocol in [Protocol::PUT, Protocol::GET] {
             let Cost { there, back } = protocol.cost(&MIB);
             assert_eq!(there.wire() + back.wire(), 16_384 * 105);

@@ -1,7 +1,8 @@
 //! Messages of a stencil: ranks in a grid of three axes that exchange with their neighbours.
 //!
-//! Owns the numbers of ranks, which follow each other along the first axis as `MiniGhost` has them (`MPI_Cart_create` has the last axis first: its grids are written the other way round), and
-//! who is a neighbour: across the six faces (7 points), and across edges and corners too (27 points). It refuses what lies within a rank.
+//! Owns the numbers of ranks, which follow each other along the first axis as in `MiniGhost` (`MPI_Cart_create` has the last axis first:
+//! its grids are written the other way round), and the neighbours: across the six faces (7 points), and across edges and corners too (27
+//! points). It refuses anything within a rank.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,12 +26,12 @@ impl Weights {
     }
 }
 
-/// A grid of ranks and what they send.
+/// A grid of ranks and its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stencil {
     /// Ranks on each axis.
     pub grid: [u32; 3],
-    /// Whether the first and the last rank of an axis are neighbours.
+    /// True on axes whose first and last rank are neighbours.
     pub periodic: [bool; 3],
     /// Bytes to each kind of neighbour.
     pub weights: Weights,
@@ -42,7 +43,7 @@ pub fn rank(grid: [u32; 3], at: [u32; 3]) -> u32 {
 }
 
 impl Stencil {
-    /// How many ranks there are, if they have numbers.
+    /// Number of ranks, if they have numbers.
     pub fn ranks(&self) -> Option<u32> {
         self.grid.iter().try_fold(1_u32, |all, &next| all.checked_mul(next))
     }
@@ -50,7 +51,7 @@ impl Stencil {
     /// One message to each neighbour. On a periodic axis of two the same neighbour gets two, on one of one none.
     ///
     /// # Errors
-    /// More messages than are believed.
+    /// Too many messages.
     pub fn messages(&self) -> Result<Messages, TrafficError> {
         let too_many = TrafficError::TooMany { most: super::MOST_MESSAGES };
         let ranks = self.ranks().ok_or_else(|| too_many.clone())?;
@@ -74,7 +75,7 @@ impl Stencil {
         Ok(messages)
     }
 
-    /// Steps to neighbours that are sent something, with the bytes.
+    /// Steps to neighbours that receive something, with the bytes.
     fn around(&self) -> Vec<([i8; 3], u64)> {
         let steps = || -1_i8..=1;
         let all = steps().flat_map(|x| steps().flat_map(move |y| steps().map(move |z| [x, y, z])));
@@ -118,7 +119,7 @@ mod tests {
         let all = Weights { face: 100, edge: 10, corner: 1 };
         assert_eq!(count([4, 5, 6], true, all), (120 * 26, 120 * (600 + 120 + 8)));
         assert_eq!(count([4, 5, 6], true, Weights::faces(7)), (120 * 6, 120 * 42));
-        // Without a way round: pairs of an axis are one less than its length.
+        // Without wraparound: pairs of an axis are one less than its length.
         assert_eq!(
             count([4, 5, 6], false, Weights::faces(1)).0,
             2 * (3 * 30 + 4 * 4 * 6 + 4 * 5 * 5)

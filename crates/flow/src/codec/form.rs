@@ -1,4 +1,4 @@
-//! What is done to the values of a stream before its repeats are sought: a change of numbers, then differences.
+//! Transformation of the values of a stream before the search for repeats: a change of numbers, then differences.
 //!
 //! Owns two reversible stages that work on runs: numbers become multiples above a minimum, or ranks in a table of the
 //! distinct values; and each value becomes its difference from the one `lag` places before, which turns counters,
@@ -14,7 +14,7 @@ pub(super) const LAG_MAX: usize = 256;
 /// Largest table of distinct values.
 pub(super) const TABLE_MAX: usize = 1 << 12;
 
-/// How values are written as other numbers.
+/// Conversion of values to other numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Scale {
     Plain,
@@ -27,7 +27,7 @@ pub(super) enum Scale {
     Table(Vec<i64>),
 }
 
-/// Both stages.
+/// The two stages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Form {
     pub(super) scale: Scale,
@@ -35,7 +35,7 @@ pub(super) struct Form {
     pub(super) lag: usize,
 }
 
-/// Context of header fields: all that is known is which one it is.
+/// Context of header fields: only the number of the field is known.
 pub(super) fn header(field: usize) -> Context<'static> {
     const FIELDS: [u32; 8] =
         [0x11, 0x3a0, 0x5c00, 0x7_e000, 0x91_0000, 0xb3_00000, 0xd500_0000, 0xf7];
@@ -43,7 +43,7 @@ pub(super) fn header(field: usize) -> Context<'static> {
 }
 
 impl Scale {
-    /// The multiples of the greatest common divisor above the minimum; none if that changes nothing.
+    /// The multiples of the greatest common divisor above the minimum; `None` if that changes nothing.
     pub(super) fn steps(values: &Runs<i64>) -> Option<Self> {
         let base = values.runs().iter().map(|run| run.0).min()?;
         let step =
@@ -51,7 +51,7 @@ impl Scale {
         (step > 0 && (step > 1 || base != 0)).then_some(Self::Steps { base, step })
     }
 
-    /// The sorted distinct values; none if they are too many.
+    /// The sorted distinct values; `None` if they are too many.
     pub(super) fn table(values: &Runs<i64>) -> Option<Self> {
         let mut table = Vec::new();
         for run in values.runs() {
@@ -74,7 +74,7 @@ impl Scale {
         match self {
             Self::Plain => value,
             Self::Steps { base, step } => (value.wrapping_sub(*base) as u64 / step) as i64,
-            // A value that is missing would be a bug of the encoder; any rank shows it in the round trip.
+            // A missing value would be a bug of the encoder; the round trip shows it with any rank.
             Self::Table(table) => table.binary_search(&value).unwrap_or(0) as i64,
         }
     }
@@ -198,7 +198,7 @@ impl Undo {
         Self { past: vec![0; form.lag], form, at: 0, number: 0, left: 0 }
     }
 
-    /// True if the run given last is used up.
+    /// True if the last run given is used up.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.left == 0
@@ -211,7 +211,7 @@ impl Undo {
         self.left = count;
     }
 
-    /// A run of original values out of the transformed run given last, which is not empty.
+    /// A run of original values from the last transformed run given, which is not empty.
     #[inline]
     pub(super) fn take(&mut self) -> Result<(i64, u64), DecodeError> {
         let lag = self.form.lag;
@@ -234,7 +234,7 @@ impl Undo {
         Ok((self.form.scale.value(number)?, count))
     }
 
-    /// How many equal values follow while nothing changes.
+    /// Number of equal values that follow without a change.
     fn still(&self) -> u64 {
         let lag = self.form.lag;
         let value = self.past[self.at];

@@ -1,9 +1,9 @@
 //! Probabilities of a bit: adaptive counters, and their mixture in the logistic domain.
 //!
-//! Owns the estimate of one bit from several contexts; which contexts is the business of the models above.
-//! Follows M. Mahoney, "Adaptive Weighing of Context Models for Lossless Data Compression" (2005) and lpaq.
-//! All of it is integer arithmetic, so that every machine decodes what another one wrote; the tables are computed
-//! when this is compiled, from additions, multiplications and divisions that IEEE 754 defines to the bit.
+//! Owns the estimate of one bit from several contexts; the models above choose the contexts. Follows M. Mahoney, "Adaptive
+//! Weighing of Context Models for Lossless Data Compression" (2005) and lpaq. All of it is integer arithmetic, so that
+//! every machine decodes what another one wrote; the tables are computed when this is compiled, from additions,
+//! multiplications and divisions that IEEE 754 defines to the bit.
 
 use super::range::{Bits, SCALE};
 
@@ -90,7 +90,7 @@ pub(super) fn squash(logit: i32) -> u32 {
     u32::from(SQUASH[step.clamp(0, SQUASHED as i32 - 1) as usize])
 }
 
-/// Probability of a bit seen in one context: 24 bits of it, and 8 bits of how often it was seen.
+/// Probability of a bit seen in one context: 24 bits of it, and 8 bits of the number of observations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Counter(u32);
 
@@ -101,12 +101,12 @@ impl Default for Counter {
 }
 
 impl Counter {
-    /// A counter that believes in even odds as if it had seen so many bits.
+    /// A counter with even odds and the confidence of this many observations.
     pub(super) const fn even(seen: u8) -> Self {
         Self(1 << 31 | seen as u32)
     }
 
-    /// Probability in 1/65536; 0 stands for less than that.
+    /// Probability in 1/65536; 0 means less than that.
     #[inline]
     pub(super) fn chance(self) -> u32 {
         self.0 >> 16
@@ -124,7 +124,7 @@ impl Counter {
         self.0 as u8
     }
 
-    /// Moves `chance`, in 1/65536, towards this one, by the more of `trust` in 1/256 the more this one has seen.
+    /// Moves `chance`, in 1/65536, towards this one, by a share of `trust` in 1/256 that grows with the observations.
     #[inline]
     pub(super) fn pull(self, chance: i32, trust: &[i32; 256]) -> i32 {
         chance + (((self.chance() as i32 - chance) * trust[usize::from(self.seen())]) >> 8)
@@ -151,8 +151,8 @@ impl Counter {
 
 /// Sets of weights for `N` logits.
 ///
-/// Additions and multiplications of `f32` give the same bits on every machine as long as their order is fixed, which it is
-/// here: four sums side by side, as vector units have them.
+/// Additions and multiplications of `f32` give the same bits on every machine as long as their order is fixed, as it is
+/// here: four sums side by side, as in vector units.
 #[derive(Clone, Debug)]
 pub(super) struct Mixer<const N: usize> {
     sets: Vec<Weights<N>>,
@@ -166,9 +166,9 @@ struct Weights<const N: usize> {
     rate: f32,
 }
 
-/// Sums that are added up side by side.
+/// Number of sums that are added up side by side.
 const LANES: usize = 4;
-/// No weight leaves plus or minus this.
+/// Maximum magnitude of a weight.
 const WEIGHT_MAX: f32 = 64.0;
 
 impl<const N: usize> Mixer<N> {

@@ -17,7 +17,7 @@ mod repeats;
 pub mod sequence;
 pub mod times;
 
-/// Why coded bytes cannot be read.
+/// Errors of decoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
     /// The bytes end before the values do.
@@ -26,7 +26,7 @@ pub enum DecodeError {
     /// Bytes are left over after the last value.
     #[error("coded stream has bytes after its last value")]
     Trailing,
-    /// Runs that repeat cost nothing, so that few bytes may stand for more than memory holds.
+    /// Repeated runs cost nothing, so that few bytes may represent more than memory holds.
     #[error("coded stream unfolds to more runs than are allowed")]
     TooLong,
     /// No encoder writes this.

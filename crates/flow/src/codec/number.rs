@@ -1,10 +1,10 @@
-//! Integers as bits: each one is coded as whether it is zero, its sign, its length and its digits, every decision
-//! predicted by a mixture of contexts.
+//! Integers as bits: for each one a zero flag, its sign, its length and its digits, every decision predicted by a
+//! mixture of contexts.
 //!
-//! Owns the statistics of one stream. The caller names the contexts; a stream of small, repeated, or slowly changing
-//! numbers then costs about its entropy without any choice of a code. The length is P. Elias's delta code (1975), the
-//! statistics are the bitwise context mixing of paq and lpaq (M. Mahoney), in a table that grows with the contexts
-//! met, so that short streams stay cheap.
+//! Owns the statistics of one stream. The caller supplies the contexts; a stream of small, repeated, or slowly
+//! changing numbers then costs about its entropy without any choice of a code. The length is P. Elias's delta code
+//! (1975), the statistics are the bitwise context mixing of paq and lpaq (M. Mahoney), in a table that grows with the
+//! contexts met, so that short streams stay cheap.
 
 use super::mix::{Counter, Mixer};
 use super::range::Bits;
@@ -13,7 +13,7 @@ mod table;
 
 use table::{NODES, Table};
 
-/// What a number means; every kind has statistics of its own.
+/// Meaning of a number; every kind has statistics of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Header,
@@ -25,17 +25,18 @@ pub(super) enum Kind {
 }
 
 const KINDS: usize = 6;
-/// Hashed contexts of a number.
+/// Number of hashed contexts of a number.
 pub(super) const CONTEXTS: usize = 6;
 const INPUTS: usize = CONTEXTS + 2;
-/// Digits after the first that have statistics; values of which more would recur are better written as ranks.
+/// Number of digits after the first that have statistics; values with more recurring digits are better written as
+/// ranks.
 const MODELLED: u32 = 12;
 
-/// What a number is predicted from.
+/// Context of a prediction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context<'a> {
     pub(super) kind: Kind,
-    /// Hashes of what is known, at most [`CONTEXTS`]; see [`hash`]. The first one should be the least specific.
+    /// Hashes of known values, at most [`CONTEXTS`]; see [`hash`]. The first one should be the least specific.
     pub(super) known: &'a [u32],
     /// A guess, coded cheaply if guesses of this kind were right lately.
     pub(super) guess: Option<i64>,
@@ -55,31 +56,31 @@ pub(super) fn hash(parts: &[i64]) -> u32 {
 #[derive(Clone, Debug)]
 pub(super) struct Numbers {
     table: Table,
-    /// By kind, whether the last three guesses were right, step, and the guessed bit.
+    /// By kind, correctness of the last three guesses, step, and the guessed bit.
     guesses: Vec<Counter>,
     hits: [usize; KINDS],
     mixer: Mixer<INPUTS>,
 }
 
-/// The guess, taken apart like the number.
+/// The guess, decomposed like the number.
 #[derive(Clone, Copy)]
 struct Guess {
     value: i64,
     size: u64,
     bits: u32,
-    /// False once a decision went another way.
+    /// False once a decision differed.
     open: bool,
 }
 
-/// State of one number on its way.
+/// State of one number during coding.
 struct Path {
     /// Hash of the decisions so far.
     node: u32,
-    /// The buckets of the contexts, and the place in them; 0 if they are to be found anew.
+    /// The buckets of the contexts, and the place in them; 0 if they are to be looked up again.
     buckets: [usize; CONTEXTS],
     place: usize,
     step: usize,
-    /// True once no context has seen this path, so that none can have seen what follows.
+    /// True once no context has seen this path, so that none can have seen its continuation.
     novel: bool,
     guess: Guess,
 }
@@ -130,12 +131,12 @@ impl Numbers {
         value
     }
 
-    /// Codes yes or no.
+    /// Codes a boolean.
     pub(super) fn flag<B: Bits>(&mut self, coder: &mut B, context: &Context, flag: bool) -> bool {
         self.decide(coder, context, &mut Path::new(None), false, flag)
     }
 
-    /// Notes whether the guess was right.
+    /// Notes the correctness of the guess.
     fn close(&mut self, context: &Context, value: u64) {
         if let Some(guess) = context.guess {
             let hits = &mut self.hits[context.kind as usize];
@@ -153,7 +154,7 @@ impl Numbers {
     ) -> u64 {
         let guess = path.guess;
         let bits = u64::BITS - size.leading_zeros();
-        // A decoder passes anything for the number: the logarithm must stand a zero.
+        // A decoder passes any number: the logarithm must accept zero.
         let class = bits.max(1).ilog2();
         let guess_class = guess.bits.max(1).ilog2();
         let mut found = 0;
@@ -181,7 +182,7 @@ impl Numbers {
         digits
     }
 
-    /// Codes one decision, where the guess would have decided `guessed`.
+    /// Codes one decision, where the guess would be `guessed`.
     #[inline]
     fn decide<B: Bits>(
         &mut self,

@@ -1,8 +1,8 @@
 //! New runs and copies as numbers in context, in either direction.
 //!
-//! Owns what encoder and decoder must know alike: the window of past runs, the last copies, and from these the
-//! contexts of every number. During a copy nothing is coded or learned, so that a repeat costs one copied run of
-//! the window and no arithmetic.
+//! Owns the common state of encoder and decoder: the window of past runs, the last copies, and the contexts of
+//! every number. During a copy nothing is coded or learned, so that a repeat costs one copied run of the window
+//! and no arithmetic.
 
 use super::DecodeError;
 use super::form::header;
@@ -10,16 +10,16 @@ use super::number::{Context, Kind, Numbers, hash};
 use super::range::Bits;
 use super::repeats::WINDOW_MAX;
 
-/// What one coded piece says.
+/// Content of one coded piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coded {
-    /// A value, and how often.
+    /// A value, and the number of repetitions.
     New(i64, u64),
-    /// So many runs from `distance` runs before; up to the end if `u64::MAX`.
+    /// This many runs from `distance` runs before; up to the end if `u64::MAX`.
     Copy { distance: u32, runs: u64 },
 }
 
-/// The runs of late, by distance.
+/// The latest runs, by distance.
 #[derive(Clone, Debug)]
 struct Window {
     runs: Vec<(i64, u64)>,
@@ -53,7 +53,7 @@ pub(super) struct Pieces {
     window: Window,
     /// Expected distance of repeats, from the header.
     cycle: usize,
-    /// Whether new values are coded as differences from the run a cycle before.
+    /// True if new values are coded as differences from the run a cycle before.
     relative: bool,
     /// The last two numbers coded for values.
     values: [i64; 2],
@@ -62,18 +62,18 @@ pub(super) struct Pieces {
     lengths: [u64; 2],
     /// New runs since the last copy, and between the two before.
     news: [u64; 2],
-    /// The last pieces, a bit each: whether they were copies.
+    /// The last pieces, a bit each: 1 for copies.
     kinds: u32,
     /// Count of the last new run of a value, by hash of the value.
     counts: Vec<u64>,
 }
 
-/// What an encoder may choose.
+/// Choices of the encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Setting {
     /// Expected distance of repeats, in runs, from 1.
     pub(super) cycle: usize,
-    /// Whether new values are coded as differences from the run a cycle before.
+    /// True if new values are coded as differences from the run a cycle before.
     pub(super) relative: bool,
 }
 
@@ -83,7 +83,7 @@ const REST: u64 = 1;
 const COUNTS: usize = 64;
 
 impl Pieces {
-    /// Codes how large the window must be for a copy from `farthest`, and the cycle.
+    /// Codes the required size of the window for a copy from `farthest`, and the cycle.
     pub(super) fn new<B: Bits>(
         numbers: &mut Numbers,
         coder: &mut B,
@@ -133,7 +133,7 @@ impl Pieces {
         self.window.get(distance).unwrap_or((0, 0))
     }
 
-    /// Codes a piece of which an encoder passes what it is; `left` values are still to come, at least one.
+    /// Codes a piece, which an encoder passes; `left` values remain, at least one.
     pub(super) fn code<B: Bits>(
         &mut self,
         numbers: &mut Numbers,

@@ -1,7 +1,7 @@
-//! How a stream is best written: the search over the stages, for the encoder only.
+//! Best form of a stream: the search over the stages, for the encoder only.
 //!
-//! Owns the trial encodings. Properties are chosen one after the other on a sample, each by the bytes it saves, so
-//! that no heuristic has to foresee what the models make of a stream. A longer sample then decides on what takes long to pay.
+//! Owns the trial encodings. Properties are chosen one after the other on a sample, each by the bytes it saves, so that no
+//! heuristic has to predict the behaviour of the models. A longer sample then decides properties with slow effect.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,14 @@ mod race;
 
 use race::Race;
 
-/// Plans are compared on so many pieces, or runs if they are few pieces.
+/// Number of pieces on which plans are compared, or of runs if they are few pieces.
 const SAMPLE_NEW: usize = 64;
-/// How long repeats should be is compared on so many, as it takes some time until they pay.
+/// Number of pieces on which minimum lengths of repeats are compared, as they pay only after some time.
 const SAMPLE_REPEATS: usize = 600;
 const SAMPLE_RUNS: usize = 1 << 14;
-/// Values on which differences are compared.
+/// Number of values on which differences are compared.
 const SAMPLE_VALUES: usize = 2048;
-/// A stream of so few bytes is not worth a search.
+/// Maximum bytes of a stream that is not worth a search.
 const SMALL: usize = 4;
 
 /// A kind of [`Scale`], its numbers not yet fitted to the values.
@@ -34,12 +34,12 @@ enum Fit {
     Table,
 }
 
-/// How a stream is written.
+/// Form of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Plan {
     fit: Fit,
     lag: usize,
-    /// Fewest runs worth a copy.
+    /// Minimum number of runs of a copy.
     shortest: usize,
     setting: Setting,
 }
@@ -57,7 +57,7 @@ pub(super) fn best(values: &Runs<i64>) -> Vec<u8> {
     }
     let more = sample(values, SAMPLE_REPEATS);
     let mut search = Search::new(&more, search.best);
-    // What takes long to show.
+    // Properties with slow effect.
     search.lags();
     search.attempt(Plan { shortest: 8, ..search.best });
     if is_whole(&more) {
@@ -77,7 +77,7 @@ pub(super) fn best(values: &Runs<i64>) -> Vec<u8> {
     best
 }
 
-/// The first runs, as many as make so many new ones.
+/// The first runs, as many as contain `new` new ones.
 fn sample(values: &Runs<i64>, new: usize) -> Runs<i64> {
     let runs = values.runs();
     let pieces = parse(&runs[..runs.len().min(SAMPLE_RUNS)], 3);
@@ -90,7 +90,7 @@ fn sample(values: &Runs<i64>, new: usize) -> Runs<i64> {
 }
 
 impl Plan {
-    /// Fits every stream.
+    /// Applies to every stream.
     const PLAIN: Self = Self {
         fit: Fit::Plain,
         lag: 0,
@@ -98,13 +98,13 @@ impl Plan {
         setting: Setting { cycle: 1, relative: false },
     };
 
-    /// This plan, and simpler ones for where it does not fit: values that come after a sample may have a smaller minimum, more
-    /// distinct values, longer distances.
+    /// This plan, and simpler ones in case it does not fit: values after a sample may have a smaller minimum, more distinct
+    /// values, longer distances.
     fn or_simpler(self) -> [Self; 3] {
         [self, Self { fit: Fit::Plain, ..self }, Self::PLAIN]
     }
 
-    /// The stream with its values changed, and the repeats in it; none if the plan does not fit the values.
+    /// The stream with its values transformed, and the repeats in it; `None` if the plan does not fit the values.
     fn layout(&self, values: &Runs<i64>) -> Option<Layout> {
         let scale = match self.fit {
             Fit::Plain => Scale::Plain,
@@ -120,13 +120,13 @@ impl Plan {
         Some(Layout { form, values, pieces })
     }
 
-    /// The stream written so; none if the plan does not fit the values.
+    /// The stream in this form; `None` if the plan does not fit the values.
     fn encode(&self, values: &Runs<i64>) -> Option<Vec<u8>> {
         self.layout(values)?.encode(self.setting, &mut Race::default())
     }
 }
 
-/// A stream as runs of changed values and repeats of these.
+/// A stream as runs of transformed values and repeats of these.
 #[derive(Debug)]
 struct Layout {
     form: Form,
@@ -135,7 +135,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// The stream written so; none if it cannot be, or is given up for lost in the race.
+    /// The stream in this form; `None` if that is impossible, or is given up as lost in the race.
     fn encode(&self, setting: Setting, race: &mut Race) -> Option<Vec<u8>> {
         let farthest = self.pieces.iter().map(|piece| match piece {
             Piece::New => 1,
@@ -175,7 +175,7 @@ impl Layout {
     }
 }
 
-/// A plan with so many times more pieces than the best one, and these, is not tried.
+/// A plan whose pieces are more than this many times the sum of the best one's and [`PIECES_FEW`] is not tried.
 const PIECES_MORE: usize = 4;
 const PIECES_FEW: usize = 32;
 
@@ -186,7 +186,7 @@ struct Search<'a> {
     bytes: Vec<u8>,
     pieces: usize,
     race: Race,
-    /// What the plan tried last but for its setting looks like.
+    /// Layout of the plan tried last, except for its setting.
     layout: Option<(Plan, Option<Layout>)>,
 }
 
@@ -269,7 +269,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Tries how long repeats should be.
+    /// Tries minimum lengths of repeats.
     fn repeats(&mut self) {
         for shortest in [2, 8, usize::MAX] {
             self.attempt(Plan { shortest, ..self.best });
@@ -277,7 +277,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The distance from 2 on at which values differ least.
+/// The distance from 2 on with the smallest differences.
 fn nearest(values: &[i64], farthest: usize) -> usize {
     let cost = |lag: usize| -> u64 {
         let pairs =
@@ -288,7 +288,7 @@ fn nearest(values: &[i64], farthest: usize) -> usize {
     (2..=farthest).min_by_key(|&lag| cost(lag)).unwrap_or(2)
 }
 
-/// The distance from which most is copied.
+/// The most frequent distance of copies.
 fn usual(runs: &[(i64, u64)]) -> usize {
     let mut lengths = BTreeMap::new();
     for piece in parse(runs, 3) {

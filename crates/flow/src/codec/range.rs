@@ -5,7 +5,7 @@
 //! LZMA; the end is cut to the fewest bytes that still identify the interval. A decoder may read a few zeros past
 //! the end of its bytes and stops being valid after that, so that no input makes it run for ever.
 
-/// Sum of the probabilities of both values of a bit.
+/// Sum of the probabilities of the two values of a bit.
 pub(super) const SCALE: u32 = 1 << 16;
 
 /// Zeros that a stream may leave out at its end.
@@ -21,7 +21,7 @@ pub(super) trait Bits {
     /// Codes the low `width` (at most 64) bits of `value`, all values equally likely.
     fn raw(&mut self, width: u32, value: u64) -> u64;
 
-    /// True once a decoder has run out of bytes; what it returned lately means nothing.
+    /// True once a decoder has run out of bytes; its latest results have no meaning.
     fn exhausted(&self) -> bool {
         false
     }
@@ -32,7 +32,7 @@ pub(super) trait Bits {
 pub(super) struct Encoder {
     low: u64,
     range: u32,
-    /// The last byte not yet written, as a carry may still change it; none before the first.
+    /// The last byte not yet written, as a carry may still change it; `None` before the first.
     held: Option<u8>,
     /// Bytes of 255 after `held`.
     pending: u64,
@@ -51,7 +51,7 @@ impl Encoder {
         Self::default()
     }
 
-    /// Bytes written so far, give or take the few not settled yet.
+    /// Number of bytes written so far, up to the few not settled yet.
     pub(super) fn written(&self) -> usize {
         self.bytes.len() + self.pending as usize
     }
@@ -140,7 +140,7 @@ pub(super) struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    /// Begins to read what [`Encoder::finish`] returned.
+    /// Begins to read the output of [`Encoder::finish`].
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         let mut decoder = Self { bytes, at: 0, code: 0, range: u32::MAX };
         for _ in 0..4 {

@@ -1,10 +1,10 @@
-//! Repeats in a sequence of runs: where to copy from before, and where to write anew.
+//! Repeats in a sequence of runs: the choice between copies of earlier runs and new ones.
 //!
 //! Owns the encoder's search only. Copies may overlap themselves, so that a loop is its first round and one copy, and
 //! a loop of loops is that once more: LZ77 (J. Ziv, A. Lempel, 1977) over runs instead of bytes, parsed greedily with
-//! one step of lookahead. A rare run anchors the search, so that few candidates suffice but after a loop's rounds.
+//! one step of lookahead. A rare run anchors the search, so that few candidates suffice except after a loop's rounds.
 
-/// What makes up a sequence of runs.
+/// A part of a sequence of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
     /// One run, written anew.
@@ -14,7 +14,7 @@ pub(super) enum Piece {
 }
 
 impl Piece {
-    /// Runs that it stands for.
+    /// Number of its runs.
     pub(super) fn length(self) -> usize {
         match self {
             Self::New => 1,
@@ -25,14 +25,14 @@ impl Piece {
 
 /// Largest distance of a copy.
 pub(super) const WINDOW_MAX: usize = 1 << 20;
-/// Candidates looked at for one copy; many where the last one was long, as after the rounds of an inner loop, where
-/// the start of the outer loop is far back among starts of the inner one.
+/// Number of candidates examined for one copy; many where the last one was long, as after the rounds of an inner
+/// loop, where the start of the outer loop is far back among starts of the inner one.
 const CANDIDATES: usize = 32;
 const CANDIDATES_IN_LOOPS: usize = 2048;
 const LONG: usize = 12;
-/// Runs compared in the search for one copy.
+/// Maximum number of runs compared in the search for one copy.
 const COMPARED: usize = 1 << 14;
-/// A copy of this length is taken without looking further.
+/// A copy of this length is taken without further search.
 const ENOUGH: usize = 512;
 
 /// Finds repeats of at least `shortest` runs.
@@ -145,7 +145,7 @@ impl<'a> Search<'a> {
             let from = next - 1;
             let length = self.common(from, at);
             compared += length;
-            // Another distance has to be written, which a slightly longer copy does not pay for.
+            // A different distance has to be coded, which costs more than a slightly longer copy saves.
             if length > best.1 + usize::from(best.0 == self.distance) {
                 best = (at - from, length);
             }

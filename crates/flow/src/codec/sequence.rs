@@ -1,9 +1,9 @@
-//! Integer streams: one value a visit of a node, packed to about their entropy and read back run by run.
+//! Integer streams: one value per visit of a node, packed to about their entropy and read back run by run.
 //!
-//! Owns the decoder and the form of the whole. A stream is a change of its values (`form`), repeats of its runs
-//! (`repeats`, LZ77), and what is left as numbers in mixed contexts (`pieces`, `number`); each stage does nothing
-//! where it gains nothing. Nested loops, counters and strides end as a few numbers, data-dependent values as
-//! contexts. How many values there are is not stored: the visits of the node tell.
+//! Owns the decoder and the form of the whole. A stream is a change of its values (`form`), repeats of its runs (`repeats`,
+//! LZ77), and what is left as numbers in mixed contexts (`pieces`, `number`); each stage does nothing where it gains nothing.
+//! Nested loops, counters and strides end as a few numbers, data-dependent values as contexts. The number of values is not
+//! stored: it is the number of visits of the node.
 
 use super::DecodeError;
 use super::form::{Form, Scale, Undo};
@@ -17,14 +17,15 @@ pub fn encode(values: &Runs<i64>) -> Vec<u8> {
     plan::best(values)
 }
 
-/// Unpacks a stream of `len` values at once; each of its runs is taken off `left`, those that may still be unfolded.
+/// Unpacks a stream of `len` values at once; each of its runs is subtracted from `left`, the number of runs that may still be
+/// unpacked.
 ///
 /// Neither `len` nor the bytes bound the runs: a copy of two runs, repeated, takes as few bytes as one.
 pub fn decode_all(bytes: &[u8], len: u64, left: &mut u64) -> Result<Runs<i64>, DecodeError> {
     let mut decoder = Decoder::new(bytes, len)?;
     let mut values = Runs::new();
     while let Some((value, count)) = decoder.next_run()? {
-        // Counted as they come, not as they are kept: many that are alike take no memory, but time.
+        // Counted as they come, not as they are kept: many equal ones take no memory, but time.
         *left = left.checked_sub(1).ok_or(DecodeError::TooLong)?;
         values.push(value, count);
     }
@@ -34,8 +35,8 @@ pub fn decode_all(bytes: &[u8], len: u64, left: &mut u64) -> Result<Runs<i64>, D
 
 /// Unpacks a stream run by run.
 ///
-/// Its memory is the window of runs that copies reach back to, as written in the stream, at most 16 MiB, and the
-/// statistics of what was not copied, at most 8 MiB; both grow with what was read.
+/// Its memory is the window of runs that copies reach back to, as written in the stream, at most 16 MiB, and the statistics of
+/// new runs, at most 8 MiB; both grow with the values read.
 #[derive(Clone, Debug)]
 struct Decoder<'a> {
     coder: range::Decoder<'a>,
@@ -62,7 +63,7 @@ impl<'a> Decoder<'a> {
         Ok(Self { coder, numbers, pieces, undo: Undo::new(form), copies: 0, left: len, plain })
     }
 
-    /// The next value and how often it follows in a row; none at the end. The run after may have the same value.
+    /// The next value and the number of repetitions; `None` at the end. The run after may have the same value.
     #[inline]
     fn next_run(&mut self) -> Result<Option<(i64, u64)>, DecodeError> {
         if self.undo.is_empty() {
@@ -113,7 +114,8 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// Numbers from 0 with greatest common divisor 1, and the `base` and `step` that make `base + step * number` the values again.
+/// Numbers from 0 with greatest common divisor 1, and the `base` and `step` for which `base + step * number` are the values
+/// again.
 ///
 /// Streams that differ in these only, as counts and bytes do, become the same. Arithmetic wraps.
 pub fn scaled(values: &Runs<i64>) -> (i64, u64, Runs<i64>) {
@@ -122,7 +124,7 @@ pub fn scaled(values: &Runs<i64>) -> (i64, u64, Runs<i64>) {
     (base, step, Form { scale, lag: 0 }.apply(values))
 }
 
-/// The value for a number that [`scaled`] gave.
+/// The value of a number from [`scaled`].
 #[inline]
 pub const fn unscaled(number: i64, base: i64, step: u64) -> i64 {
     base.wrapping_add((number as u64).wrapping_mul(step) as i64)
@@ -269,7 +271,7 @@ mod tests {
         assert_eq!(unpack(&bytes, 1 << 60, 10_000), Err(DecodeError::TooLong));
     }
 
-    /// Numbers that look random, the same in every run.
+    /// Reproducible pseudorandom numbers.
     fn noise(seed: u64) -> impl FnMut(u64) -> i64 {
         let mut state = seed;
         move |below| {

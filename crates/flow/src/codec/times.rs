@@ -1,8 +1,8 @@
 //! Times of all events: entropy coding of the quantiser's cells, or of exact nanoseconds in [`exact`].
 //!
 //! Owns the order of a stream: for each event its gap, in the context of the edge that led to it, then its duration,
-//! in the context of its node. The statistics are learned on the way (`cells`); the extra bits of a cell are equally
-//! likely and copied. The contexts are not stored: whoever decodes the events knows them.
+//! in the context of its node. The statistics are learned while coding (`cells`); the extra bits of a cell are
+//! equally likely and copied. The contexts are not stored: the decoder of the events knows them.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub mod sums;
 
 use cells::{Cells, INDICES};
 
-/// Writes times; `F` tells how many extra bits a cell takes, at most 32.
+/// Writes times; `F` returns the number of extra bits of a cell, at most 32.
 #[derive(Debug)]
 pub struct Encoder<F> {
     coder: range::Encoder,
@@ -68,12 +68,12 @@ pub struct Decoder<'a, F> {
 }
 
 impl<'a, F: Fn(u16) -> u8> Decoder<'a, F> {
-    /// Begins to read what [`Encoder::finish`] returned.
+    /// Begins to read the output of [`Encoder::finish`].
     pub fn new(bytes: &'a [u8], extra_bits: F) -> Self {
         Self { coder: range::Decoder::new(bytes), cells: Cells::new(), extra_bits }
     }
 
-    /// Gap and duration of the next event, whose contexts are those it was pushed with.
+    /// Gap and duration of the next event, with the contexts of its `push`.
     pub fn next(
         &mut self,
         gap_context: u32,
@@ -101,10 +101,10 @@ impl<'a, F: Fn(u16) -> u8> Decoder<'a, F> {
     }
 }
 
-/// How many bits the same cells would take if each context had a perfect code for its own distribution.
+/// Number of bits of the same cells if each context had a perfect code for its own distribution.
 ///
-/// The empirical conditional entropy of order 0, plus the extra bits: the usual yardstick, which a real coder has to
-/// pay the learning on top of.
+/// The empirical conditional entropy of order 0, plus the extra bits: the usual measure, to which a real coder adds
+/// the cost of learning.
 #[derive(Clone, Debug)]
 pub struct Entropy<F> {
     counts: BTreeMap<(bool, u32), BTreeMap<u16, u64>>,
@@ -113,7 +113,7 @@ pub struct Entropy<F> {
 }
 
 impl<F: Fn(u16) -> u8> Entropy<F> {
-    /// Of nothing so far.
+    /// The entropy of nothing.
     pub const fn new(extra_bits: F) -> Self {
         Self { counts: BTreeMap::new(), extra: 0, extra_bits }
     }

@@ -1,13 +1,13 @@
 //! From the parts of a region to the children of a tree node.
 //!
 //! Owns the nesting of guards (a part that runs only when its neighbours do goes inside their guard), the listing
-//! of bodies that are hardly more than a switch by path, as slide 21 does, and the rule that leaves
-//! stand in sequences.
+//! of bodies that are hardly more than a switch by path, as in slide 21, and the rule that leaves stand in
+//! sequences.
 
 use super::guards::Frame;
 use super::{Guard, Kind, Tree};
 
-/// A part of a region: a leaf, loop or mixture, and the iterations (of the loop around) on which it runs.
+/// A part of a region: a leaf, loop or mixture, and the iterations (of the enclosing loop) on which it runs.
 #[derive(Debug)]
 pub(super) struct Item {
     /// Increasing.
@@ -16,21 +16,21 @@ pub(super) struct Item {
     pub cost: Cost,
 }
 
-/// How much there is to read in a tree. `MiniGhost` and the examples in the tests decide the weights: a
-/// loop is hardly dearer than an event, guards are dearer, and dearest if they do not go on through the whole loop.
+/// Reading cost of a tree. `MiniGhost` and the examples in the tests determine the weights: a loop costs hardly
+/// more than an event, guards cost more, and most if they do not continue through the whole loop.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cost {
     pub sum: u64,
-    /// Whether another way to see the loop may be easier to read.
+    /// True if another form of the loop may be easier to read.
     pub doubtful: bool,
-    /// Whether it behaves differently from execution to execution, so that the loop around it is to be doubted.
+    /// True if it behaves differently from execution to execution, so that the enclosing loop is doubtful.
     pub uneven: bool,
 }
 
 impl Cost {
     pub(super) const LEAF: Self = Self { sum: 2, doubtful: false, uneven: false };
     pub(super) const LOOP: Self = Self { sum: 3, doubtful: false, uneven: false };
-    /// Parts of a guard that count: nobody reads more.
+    /// Maximum number of parts of a guard that count: no reader needs more.
     const PARTS: u64 = 8;
 
     pub(super) fn plus(self, other: Self) -> Self {
@@ -41,7 +41,7 @@ impl Cost {
         }
     }
 
-    /// As part of the body of a loop.
+    /// Cost as part of the body of a loop.
     fn inside(self) -> Self {
         Self { doubtful: self.uneven, ..self }
     }
@@ -79,7 +79,7 @@ impl Cost {
                 };
                 (2 + parts + more, short || !through)
             }
-            // Only the very last iteration lacks it: the recording ends there, which says nothing of the loop.
+            // Only the very last iteration lacks it: the recording ends there, which is no evidence about the loop.
             Guard::Whole { iterations, of }
                 if matches!(iterations.parts(), [part]
                     if part.first == 0 && part.stride == 0 && part.last + 2 == *of) =>
@@ -101,9 +101,9 @@ enum Group {
     Guarded { on: Vec<u32>, inside: Vec<Group> },
 }
 
-/// How many parts further on the end of a guard is looked for.
+/// Number of further parts in which the end of a guard is searched.
 const LOOK_AHEAD: usize = 64;
-/// Guards inside guards.
+/// Maximum nesting of guards.
 const DEPTH: usize = 8;
 
 /// The children of a node whose body consists of `items` and runs on the iterations of `frame`, and their cost.
@@ -117,7 +117,7 @@ pub(super) fn body(frame: &Frame, items: Vec<Item>) -> (Vec<Tree>, Cost) {
         cost = cost.plus(Cost::of_guard(guard, trips));
     }
     cost.doubtful |= guards.len() > 1;
-    // Listing paths is another way to write the same body, not another body: it does not count.
+    // Listing paths is another form of the same body, not another body: it does not count.
     if let Some(listed) = listed {
         groups = listed;
         guards = self::guards(frame, &groups);
@@ -131,7 +131,7 @@ fn guards(frame: &Frame, groups: &[Group]) -> Vec<Guard> {
     frame.guards(&parts)
 }
 
-/// Puts items in a row that run on the same iterations, and what runs only on some of these in between, in a group.
+/// Groups items in a row that run on the same iterations, with those between that run only on some of these.
 fn nest(items: Vec<Item>, iterations: usize, depth: usize) -> Vec<Group> {
     let mut groups = Vec::new();
     let mut items = items.into_iter().peekable();

@@ -1,8 +1,8 @@
 //! Builds the structure tree from a sequence.
 //!
-//! Owns the recursion from regions to loops to iterations; which way to see a loop is best is [`compare`]'s. Equal iterations and equal executions are looked at once,
-//! so that the cost is that of one or two passes over a regular sequence, and of one pass for each level of an
-//! irregular one. Depth, guards and repeated leaves are bounded; what lies beyond becomes [`Kind::Mixed`].
+//! Owns the recursion from regions to loops to iterations; the choice of the best form of a loop is [`compare`]'s. Equal iterations and
+//! equal executions are examined once, so that the cost is that of one or two passes over a regular sequence, and of one pass for each
+//! level of an irregular one. Depth, guards and repeated leaves are bounded; parts beyond the bounds become [`Kind::Mixed`].
 
 use std::collections::HashMap;
 
@@ -27,11 +27,11 @@ use spans::{distinct, divide};
 /// Bounds of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Loops inside loops; what is nested more deeply is [`Kind::Mixed`].
+    /// Maximum depth of loops inside loops; deeper ones are [`Kind::Mixed`].
     pub depth: usize,
-    /// Parts of guards, and runs of iteration counts, in the whole tree; loops beyond are [`Kind::Mixed`].
+    /// Maximum number of parts of guards, and of runs of iteration counts, in the whole tree; loops beyond are [`Kind::Mixed`].
     pub parts: usize,
-    /// Events that are looked at, below 2^32; those after them are one [`Kind::Mixed`].
+    /// Maximum number of events that are examined, below 2^32; those after them are one [`Kind::Mixed`].
     pub events: u32,
 }
 
@@ -118,7 +118,7 @@ struct Piece {
 
 /// A strongly connected component of a region.
 struct Component<'a> {
-    /// Its visits, at most one for each iteration around.
+    /// Its visits, at most one for each enclosing iteration.
     visits: &'a [Piece],
     /// Number of each visit's execution.
     execution_of_visit: Vec<u32>,
@@ -132,18 +132,18 @@ impl Component<'_> {
     }
 }
 
-/// How far inside a region is.
+/// Nesting level of a region.
 #[derive(Clone, Copy, Debug)]
 struct Level {
-    /// Loops around it.
+    /// Number of loops around it.
     depth: usize,
-    /// Cuts of loops that led to it.
+    /// Number of cuts of loops that led to it.
     cuts: usize,
-    /// Comparisons that it is built for.
+    /// Number of comparisons for which it is built.
     compared: usize,
 }
 
-/// Cuts inside cuts: each of them looks at its events once more.
+/// Maximum nesting of cuts: each of them examines its events once more.
 const CUTS: usize = 32;
 struct Builder<'a> {
     sequence: &'a [u32],
@@ -151,12 +151,12 @@ struct Builder<'a> {
     /// Scratch of [`Local`].
     place_of: Vec<u32>,
     parts_left: usize,
-    /// Leaves that cuts may still repeat elsewhere in the tree.
+    /// Number of leaves that cuts may still repeat elsewhere in the tree.
     repeats_left: usize,
     depth: usize,
-    /// Looks at events so far.
+    /// Number of events examined so far.
     work: usize,
-    /// What comparisons may still add to that.
+    /// Number that comparisons may still add to that.
     comparisons_left: usize,
 }
 
@@ -209,7 +209,7 @@ impl Builder<'_> {
         Local::new(self.sequence, component.executions.iter().copied(), &mut self.place_of)
     }
 
-    /// As [`Self::cycle`], in the way that `plan` says.
+    /// As [`Self::cycle`], in the form of `plan`.
     fn component(
         &mut self,
         frame: &Frame,
@@ -243,7 +243,7 @@ impl Builder<'_> {
                     .collect();
                 items.extend(self.region(frame, &pieces, level));
             }
-            // Call paths tell most calls apart, so that one which stands in several places is to be doubted.
+            // Call paths distinguish most calls, so that one that stands in several places is doubtful.
             if let Some(first) = items.first_mut() {
                 first.cost.sum += Cost::LEAF.sum * cut.repeats as u64;
             }

@@ -1,8 +1,8 @@
 //! Evidence of machine code for the loops of a tree.
 //!
-//! Owns one question: have some calls a loop of their own, or do they share all of their loops with others? A sequence
-//! of calls leaves it open: `for 20 { for 10 X; O }` and `for 200 { X; if every 10th O }` make the same calls. In machine
-//! code a loop contains X and not O in the first case only. It takes loops as data, and reads no code itself.
+//! Owns one question: do some calls have a loop of their own, or do they share all of their loops with others? A sequence
+//! of calls does not decide it: `for 20 { for 10 X; O }` and `for 200 { X; if every 10th O }` make the same calls. In
+//! machine code a loop contains X and not O in the first case only. It takes loops as data, and reads no code itself.
 
 use std::collections::HashMap;
 
@@ -15,41 +15,41 @@ use super::{Kind, Traits, Tree};
 pub struct CodeFrame {
     /// The return address.
     pub call: Frame,
-    /// Begin of the function that has the call, in the same module; absent where its loops are not known.
+    /// Begin of the function that contains the call, in the same module; absent where its loops are unknown.
     pub function: Option<u64>,
     /// The loops of that function around the call, outermost first.
     pub loops: Vec<CodeLoop>,
-    /// Calls of one function that a turn of a loop may make one after the other have increasing numbers, or equal ones and
-    /// increasing addresses; 0 where that is not known.
+    /// Calls of one function that one iteration of a loop may make one after the other have increasing numbers, or equal
+    /// ones and increasing addresses; 0 where unknown.
     pub order: u32,
 }
 
 /// A loop of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodeLoop {
-    /// Begin of the block by which it is entered.
+    /// Begin of its entry block.
     pub header: u64,
-    /// Whether it may be two nested loops that the compiler gave one header.
+    /// True if it may be two nested loops that the compiler gave one header.
     pub ambiguous: bool,
 }
 
-/// Whether calls have a loop that others are not in.
+/// Evidence for a loop that contains some calls and not others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Evidence {
-    /// They have.
+    /// There is such a loop.
     Own,
     /// The others are in all of their loops, and in one at least.
     Shared,
     Unknown,
 }
 
-/// Pairs of calls that are compared; larger bodies have no evidence.
+/// Maximum number of pairs of calls that are compared; larger bodies have no evidence.
 const PAIRS: usize = 1 << 16;
 
-/// The code of a thread's calls, as far as it is known.
+/// The known code of a thread's calls.
 pub(super) struct Code<'a> {
     traits: &'a [Traits],
-    /// Nodes that stand for the one in the key, too.
+    /// Further nodes that are copies of the one in the key.
     copies: HashMap<NodeId, Vec<NodeId>>,
 }
 
@@ -65,12 +65,12 @@ impl<'a> Code<'a> {
     }
 
     /// Evidence for the calls in `inner`, a loop or its body with `depth` loops that each contain all of these calls,
-    /// beside the calls of `others`. `Own` where that is so beside one of the others.
+    /// relative to the calls of `others`. `Own` where that holds relative to one of the others.
     pub(super) fn of(&self, inner: &[NodeId], others: &[NodeId], depth: usize) -> Evidence {
         if inner.is_empty() || others.is_empty() || inner.len() * others.len() > PAIRS {
             return Evidence::Unknown;
         }
-        // One copy in a loop is enough, since compilers take single turns out of loops.
+        // One copy in a loop is enough, since compilers take single iterations out of loops.
         let paths = self.paths(inner[0]);
         let common = |path: &'a [CodeFrame]| -> Vec<Place<'a>> {
             let mut places = Place::all(path);
@@ -91,7 +91,7 @@ impl<'a> Code<'a> {
         all
     }
 
-    /// The paths of a node and of its copies, as far as they are known.
+    /// The known paths of a node and of its copies.
     fn paths(&self, node: NodeId) -> Vec<&'a [CodeFrame]> {
         let copies = self.copies.get(&node).into_iter().flatten();
         let known = |node: &NodeId| Some(&self.traits.get(node.0 as usize)?.code[..]);
@@ -106,7 +106,7 @@ impl<'a> Code<'a> {
         self.paths(node).into_iter().any(|path| place.contains(path))
     }
 
-    /// Whether a loop around `node` and not around `other` would be known.
+    /// True if a loop around `node` and not around `other` would be known.
     fn is_certain(&self, node: NodeId, other: NodeId) -> bool {
         // Where code was copied, a loop may have been unrolled.
         let (&[own], &[other]) = (&self.paths(node)[..], &self.paths(other)[..]) else {
@@ -126,7 +126,7 @@ impl<'a> Code<'a> {
     }
 }
 
-/// A loop of code as a path leads through it.
+/// A loop of code in a path.
 struct Place<'a> {
     path: &'a [CodeFrame],
     frame: usize,
@@ -141,7 +141,7 @@ impl<'a> Place<'a> {
         (0..path.len()).flat_map(of).collect()
     }
 
-    /// Whether another path leads through the same execution of the loop's function, and through the loop.
+    /// True if another path leads through the same execution of the loop's function, and through the loop.
     fn contains(&self, other: &[CodeFrame]) -> bool {
         let Some(frame) = other.get(self.frame) else { return false };
         let own = &self.path[self.frame];
@@ -156,7 +156,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Loops that contain all calls of `tree`, itself among them: each but the last has nothing else in its body.
+/// Number of loops that contain all calls of `tree`, itself among them: each but the last has nothing else in its body.
 pub(super) fn depth(tree: &Tree) -> usize {
     let own = usize::from(matches!(tree.kind, Kind::Loop { .. }));
     match &tree.children[..] {

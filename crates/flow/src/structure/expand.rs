@@ -1,7 +1,7 @@
 //! From a tree back to the sequence of its events.
 //!
-//! Owns the execution of a tree: which leaf runs next. It expands exact trees, and spreads times over any tree,
-//! since a mixture keeps how many events each of its executions has.
+//! Owns the execution of a tree: the order of its leaves. It expands exact trees, and spreads times over any tree, since a
+//! mixture keeps the number of events of each of its executions.
 
 use talea_model::{Nanos, NodeId};
 
@@ -11,7 +11,7 @@ use crate::log::Runs;
 impl Tree {
     /// The sequence of events; absent where a part of the tree is [`Kind::Mixed`].
     ///
-    /// A tree that does not come from [`super::build`] gives some sequence, of at most as many events as it says.
+    /// A tree that does not come from [`super::build`] gives some sequence, of at most as many events as it claims.
     pub fn expand(&self) -> Option<Vec<NodeId>> {
         if !self.is_exact() {
             return None;
@@ -26,8 +26,8 @@ impl Tree {
         Some(sequence)
     }
 
-    /// Adds `durations`, one for each event in the order of the sequence, to the leaves that the events belong to
-    /// and to everything above them.
+    /// Adds `durations`, one for each event in the order of the sequence, to the leaves of the events and to everything
+    /// above them.
     pub fn add_times(&mut self, durations: impl IntoIterator<Item = Nanos>) {
         let mut run = Run::new(self);
         let mut times = vec![Nanos(0); run.nodes.len()];
@@ -37,7 +37,7 @@ impl Tree {
         self.sum_times(&mut times);
     }
 
-    /// The events of each iteration of one loop, in the order of the sequence: first event and the one behind the last.
+    /// The events of each iteration of one loop, in the order of the sequence: first event and the one after the last.
     ///
     /// `number` is the loop's place in [`Tree::visit`]'s order, which has parents first; without a loop there, the list is
     /// empty.
@@ -65,17 +65,17 @@ struct At<'a> {
     kind: &'a Kind,
 }
 
-/// A node of the tree as the run needs it.
+/// A node of the tree during the run.
 struct Node<'a> {
     tree: &'a Tree,
     children: Vec<usize>,
-    /// Place in the runs of trips or lengths: which run, and how much of it is used up.
+    /// Place in the runs of trips or lengths: the current run, and the used part of it.
     cursor: (usize, u64),
-    /// Iterations of earlier executions.
+    /// Number of iterations of earlier executions.
     iterations: u64,
 }
 
-/// Which iteration of the innermost loop something runs in.
+/// The current iteration of the innermost loop.
 #[derive(Clone, Copy)]
 pub(super) struct Iteration {
     pub(super) number: u64,
@@ -86,11 +86,11 @@ pub(super) struct Iteration {
 
 struct Run<'a> {
     nodes: Vec<Node<'a>>,
-    /// Events that may still come.
+    /// Remaining number of events.
     left: u64,
-    /// Iterations that may still come; every honest one has an event on each level.
+    /// Remaining number of iterations; every honest one has an event on each level.
     patience: u64,
-    /// The loop whose iterations are noted.
+    /// The loop whose iterations are recorded.
     watched: Option<usize>,
     ranges: Vec<std::ops::Range<u64>>,
 }
@@ -155,7 +155,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Adds `tree` and all below it, parents first, and gives its depth.
+/// Adds `tree` and all below it, parents first, and returns its depth.
 fn add<'a>(tree: &'a Tree, nodes: &mut Vec<Node<'a>>) -> u64 {
     let number = nodes.len();
     nodes.push(Node { tree, children: Vec::new(), cursor: (0, 0), iterations: 0 });
@@ -180,7 +180,7 @@ fn next(runs: &Runs<u64>, (run, used): &mut (usize, u64)) -> u64 {
     value
 }
 
-/// Whether something with this guard runs in an iteration.
+/// True if a part with this guard runs in an iteration.
 pub(super) fn holds(guard: &Guard, at: Iteration) -> bool {
     match guard {
         Guard::Each { iterations } => iterations.contains(at.number),

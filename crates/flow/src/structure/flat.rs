@@ -1,10 +1,10 @@
-//! Steps of which every tenth does something more.
+//! Steps of which every tenth has an additional part.
 //!
-//! Owns one choice that a sequence of calls leaves open: `for 20 { for 10 X; A }` and `for 200 { X; if every 10th A }` make
-//! the same calls. Machine code decides it where it is known ([`super::evidence`]): a loop of code around X and not around
-//! A, or none. Else, where `A` is collective calls only, such as the reduction of what is printed, and nothing in the
-//! arguments tells the inner executions apart, many turns are steps of one loop; few (stages, sweeps, neighbours) are a loop
-//! of their own, and so are turns with several collective calls each, as a solver's. docs/structure.md says so.
+//! Owns one choice that a sequence of calls does not decide: `for 20 { for 10 X; A }` and `for 200 { X; if every 10th A }`
+//! make the same calls. Machine code decides it where it is known ([`super::evidence`]): a loop of code around X and not
+//! around A, or none. Else, where `A` is collective calls only, such as the reduction of printed values, and no argument
+//! distinguishes the inner executions, many turns are steps of one loop; few (stages, sweeps, neighbours) are a loop of
+//! their own, and so are turns with several collective calls each, as a solver's. docs/structure.md documents this.
 
 use super::evidence::{Code, Evidence, depth};
 use super::expand::{Iteration, holds};
@@ -13,14 +13,14 @@ use super::recount::{LOOKED_AT, has_guards, new_guard, recount};
 use super::{Guard, Kind, Tree};
 use crate::log::Runs;
 
-/// So many turns of an inner loop are stages of a step.
+/// Maximum number of turns of an inner loop that are stages of a step.
 const STAGES: u64 = 6;
-/// So many collective calls in a turn are the scalar products of a solver.
+/// Minimum number of collective calls in a turn that are the scalar products of a solver.
 const PRODUCTS: usize = 2;
-/// More calls than these are a phase of the program, not something that a step does besides.
+/// Maximum number of additional calls of a step; more are a phase of the program.
 const BESIDES: usize = 4;
 
-/// Joins loops inside loops of `tree` as the module says.
+/// Joins loops inside loops of `tree` by the rule of the module.
 pub(super) fn flatten(tree: &mut Tree, traits: &[Traits], code: &Code<'_>) {
     for child in &mut tree.children {
         flatten(child, traits, code);
@@ -80,23 +80,23 @@ fn only_loop(tree: &Tree, traits: &[Traits]) -> Option<usize> {
     (are_steps && steady && collective && (1..=BESIDES).contains(&calls)).then_some(at)
 }
 
-/// Whether anything below runs on some iterations only.
+/// True if anything below runs on some iterations only.
 fn has_guard(tree: &Tree) -> bool {
     tree.children.iter().any(|child| child.guard.is_some() || has_guard(child))
 }
 
-/// An iteration of the outer loop, and the iterations of the joined loop that it becomes.
+/// An iteration of the outer loop, and the corresponding iterations of the joined loop.
 struct Turn {
     outer: Iteration,
     /// Number of the outer loop's execution.
     execution: usize,
-    /// The first one in the execution, and how many.
+    /// The first one in the execution, and their number.
     first: u64,
     length: u64,
 }
 
-/// The loop `tree` with the loop at place `inner` of its body as one loop. Calls before it run on the first of its
-/// turns, what stood behind it on the last. Absent where the inner loop does not run on each turn.
+/// The loop `tree` with the loop at place `inner` of its body as one loop. Calls before it run on the first of its turns,
+/// those after it on the last. Absent where the inner loop does not run on each turn.
 fn joined(tree: &Tree, inner: usize) -> Option<Tree> {
     let Kind::Loop { trips: outer } = &tree.kind else { return None };
     let Kind::Loop { trips: turns } = &tree.children[inner].kind else { return None };

@@ -1,14 +1,15 @@
-//! On which iterations the parts of a loop's body run.
+//! Guards: the iterations on which the parts of a loop's body run.
 //!
 //! Owns the iterations of a loop in compressed form ([`Frame`]) and the guards made from them: per execution where
-//! all executions agree, from the end where their lengths differ, else through the whole run. Each guard costs as
-//! much as its part has runs of iterations, never a look at all iterations.
+//! all executions agree, from the end where their lengths differ, else through the whole run. The cost of each
+//! guard is the number of runs of iterations of its part, never a pass over all iterations.
 
 use super::Guard;
 use crate::labels::{Partition, PartitionBuilder};
 use crate::log::Runs;
 
-/// Programs with more parts times different executions are irregular; their guards are given for the whole run.
+/// Maximum number of parts times different executions; beyond, programs are irregular and their guards are given
+/// for the whole run.
 const COMPARED: usize = 10_000_000;
 
 /// The iterations of one loop. Equal iterations, and equal executions, have the same number.
@@ -18,12 +19,12 @@ pub(super) struct Frame {
     pub executions: Vec<Runs<u32>>,
     /// All executions in the order of the run.
     pub order: Runs<u32>,
-    /// How often each different iteration ran.
+    /// Number of executions of each different iteration.
     pub weights: Vec<u64>,
 }
 
 impl Frame {
-    /// The frame of something that runs once: one execution of one iteration.
+    /// The frame of a part that runs once: one execution of one iteration.
     pub(super) fn once() -> Self {
         Self {
             executions: vec![Runs::from_iter([0])],
@@ -32,14 +33,14 @@ impl Frame {
         }
     }
 
-    /// Runs that a look at all iterations passes over.
+    /// Number of runs that a pass over all iterations skips.
     pub(super) fn size(&self) -> usize {
         let runs: usize = self.executions.iter().map(|execution| execution.runs().len()).sum();
         runs + self.order.runs().len() + self.weights.len()
     }
 
-    /// The frame of an inner loop: `execution_of` gives for each iteration of this frame the inner loop's
-    /// execution in it, and `executions` what each of those consists of.
+    /// The frame of an inner loop: `execution_of` returns for each iteration of this frame the inner loop's
+    /// execution in it, and `executions` has the content of each.
     pub(super) fn inner(
         &self,
         execution_of: &[Option<u32>],
@@ -60,7 +61,7 @@ impl Frame {
         Self { executions, order, weights }
     }
 
-    /// What `of` makes of every iteration, in the order of the run; iterations without a value are left out.
+    /// Values of `of` for every iteration, in the order of the run; iterations without a value are left out.
     pub(super) fn map<T: PartialEq + Copy>(&self, of: impl Fn(u32) -> Option<T>) -> Runs<T> {
         let mapped: Vec<Runs<T>> = self
             .executions
@@ -90,7 +91,7 @@ impl Frame {
         all
     }
 
-    /// Iterations of each execution in the order of the run.
+    /// Number of iterations of each execution in the order of the run.
     pub(super) fn trips(&self) -> Runs<u64> {
         let lengths: Vec<u64> = self.executions.iter().map(Runs::len).collect();
         let mut trips = Runs::new();
@@ -100,7 +101,7 @@ impl Frame {
         trips
     }
 
-    /// How often something ran that runs on the iterations `on`.
+    /// Number of executions of a part that runs on the iterations `on`.
     pub(super) fn weight(&self, on: &[u32]) -> u64 {
         on.iter().map(|&iteration| self.weights[iteration as usize]).sum()
     }
@@ -128,7 +129,7 @@ impl Frame {
 
     /// The guards that hold in every execution alike.
     fn per_execution(&self, parts_of: &[Vec<u32>], parts: usize) -> Vec<Option<Guard>> {
-        // The longest execution says what the others must be the beginning of.
+        // The others must be the beginning of the longest execution.
         let longest = self.executions.iter().map(Runs::len).enumerate().rev();
         let Some((longest, _)) = longest
             .max_by_key(|&(_, length)| length)
@@ -161,7 +162,7 @@ impl Frame {
         fits.into_iter().zip(model).map(guard).collect()
     }
 
-    /// For the parts that are `wanted` their iterations counted through all executions, and how many there are.
+    /// For the `wanted` parts their iterations counted through all executions, and the number of all.
     fn through_the_run(&self, parts_of: &[Vec<u32>], wanted: &[bool]) -> (Vec<Partition>, u64) {
         let mut builders = vec![PartitionBuilder::default(); wanted.len()];
         let mut at = 0;
@@ -181,7 +182,7 @@ impl Frame {
     }
 }
 
-/// For each part the iterations of `execution` on which it runs, as (first, how many).
+/// For each part the iterations of `execution` on which it runs, as (first, number).
 fn intervals(execution: &Runs<u32>, parts_of: &[Vec<u32>], parts: usize) -> Vec<Vec<(u64, u64)>> {
     let mut found: Vec<Vec<(u64, u64)>> = vec![Vec::new(); parts];
     let mut at = 0;
@@ -197,7 +198,7 @@ fn intervals(execution: &Runs<u32>, parts_of: &[Vec<u32>], parts: usize) -> Vec<
     found
 }
 
-/// Whether `own` is what is left of `model` when it is cut off after `length` iterations.
+/// True if `own` is the rest of `model` when it is cut off after `length` iterations.
 fn is_beginning(own: &[(u64, u64)], model: &[(u64, u64)], length: u64) -> bool {
     let cut = model.partition_point(|&(first, _)| first < length);
     own.len() == cut

@@ -1,11 +1,11 @@
-//! The structure tree: a program's loops, and what runs inside them, as they stand in its source.
+//! The structure tree: a program's loops, and their contents, as in its source.
 //!
-//! Owns the tree ([`Tree`]), its construction from a sequence ([`build`]), the way back ([`Tree::expand`]) and its
+//! Owns the tree ([`Tree`]), its construction from a sequence ([`build`]), the inverse ([`Tree::expand`]) and its
 //! text form ([`print()`]). Everything but [`Kind::Mixed`] is exact: expanding the tree gives the sequence again.
-//! How it is built, from the whole sequence inwards: the strongly connected components of a region's *own* graph
-//! are its loops, so that a call that other parts of the program share does not join them; a loop's executions are
-//! cut into iterations; only iterations that differ go on to the next level. Guards are in the notation of
-//! slides 20 and 21.
+//! Construction proceeds from the whole sequence inwards: the strongly connected components of a region's *own*
+//! graph are its loops, so that a call that other parts of the program share does not join them; a loop's
+//! executions are cut into iterations; only iterations that differ go on to the next level. Guards are in the
+//! notation of slides 20 and 21.
 
 mod arrange;
 mod build;
@@ -36,17 +36,17 @@ pub use thread::ThreadTree;
 use crate::labels::Partition;
 use crate::log::Runs;
 
-/// One node of the structure tree, with what is below it.
+/// One node of the structure tree, with the nodes below it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tree {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// In which iterations of the innermost loop around it it runs; absent: in all in which its parent does.
+    /// The iterations of the innermost enclosing loop in which it runs; absent: in all iterations of its parent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub guard: Option<Guard>,
-    /// How often it ran.
+    /// Number of executions.
     pub executions: u64,
-    /// Events of all its executions.
+    /// Number of events of all its executions.
     pub events: u64,
     /// Time inside its events, if [`Tree::add_times`] was called.
     pub time: Nanos,
@@ -63,26 +63,26 @@ pub enum Kind {
     Root,
     /// Its children one after the other.
     Sequence,
-    /// Its children one after the other, again and again.
+    /// Its children one after the other, repeatedly.
     Loop {
         /// Iterations of each execution, in the order of the executions.
         trips: Runs<u64>,
     },
     /// One event.
     Leaf {
-        /// Which.
+        /// The event.
         node: NodeId,
     },
-    /// Events whose order is not told, because it is too irregular to be bounded.
+    /// Events without their order, because it is too irregular to be bounded.
     Mixed {
-        /// Which events, in the order of first execution, and how many of each in all.
+        /// The events, in the order of first execution, with their total counts.
         nodes: Vec<(NodeId, u64)>,
         /// Events of each execution, in the order of the executions.
         lengths: Runs<u64>,
     },
 }
 
-/// On which iterations something runs; iterations count from 0.
+/// The iterations on which a part runs; iterations count from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "in", rename_all = "snake_case")]
 pub enum Guard {
@@ -95,7 +95,7 @@ pub enum Guard {
     Whole {
         /// Iterations, counted from the first of the first execution.
         iterations: Partition,
-        /// Iterations of all executions.
+        /// Number of iterations of all executions.
         of: u64,
     },
     /// On all iterations of an execution except its last one.

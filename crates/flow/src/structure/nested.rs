@@ -1,6 +1,6 @@
-//! Loops that machine code has inside a loop that seems to be one.
+//! Nested loops of machine code inside a loop that seems to be one.
 //!
-//! Owns the way back from `LOOP n*k { X; O [k-1,..,k,1] }` to `LOOP n { LOOP k { X }; O }`, where the code has a loop around
+//! Owns the conversion from `LOOP n*k { X; O [k-1,..,k,1] }` to `LOOP n { LOOP k { X }; O }`, where the code has a loop around
 //! X that does not contain O ([`super::evidence`]). Other calls of X's loop may run on some of its turns; O has a guard of one
 //! regular part.
 
@@ -11,10 +11,10 @@ use super::{Guard, Kind, Tree};
 use crate::labels::{Part, Partition};
 use crate::log::Runs;
 
-/// Executions with a shorter last turn are listed one by one, up to so many.
+/// Maximum number of executions with a shorter last turn that are listed one by one.
 const LISTED: u64 = 1 << 20;
 
-/// Nests the loops of `tree` as the module says.
+/// Nests the loops of `tree` by the rule of the module.
 pub(super) fn nest(tree: &mut Tree, code: &Code<'_>) {
     for child in &mut tree.children {
         nest(child, code);
@@ -32,11 +32,11 @@ enum Role {
     /// It runs on the first of every so many iterations, up to this one.
     Before(u64),
     Inside,
-    /// On the last of every so many, up to this one.
+    /// It runs on the last of every so many, up to this one.
     Behind(u64),
 }
 
-/// The role of each part of the body, and the turns of an execution of the inner loop.
+/// The role of each part of the body, and the number of turns of an execution of the inner loop.
 fn inner_loop(tree: &Tree, code: &Code<'_>) -> Option<(Vec<Role>, u64)> {
     if !matches!(tree.kind, Kind::Loop { .. }) {
         return None;
@@ -83,7 +83,7 @@ fn regular(guard: &Guard) -> Option<Part> {
     }
 }
 
-/// `tree` with what is inside in a loop of `turns`.
+/// `tree` with its inner parts in a loop of `turns`.
 fn nested(tree: &Tree, roles: &[Role], turns: u64) -> Option<Tree> {
     let Kind::Loop { trips } = &tree.kind else { return None };
     let [(length, times)] = *trips.runs() else { return None };

@@ -1,9 +1,9 @@
-//! Loops that only the arguments of calls tell: a routine that is called four times a step with four sets of arguments.
+//! Loops that only the arguments of calls show: a routine that is called four times a step with four sets of arguments.
 //!
-//! Owns the periods of argument columns over the iterations of a loop, and turning such a loop into the nest of loops
-//! that these show. Only loops whose iterations are alike are looked at, but for what runs before or after on some of them. A column without a period (tags that count up,
-//! sizes that depend on data) tells nothing, and a collective call that is the same each time tells that each iteration is a
-//! step of its own.
+//! Owns the periods of argument columns over the iterations of a loop, and the conversion of such a loop to the nest of loops that these
+//! show. Only loops with equal iterations are examined, except for parts that run before or after on some of them. A column without a
+//! period (tags that count up, sizes that depend on data) is no evidence, and a collective call that is the same each time shows that each
+//! iteration is a step of its own.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -15,22 +15,22 @@ use super::{Guard, Kind, Tree};
 use crate::labels::Partition;
 use crate::log::{Runs, ThreadLog};
 
-/// Knowledge of a node's calls that the tree may use.
+/// Traits of a node's calls that the tree may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traits {
     /// Columns that the program chose: peers, tags, counts, communicators.
     pub chosen: Vec<usize>,
-    /// Every member of a communicator makes this call together.
+    /// True if every member of a communicator makes this call together.
     pub collective: bool,
-    /// The call may find nothing, and the value in this column is 0 then.
+    /// Column whose value is 0 when the call, a poll, finds nothing.
     pub poll: Option<usize>,
     /// Another node that is the same call in the source: compilers copy code.
     pub same_as: Option<NodeId>,
-    /// The call path in machine code, outermost frame first; empty where it is not known.
+    /// The call path in machine code, outermost frame first; empty where unknown.
     pub code: Vec<CodeFrame>,
 }
 
-/// The longest period that is looked for.
+/// Maximum period that is searched.
 const LONGEST: usize = 4096;
 /// Loops with more events than this are judged by their first ones.
 const LOOKED_AT: usize = 1 << 24;
@@ -38,9 +38,9 @@ const LOOKED_AT: usize = 1 << 24;
 /// The sequence that a tree was built from.
 #[derive(Debug, Default)]
 pub(super) struct Sequence {
-    /// Nodes as the tree has them.
+    /// Nodes in the tree's numbering.
     pub(super) nodes: Vec<NodeId>,
-    /// The node that was really visited, and the number of the visit.
+    /// The node that was actually visited, and the number of the visit.
     pub(super) visits: Vec<(NodeId, u32)>,
 }
 
@@ -80,7 +80,7 @@ fn candidates(tree: &Tree, number: &mut usize, found: &mut Vec<usize>) {
     }
 }
 
-/// Whether a part of a loop's body runs on some of its iterations only.
+/// True if a part of a loop's body runs on some of its iterations only.
 fn has_guard(part: &Tree) -> bool {
     part.guard.is_some()
         || matches!(part.kind, Kind::Sequence) && part.children.iter().any(has_guard)
@@ -106,7 +106,7 @@ fn numbered(tree: &Tree, number: usize) -> Option<&Tree> {
     found
 }
 
-/// The recorded values of columns, by visit; unfolded when first asked for.
+/// The recorded values of columns, by visit; unfolded on first use.
 struct Columns<'a> {
     log: &'a ThreadLog,
     values: Vec<Vec<Vec<i64>>>,
@@ -132,16 +132,16 @@ struct Seen<'a> {
     log: &'a ThreadLog,
     traits: &'a [Traits],
     sequence: &'a Sequence,
-    /// Of each iteration the events that all have.
+    /// For each iteration the events that are common to all.
     iterations: Vec<Range<usize>>,
     /// Executions, as places in `iterations`.
     executions: Vec<Range<usize>>,
-    /// Whether something runs before the events that all iterations have, and after them.
+    /// For each, true if something runs before the common events, and true if something runs after them.
     more: Vec<(bool, bool)>,
 }
 
 impl<'a> Seen<'a> {
-    /// The loop `tree`, whose iterations have these events; none unless they are all alike but for what stands before and after.
+    /// The loop `tree`, whose iterations have these events; `None` unless they are all equal except for parts before and after.
     fn new(
         log: &'a ThreadLog,
         traits: &'a [Traits],
@@ -181,7 +181,7 @@ impl<'a> Seen<'a> {
         Some(Self { log, traits, sequence, iterations, executions, more })
     }
 
-    /// Iterations that one iteration of each further loop takes, innermost first; empty where arguments show no loop.
+    /// Number of iterations in one iteration of each further loop, innermost first; empty where arguments show no loop.
     fn sizes(&self, columns: &mut Columns<'_>) -> Vec<u64> {
         let Some(first) = self.iterations.first() else { return Vec::new() };
         let body = &self.sequence.nodes[first.clone()];
@@ -219,7 +219,7 @@ impl<'a> Seen<'a> {
         sizes.into_iter().map(|size| size as u64).collect()
     }
 
-    /// Whether what runs on some iterations only runs at begins and ends of loops of so many.
+    /// True if parts that run on some iterations only run at begins and ends of loops of this size.
     fn fits(&self, size: usize) -> bool {
         self.executions.iter().all(|execution| {
             execution.clone().enumerate().all(|(number, at)| {
@@ -257,7 +257,7 @@ impl<'a> Seen<'a> {
 enum Period {
     /// The same value each time.
     Constant,
-    /// Values of a period, which stand in runs of this length. Where the period is the whole stream only the runs count.
+    /// Values of a period, in runs of this length. Where the period is the whole stream only the runs count.
     Of {
         period: usize,
         run: usize,
@@ -265,12 +265,12 @@ enum Period {
     None,
 }
 
-/// The smallest period of a stream, which it must hold at least twice.
+/// The smallest period of a stream, which must contain it at least twice.
 fn period(stream: &[i64]) -> Period {
     if stream.windows(2).all(|pair| pair[0] == pair[1]) {
         return Period::Constant;
     }
-    // The longest border of each beginning (Knuth, Morris, Pratt): what is left of the stream without it is its period.
+    // The longest border of each prefix (Knuth, Morris, Pratt): the rest of the stream without it is its period.
     let mut borders = vec![0_usize; stream.len()];
     for at in 1..stream.len() {
         let mut border = borders[at - 1];
@@ -313,8 +313,8 @@ fn nest(tree: &mut Tree, number: &mut usize, found: &[(usize, Vec<u64>)]) {
     }
 }
 
-/// Makes iterations of the loop `tree` from `size` of its iterations each, the last one perhaps of fewer; nothing changes where its
-/// guards do not allow that.
+/// Makes iterations of the loop `tree` from `size` of its iterations each, the last one perhaps of fewer; nothing changes where its guards
+/// do not permit that.
 fn split_once(tree: &mut Tree, size: u64) -> Option<()> {
     let Kind::Loop { trips } = &tree.kind else { return None };
     let middle = middle(tree)?;

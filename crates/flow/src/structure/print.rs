@@ -1,6 +1,6 @@
 //! The structure tree as text, in the form of slide 21.
 //!
-//! Owns the layout only: what a leaf is called, and what stands behind a line, the caller says.
+//! Owns the layout only: the caller supplies the text of a leaf, and the note after a line.
 
 use std::fmt::Write as _;
 
@@ -9,12 +9,13 @@ use talea_model::NodeId;
 use super::{Guard, Kind, Tree};
 use crate::labels::{Counting, Notation, Partition};
 
-/// What to leave out.
+/// Options of abbreviation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrintOptions {
-    /// Lines of leaves in a row; of more, the first ones and the last one are shown.
+    /// Maximum number of lines of leaves in a row; of more, the first ones and the last one are shown.
     pub row: usize,
-    /// Parts of a guard; of more, the first ones and the number of iterations are shown.
+    /// Maximum number of parts of a guard; of more, the first ones and the number of iterations are
+    /// shown.
     pub parts: usize,
 }
 
@@ -29,7 +30,7 @@ pub fn print(tree: &Tree, options: &PrintOptions, label: impl Fn(NodeId) -> Stri
     print_with(tree, options, label, |_| String::new())
 }
 
-/// As [`print()`], with what `note` says behind each line but those that stand for several leaves.
+/// As [`print()`], with the text of `note` after each line except those of several leaves.
 pub fn print_with(
     tree: &Tree,
     options: &PrintOptions,
@@ -98,7 +99,7 @@ impl<L: Fn(NodeId) -> String, N: Fn(&Tree) -> String> Printer<'_, L, N> {
                 _ => lines.push((label, (self.note)(leaf), 1)),
             }
         }
-        // A line that says "2 more" is no shorter than what it hides.
+        // A line with the text "2 more" is no shorter than the lines it hides.
         let limit = self.options.row.max(4);
         let shown = if lines.len() > limit { limit - 2 } else { lines.len() };
         let hidden = lines.len() - shown;

@@ -1,14 +1,15 @@
 //! Guards of parts that move from one loop into another.
 //!
-//! Owns counting on which turns of the new loop something runs, where the turns of the old one are known.
+//! Owns the computation of the turns of the new loop on which a part runs, where the turns of the old one are
+//! known.
 
 use super::{Guard, Kind, Tree};
 use crate::labels::Partition;
 
-/// Turns that are looked at for guards; loops with more stay as they are.
+/// Maximum number of turns that are examined for guards; loops with more stay unchanged.
 pub(super) const LOOKED_AT: usize = 1 << 22;
 
-/// Whether a guard in a loop's body counts the loop's turns; `body` is the loop, or a part of its body.
+/// True if a guard in a loop's body counts the loop's turns; `body` is the loop, or a part of its body.
 pub(super) fn has_guards(body: &Tree) -> bool {
     body.children.iter().any(|part| part.guard.is_some() || has_guards_inside(part))
 }
@@ -18,7 +19,7 @@ pub(super) fn has_guards_inside(part: &Tree) -> bool {
     matches!(part.kind, Kind::Sequence) && has_guards(part)
 }
 
-/// Replaces the guards of a part that count turns of the loop around it.
+/// Replaces the guards of a part that count turns of the enclosing loop.
 pub(super) fn recount(part: &mut Tree, guard_of: &impl Fn(&Guard) -> Option<Guard>) {
     if let Some(guard) = &part.guard {
         part.guard = guard_of(guard);
@@ -30,8 +31,8 @@ pub(super) fn recount(part: &mut Tree, guard_of: &impl Fn(&Guard) -> Option<Guar
     }
 }
 
-/// The guard of what runs at these places (execution and iteration in it, increasing), where executions have these
-/// lengths; absent where it runs on each.
+/// The guard of a part that runs at these places (execution and iteration in it, ascending), where executions have
+/// these lengths; absent where it runs on each.
 pub(super) fn new_guard(
     executions: &[u64],
     places: impl Iterator<Item = (usize, u64)>,

@@ -1,4 +1,4 @@
-//! The graph of a region: some stretches of the sequence, seen without the rest of the program.
+//! The graph of a region: some stretches of the sequence, without the rest of the program.
 //!
 //! Owns nodes, transitions and strongly connected components (Tarjan, iterative) of such a local graph. Nodes are
 //! renumbered in the order of first execution inside the region.
@@ -30,17 +30,17 @@ pub(super) struct Link {
 /// The graph of a region. Its nodes are places 0, 1, ... in the order of first execution.
 #[derive(Debug, Default)]
 pub(super) struct Local {
-    /// What the whole sequence calls each node.
+    /// Number of each node in the whole sequence.
     pub nodes: Vec<u32>,
-    /// Visits of each node.
+    /// Number of visits of each node.
     pub visits: Vec<u64>,
     /// Transitions from each node, in the order of first use.
     pub links: Vec<Vec<Link>>,
-    /// Nodes that stretches begin with, in the order of first use, and how many do.
+    /// First nodes of stretches, in the order of first use, and the number of stretches of each.
     pub starts: Vec<Link>,
 }
 
-/// From this many successors on a map finds the right one faster than looking at all.
+/// Number of successors from which on a map is faster than a linear search.
 const FEW: usize = 16;
 
 impl Local {
@@ -98,7 +98,7 @@ impl Local {
         from.zip(&self.links).flat_map(|(from, links)| links.iter().map(move |link| (from, *link)))
     }
 
-    /// Strongly connected components of the edges that `keep` keeps, searched from `roots` in their order.
+    /// Strongly connected components of the edges for which `keep` is true, searched from `roots` in their order.
     pub(super) fn components(&self, roots: &[u32], keep: impl Fn(u32, u32) -> bool) -> Components {
         let count = self.nodes.len();
         let mut found = Components { of: vec![NONE; count], cyclic: Vec::new() };
@@ -108,7 +108,7 @@ impl Local {
         let mut open: Vec<u32> = Vec::new();
         let mut path: Vec<(u32, usize)> = Vec::new();
         // Last successors first, so that components in the reverse order of their completion follow one another
-        // as they did in the sequence: what was used first comes first, and chains stay together.
+        // as in the sequence: those used first come first, and chains stay together.
         for &root in roots.iter().rev().chain(&(0..count as u32).collect::<Vec<_>>()) {
             if order[root as usize] != NONE {
                 continue;
@@ -170,7 +170,7 @@ impl Local {
 pub(super) struct Components {
     /// Component of each node.
     pub of: Vec<u32>,
-    /// For each component whether it has a cycle.
+    /// For each component true if it has a cycle.
     pub cyclic: Vec<bool>,
 }
 

@@ -1,19 +1,19 @@
-//! Where one iteration of a loop ends and the next begins.
+//! Boundaries between iterations of a loop.
 //!
-//! Owns the choice of the node that every iteration passes once, its *pivot*, and with it the transitions that
-//! begin a new iteration. The loop's entry is the pivot (as in Wei et al.'s forest) unless that leaves inner loops
-//! with several entries, or a loop that only a few iterations reach: then the entry is optional, or is at the same
-//! time the entry of an inner loop, and a better pivot is looked for. Where iterations are made of inner loops alone, no
-//! node is passed once: then leaving one of these inner loops begins a new iteration.
+//! Owns the choice of the node that every iteration passes once, its *pivot*, and with it the transitions that begin a
+//! new iteration. The loop's entry is the pivot (as in Wei et al.'s forest) unless that leaves inner loops with several
+//! entries, or a loop that only a few iterations reach: then the entry is optional, or is at the same time the entry of
+//! an inner loop, and a better pivot is searched. Where iterations consist of inner loops alone, no node is passed once:
+//! then leaving one of these inner loops begins a new iteration.
 
 use super::region::{Components, Local};
 
-/// A node that tells iterations apart.
+/// A node that separates iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pivot {
     /// Its place in the loop's graph.
     pub node: u32,
-    /// Whether it begins an inner loop that every iteration runs once.
+    /// True if it begins an inner loop that every iteration runs once.
     pub turns: bool,
 }
 
@@ -21,13 +21,13 @@ pub(super) struct Pivot {
 #[derive(Clone, Debug)]
 pub(super) struct Split {
     pivot: Pivot,
-    /// Nodes between the loop's entry and the pivot; none where the entry is the pivot. Of a pivot that turns all nodes
-    /// but those of its inner loop.
+    /// Nodes between the loop's entry and the pivot; none where the entry is the pivot. For a pivot that turns all nodes
+    /// except those of its inner loop.
     early: Vec<bool>,
 }
 
 impl Split {
-    /// Whether going from `from` to `to` begins a new iteration.
+    /// True if going from `from` to `to` begins a new iteration.
     pub(super) fn begins(&self, from: u32, to: u32) -> bool {
         let Pivot { node, turns } = self.pivot;
         !self.early[from as usize] && (self.early[to as usize] || to == node && !turns)
@@ -56,7 +56,7 @@ impl Split {
     }
 }
 
-/// The smallest natural loop with this header: what leads to an edge back to it without passing it.
+/// The smallest natural loop with this header: the nodes that lead to an edge back to it without passing it.
 fn inner_loop(local: &Local, header: u32) -> Vec<u32> {
     let mut before = vec![Vec::new(); local.nodes.len()];
     for (from, link) in local.edges() {
@@ -78,18 +78,18 @@ fn inner_loop(local: &Local, header: u32) -> Vec<u32> {
     before[header as usize].iter().map(|&last| body(last)).min_by_key(Vec::len).unwrap_or_default()
 }
 
-/// What is wrong with a split; smaller is better.
+/// Faults of a split; smaller is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Faults {
-    /// Nodes of inner loops that have several entries.
+    /// Number of nodes of inner loops that have several entries.
     irreducible: usize,
-    /// The pivot is not the entry, and too many iterations do not visit it.
+    /// True if the pivot is not the entry, and too many iterations do not visit it.
     incomplete: bool,
-    /// Nodes of inner loops that few iterations reach, and that are more than the rest of an iteration.
+    /// Number of nodes of inner loops that few iterations reach, and that are more than the rest of an iteration.
     rare: usize,
-    /// The pivot follows itself, as the first call of a loop over neighbours inside the loop does.
+    /// True if the pivot follows itself, as the first call of a loop over neighbours inside the loop does.
     follows_itself: bool,
-    /// The pivot is only a turning point.
+    /// True if the pivot is only a turning point.
     turns: bool,
 }
 
@@ -102,13 +102,13 @@ impl Faults {
 const RARE: u64 = 4;
 /// One in this many iterations may lack the pivot.
 const MISSING: u64 = 8;
-/// So many of the least and of the most visited nodes are tried as pivots.
+/// Number of the least and of the most visited nodes that are tried as pivots.
 const TRIED: usize = 8;
-/// Larger graphs take their entry: looking further would take time beyond all proportion.
+/// Larger graphs use their entry: further search would take disproportionate time.
 pub(super) const LARGE: usize = 20_000;
 
-/// Chooses pivots of the strongly connected graph `local`: the entry if nothing is wrong with it, else those with
-/// the fewest faults, of those visited equally often one, at most `count`, least visited first.
+/// Chooses pivots of the strongly connected graph `local`: the entry if it has no fault, else those with the fewest
+/// faults, of those visited equally often one, at most `count`, least visited first.
 pub(super) fn choose(local: &Local, count: usize) -> Vec<Pivot> {
     let Some(entry) = local.starts.iter().rev().max_by_key(|start| start.count) else {
         return Vec::new();
@@ -136,10 +136,10 @@ pub(super) fn alternatives(local: &Local, count: usize) -> Vec<Pivot> {
     let visits = |split: &Split| local.visits[split.pivot.node as usize];
     let mut found = candidates(local, false);
     found.sort_by_key(|(split, faults)| (faults.irreducible, visits(split)));
-    // Nodes that are visited equally often stand in the same iterations.
+    // Nodes that are visited equally often are in the same iterations.
     found.dedup_by_key(|(split, _)| visits(split));
     found.truncate(count);
-    // What turns most often has the shortest iterations, which are the easiest to see through.
+    // The pivot that turns most often has the shortest iterations, which are the easiest to understand.
     let turning = candidates(local, true).into_iter().filter(|(_, faults)| *faults == Faults::NONE);
     let turning = turning.max_by_key(|(split, _)| visits(split));
     turning.into_iter().chain(found).map(|(split, _)| split.pivot).collect()
@@ -161,7 +161,7 @@ fn candidates(local: &Local, turns: bool) -> Vec<(Split, Faults)> {
         .collect()
 }
 
-/// Whether a new iteration can begin where the loop itself does.
+/// True if a new iteration can begin where the loop itself does.
 fn restarts(local: &Local, split: &Split) -> bool {
     local.edges().any(|(from, link)| {
         split.begins(from, link.to) && local.starts.iter().any(|start| start.to == link.to)
@@ -179,7 +179,7 @@ fn faults(local: &Local, split: &Split) -> Faults {
         visits[component as usize] += times;
     }
     let mut iterations: u64 = local.starts.iter().map(|start| start.count).sum();
-    // For each inner loop how often it is entered, and by which node or nodes.
+    // For each inner loop the number of its entries, and their node or nodes.
     let mut entered = vec![0_u64; count];
     let mut by = vec![None; count];
     let mut several = vec![false; count];

@@ -1,7 +1,7 @@
-//! Which loop of a tree is the program's main loop, whose iterations are its steps.
+//! The main loop of a tree, whose iterations are the program's steps.
 //!
-//! Owns the choice: the outermost loop with most time, but for set-up that takes longer than a short run itself, and, where it
-//! runs a few times only, the regular loop inside it that is nearly all of its time.
+//! Owns the choice: the outermost loop with most time, except for set-up that takes longer than a short run itself, and, where it runs
+//! a few times only, the regular loop inside it with nearly all of its time.
 
 use talea_model::Nanos;
 
@@ -24,7 +24,7 @@ const NEARLY_ALL: f64 = 0.75;
 /// of a short run.
 const SET_UP: f64 = 0.25;
 
-/// The loops of a tree that stand for the whole, by time, or by events where there are no times; none in a tree without loops.
+/// The loops of a tree that represent the whole, by time, or by events where there are no times; `None` in a tree without loops.
 pub fn steps(tree: &Tree) -> Option<Steps> {
     let mut loops = Vec::new();
     let mut number = 0;
@@ -59,7 +59,7 @@ pub fn steps(tree: &Tree) -> Option<Steps> {
 struct Found<'a> {
     tree: &'a Tree,
     number: usize,
-    /// The innermost loop around it.
+    /// The innermost enclosing loop.
     within: Option<usize>,
 }
 
@@ -81,7 +81,7 @@ fn collect<'a>(
     }
 }
 
-/// Iterations of the longest execution.
+/// Number of iterations of the longest execution.
 fn longest(tree: &Tree) -> u64 {
     match &tree.kind {
         Kind::Loop { trips } => trips.runs().iter().map(|&(trips, _)| trips).max().unwrap_or(0),

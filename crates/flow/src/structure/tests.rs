@@ -86,7 +86,7 @@ fn minighost_has_the_tree_of_the_slides() {
     assert_eq!((tree.events, tree.nodes().len()), (3160, 89));
 }
 
-/// Joins what `part` gives for 0, 1, ...
+/// Joins the texts of `part` for 0, 1, ...
 fn each(count: usize, part: impl Fn(usize) -> String) -> String {
     (0..count).map(part).collect()
 }
@@ -271,7 +271,7 @@ fn damaged_trees_expand_to_at_most_their_events() {
 }
 
 /// A random program: leaves in the order of the text, loops with fixed trip counts, parts that run on iterations
-/// `first`, `first + stride`, ... of the loop around.
+/// `first`, `first + stride`, ... of the enclosing loop.
 #[derive(Clone, Debug)]
 enum Program {
     Leaf(u32),
@@ -421,7 +421,7 @@ proptest! {
 
 #[test]
 fn iterations_made_of_loops_alone() {
-    // Neighbours are found anew in every fourth step; every eighth step ends with output.
+    // Neighbours are computed again in every fourth step; every eighth step ends with output.
     let step = |i: usize| {
         let find = i > 0 && i.is_multiple_of(4);
         let first = if find { "DEDEFGHFGHFGH" } else { "ABCABCABC" };

@@ -6,7 +6,7 @@ use talea_model::{Frame, NodeId};
 use super::thread::tests::{log, text};
 use super::{CodeFrame, CodeLoop, ThreadTree, Traits};
 
-/// A call of `main` that these loops are around.
+/// A call of `main` inside these loops.
 fn call(offset: u64, loops: &[u64]) -> CodeFrame {
     frame(100 + offset, 100, loops)
 }
@@ -26,7 +26,7 @@ fn node(offset: u64, loops: &[u64]) -> Traits {
     Traits { code: vec![call(offset, loops)], ..Traits::default() }
 }
 
-/// Node 0, then what `body` makes.
+/// Node 0, then the values of `body`.
 fn with(body: impl IntoIterator<Item = u32>) -> Vec<(u32, i64)> {
     [0].into_iter().chain(body).map(|node| (node, 0)).collect()
 }
@@ -85,7 +85,7 @@ fn turns_that_vary_are_guarded_too() {
 
 #[test]
 fn a_function_that_is_called_has_loops_of_its_own() {
-    // B stands in a loop of what `main` calls in the same loop as C.
+    // B stands in a loop of a function that `main` calls in the same loop as C.
     let mut inside = node(1, &[10]);
     inside.code.push(frame(900, 800, &[810]));
     check(&steps(5, 10), &[node(0, &[]), inside, node(2, &[10])], NESTED);
@@ -93,7 +93,7 @@ fn a_function_that_is_called_has_loops_of_its_own() {
 
 #[test]
 fn the_same_loop_of_two_executions_is_two_loops() {
-    // Both stand in the one loop of a function that `main` calls at two places.
+    // Both calls stand in the one loop of a function that `main` calls at two places.
     let through = |offset| Traits {
         code: vec![call(offset, &[10]), frame(900, 800, &[810])],
         ..Traits::default()
@@ -148,7 +148,7 @@ fn guarded_parts_of_a_loop_become_what_is_around_its_own() {
 
 #[test]
 fn arguments_inside_of_an_own_loop_leave_one_loop_around() {
-    // 10 steps of two colours, told by a tag; every fifth is followed by C.
+    // 10 steps of two colours, distinguished by a tag; every fifth is followed by C.
     let mut sequence = vec![(0, 0)];
     for step in 0..10 {
         sequence.extend([(1, 0), (1, 1)]);
@@ -229,7 +229,7 @@ fn a_loop_without_a_call_on_each_turn_has_turns() {
 
 #[test]
 fn a_turn_like_the_one_before_is_whole() {
-    // From two sides in turn: what is received from the left stands before what is sent to it.
+    // From two sides in turn: receives from the left stand before sends to it.
     let chosen = |node: Traits| Traits { chosen: vec![0], ..node };
     let traits = [
         node(0, &[]),
@@ -250,7 +250,7 @@ fn a_turn_like_the_one_before_is_whole() {
 
 #[test]
 fn marks_leave_no_trace() {
-    // Any order of calls of one loop: what expands is the sequence, marks are not in it.
+    // Any order of calls of one loop: the expansion is the sequence, and marks are not in it.
     let inside = |offset| Traits { chosen: vec![0], ..node(offset, &[10]) };
     let traits = [node(0, &[]), inside(1), inside(2), inside(3), node(4, &[])];
     let mut state = 1_u64;

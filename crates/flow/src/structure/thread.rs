@@ -1,8 +1,8 @@
 //! The structure of one thread's recording.
 //!
-//! Owns what the tree is built from: the thread's sequence without polls that found nothing, whose number is a matter of timing;
-//! their time belongs to the call that comes next. It knows events by their places in the whole sequence, so that
-//! callers need not ask which were left out.
+//! Owns the tree's input: the thread's sequence without polls that found nothing, whose number is a matter of timing;
+//! their time belongs to the call that comes next. It identifies events by their places in the whole sequence, so that callers
+//! need not know the omitted ones.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use super::periods::{self, Sequence, Traits};
 use super::{Options, Tree, build, flat, nested, turns};
 use crate::log::ThreadLog;
 
-/// A thread's structure tree, and where its events are in the thread's sequence.
+/// A thread's structure tree, and the places of its events in the thread's sequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadTree {
     /// The tree.
@@ -24,7 +24,7 @@ pub struct ThreadTree {
 }
 
 impl ThreadTree {
-    /// Builds the tree of a thread; `traits` has what is known of each node's calls, or is empty.
+    /// Builds the tree of a thread; `traits` has the traits of each node's calls, or is empty.
     pub fn new(log: &ThreadLog, traits: &[Traits]) -> Self {
         let options = Options::default();
         let bound = options.events as usize;
@@ -60,14 +60,14 @@ impl ThreadTree {
             nested::nest(&mut tree, &Code::new(traits));
             tree
         });
-        // Arguments may show a loop in what code shows to be a loop of its own; joining counts all of these.
+        // Arguments may show a loop in a part that code shows to be a loop of its own; joining counts all of these.
         periods::split(&mut tree, log, traits, &sequence);
         flat::flatten(&mut tree, traits, &Code::new(traits));
         let all = places.len() as u64 == log.events;
         Self { tree, places: (!all).then_some(places), events: log.events }
     }
 
-    /// Adds `times`, one for each event of the thread, to the leaves that the events belong to and to everything above them.
+    /// Adds `times`, one for each event of the thread, to the leaves of the events and to everything above them.
     pub fn add_times(&mut self, times: impl IntoIterator<Item = Nanos>) {
         let Some(places) = &self.places else { return self.tree.add_times(times) };
         let mut times = times.into_iter();
@@ -87,7 +87,7 @@ impl ThreadTree {
         self.tree.add_times(folded);
     }
 
-    /// The events of each iteration of one loop, as [`Tree::iterations`] has them, as places in the thread's sequence.
+    /// The events of each iteration of one loop, as in [`Tree::iterations`], as places in the thread's sequence.
     pub fn iterations(&self, number: usize) -> Vec<Range<u64>> {
         let ranges = self.tree.iterations(number);
         let Some(places) = &self.places else { return ranges };
@@ -103,7 +103,7 @@ impl ThreadTree {
     }
 }
 
-/// The tree of a sequence in which loops of machine code need marks where their turns begin.
+/// The tree of a sequence in which loops of machine code need marks at the begins of their turns.
 fn with_turns(log: &ThreadLog, traits: &[Traits], sequence: &Sequence) -> Option<Tree> {
     let marked = turns::marked(log, traits, sequence)?;
     let mut tree = build(marked.nodes, &Options::default());
@@ -160,7 +160,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_period_of_arguments_is_a_loop() {
-        // 5 steps of 4 sub-steps, told by the value alone.
+        // 5 steps of 4 sub-steps, distinguished by the value alone.
         let mut sequence = vec![(0, 0)];
         for _ in 0..5 {
             for sub in 0..4 {
@@ -246,7 +246,7 @@ pub(super) mod tests {
 
     #[test]
     fn polls_in_vain_are_no_part_of_the_tree() {
-        // 3 steps; node 2 polls now more, now fewer times.
+        // 3 steps; node 2 polls a varying number of times.
         let mut sequence = vec![(0, 0)];
         for polls in [3, 0, 2] {
             sequence.push((1, 0));

@@ -1,10 +1,10 @@
 //! Turns of loops in which no call is made on every turn.
 //!
 //! Owns marks: nodes without a call, one at the begin of each turn of such a loop, as its machine code shows it. The ranks of
-//! a wavefront take from other neighbours in each direction, so that none of the calls could be where a turn begins. A loop
-//! makes its calls in one order; where the order goes back, the next turn begins. Turns that are alike, in runs of one
-//! length, are the turns of one execution of the loop, and each execution gets a mark as well. The tree is built with the
-//! marks, which are taken out of it afterwards.
+//! a wavefront receive from other neighbours in each direction, so that none of the calls could mark the begin of a turn. A
+//! loop makes its calls in one order; where the order goes back, the next turn begins. Equal turns, in runs of one length, are
+//! the turns of one execution of the loop, and each execution gets a mark as well. The tree is built with the marks, which are
+//! removed afterwards.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,18 +15,18 @@ use super::periods::{Sequence, Traits};
 use super::{Kind, Tree};
 use crate::log::ThreadLog;
 
-/// Turns that are looked at for runs; loops with more have marks for turns only.
+/// Maximum number of turns that are examined for runs; loops with more have marks for turns only.
 const LOOKED_AT: u64 = 1 << 20;
 
 /// A sequence with marks in it.
 #[derive(Debug)]
 pub(super) struct Marked {
     pub(super) nodes: Vec<NodeId>,
-    /// Those of all nodes, and behind them those of the marks.
+    /// Traits of all nodes, followed by those of the marks.
     pub(super) traits: Vec<Traits>,
 }
 
-/// The sequence with marks; none where no loop needs them.
+/// The sequence with marks; `None` where no loop needs them.
 pub(super) fn marked(log: &ThreadLog, traits: &[Traits], sequence: &Sequence) -> Option<Marked> {
     let mut loops = Loops::new(traits);
     if loops.all.is_empty() {
@@ -61,7 +61,7 @@ pub(super) fn marked(log: &ThreadLog, traits: &[Traits], sequence: &Sequence) ->
             with.push(Traits { code, ..Traits::default() });
             NodeId(with.len() as u32 - 1)
         };
-        // Marks are no calls: no return address is that of their begin, or its complement.
+        // Marks are no calls: no return address equals that of their begin, or its complement.
         let mut inside = found.code.clone();
         let frame = inside.last_mut()?;
         frame.call.offset = frame.loops.last()?.header;
@@ -89,17 +89,17 @@ pub(super) fn marked(log: &ThreadLog, traits: &[Traits], sequence: &Sequence) ->
     Some(Marked { nodes, traits: with })
 }
 
-/// When the next turn begins.
+/// Rule for the begin of the next turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
-    /// Where the order of calls goes back.
+    /// The places where the order of calls goes back.
     Order,
     /// There, and where a turn has made the same calls, with the same arguments, as the one before: the next call may stand
     /// further on, and yet be the first of another turn. Used where it gives runs of one length, and the order alone does not.
     Alike,
 }
 
-/// Takes nodes from `first` on, the marks, out of a tree; false where they cannot be told from its events.
+/// Removes nodes from `first` on, the marks, from a tree; false where they cannot be separated from its events.
 pub(super) fn unmark(tree: &mut Tree, first: u32) -> bool {
     let is_mark = |node: NodeId| node.0 >= first;
     if let Kind::Mixed { nodes, .. } = &tree.kind {
@@ -121,10 +121,10 @@ pub(super) fn unmark(tree: &mut Tree, first: u32) -> bool {
 struct Loop {
     /// A path to it; its innermost loop is the last of the last frame.
     code: Vec<CodeFrame>,
-    /// Calls that it makes.
+    /// Counts of its calls.
     calls: HashMap<NodeId, u64>,
     turns: u64,
-    /// Whether not every turn makes every call.
+    /// True if not every turn makes every call.
     varies: bool,
 }
 
@@ -133,7 +133,7 @@ impl Loop {
         self.calls.values().any(|&calls| calls == self.turns)
     }
 
-    /// Whether its turns are compared.
+    /// True if its turns are compared.
     fn is_looked_at(&self) -> bool {
         self.varies && self.turns <= LOOKED_AT
     }
@@ -164,7 +164,7 @@ impl Loops {
             let mut keys = keys(&one.code);
             let Some((depth, innermost)) = keys.pop() else { continue };
             with_loops_inside.extend(keys.into_iter().map(|(_, key)| key));
-            // A copy has another place, and what is not known may have a loop inside.
+            // A copy has another place, and an unknown frame may have a loop inside.
             let known = one.code[depth..].iter().all(|frame| frame.order > 0);
             let is_one = one.code[depth].loops.last().is_some_and(|one| !one.ambiguous);
             if known && is_one && !copied[at] {
@@ -246,17 +246,17 @@ fn keys(code: &[CodeFrame]) -> Vec<(usize, Key)> {
     keys
 }
 
-/// A way through the sequence, on which turns of loops begin.
+/// A walk through the sequence that detects turns of loops.
 struct Walk<'a> {
     loops: &'a Loops,
     rules: &'a [Rule],
-    /// For each node its arguments that are compared.
+    /// For each node its compared arguments.
     arguments: Vec<Vec<Argument<'a>>>,
     streams: Vec<Stream>,
     before: Option<(usize, u32)>,
 }
 
-/// An argument of a node's visits that are still to come.
+/// An argument of the remaining visits of a node.
 struct Argument<'a> {
     /// Number of the next visit.
     next: u32,
@@ -267,7 +267,7 @@ struct Argument<'a> {
 struct Turn {
     /// Its loop.
     of: usize,
-    /// Whether anything else ran before it.
+    /// True if anything else ran before it.
     is_first: bool,
 }
 
@@ -286,7 +286,7 @@ impl<'a> Walk<'a> {
         Self { loops, rules, arguments: arguments.collect(), streams, before: None }
     }
 
-    /// The turn that begins with the next event, with the node that was really visited and the number of the visit.
+    /// The turn that begins with the next event, with the node that was actually visited and the number of the visit.
     fn next(&mut self, node: NodeId, (visited, visit): (NodeId, u32)) -> Option<Turn> {
         let own = self.loops.place(node);
         let before = std::mem::replace(&mut self.before, own);
@@ -303,7 +303,7 @@ impl<'a> Walk<'a> {
             }
             stream.current.push(i64::from(rank));
             for one in self.arguments.get_mut(visited.0 as usize).into_iter().flatten() {
-                // Visits that are not in the sequence are polls in vain.
+                // Visits that are not in the sequence are unsuccessful polls.
                 stream.current.extend(one.values.nth((visit - one.next) as usize));
                 one.next = visit + 1;
             }
@@ -319,11 +319,11 @@ struct Stream {
     current: Vec<i64>,
     /// Those of the turn before.
     before: Vec<i64>,
-    /// Turns of the open run, without the current one.
+    /// Number of turns of the open run, without the current one.
     run: u64,
     /// The length of all runs so far; 0 where they differ.
     all: Option<u64>,
-    /// Whether anything but the turns of one run follow each other.
+    /// True if the sequence has more than the turns of one run.
     several: bool,
 }
 
@@ -347,7 +347,7 @@ impl Stream {
         }
     }
 
-    /// Whether the current turn has made the calls of the one before.
+    /// True if the current turn has made the calls of the one before.
     fn is_alike(&self) -> bool {
         !self.before.is_empty() && self.current == self.before
     }

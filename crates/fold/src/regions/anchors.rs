@@ -1,7 +1,7 @@
-//! Iterations that nobody marked: a call of MPI that comes back at even distances on every location that has it.
+//! Unmarked iterations: an MPI call that repeats at even distances on every location that has it.
 //!
-//! Owns the search. An anchor must come four times at least, leave three even distances, and cover much of the time that the trace has;
-//! of several the one whose distances are longest wins, collective operations first, as they belong to the loop around and not to its details.
+//! Owns the search. An anchor must occur four times at least, with three even distances, and cover much of the trace's time; of several the
+//! one with the longest distances wins, collective operations first, as they belong to the outer loop and not to its details.
 
 use std::collections::BTreeMap;
 
@@ -11,27 +11,27 @@ use talea_model::{Nanos, Trace};
 use super::Region;
 use crate::select::median;
 
-/// Fewest times that a call comes on a location.
+/// Minimum number of occurrences of a call on a location.
 const FEWEST: usize = 4;
 /// Largest median deviation of distances, as a share of their median.
 const UNEVEN: f64 = 0.1;
-/// Least share of the trace from the first to the last.
+/// Minimum share of the trace from the first to the last.
 const COVERED: f64 = 0.4;
-/// Most values of calls that are looked at.
+/// Maximum number of values of calls that are examined.
 const MOST: usize = 1024;
 /// Collective operations.
 const COLLECTIVE: u32 = 50_000_002;
 
-/// A call that comes back evenly.
+/// A call that repeats evenly.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Anchor {
-    /// [`Region::Between`] two of it.
+    /// [`Region::Between`] two occurrences of it.
     pub region: Region,
-    /// Distances, over all locations.
+    /// Number of distances, over all locations.
     pub instances: u64,
     /// Their sum.
     pub time: Nanos,
-    /// Locations that have the call.
+    /// Number of locations that have the call.
     pub locations: u32,
     /// Median distance.
     pub distance: Nanos,

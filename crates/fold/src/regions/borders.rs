@@ -1,7 +1,7 @@
-//! Readings where instances begin and end, for sources that read counters elsewhere.
+//! Readings at the begin and end of instances, for sources that read counters elsewhere.
 //!
-//! Owns one estimate: what was counted between the readings before and after a border is shared out by time. Only neighbours that both have
-//! a counter are taken, so that nothing is made up across a change of the counter set. How many borders were estimated is a gap.
+//! Owns one estimate: the count between the readings before and after a border is divided by time. Only neighbours that both have a counter
+//! are used, so that nothing is invented across a change of the counter set. The number of estimated borders is a gap.
 
 use talea_model::{Gap, GapKind, Nanos};
 
@@ -26,7 +26,7 @@ pub fn borders(probes: &mut ProbeColumns, spans: &Spans) {
     let mut estimated = 0_u64;
     for at in 0..old.time.len() {
         let (location, time) = (old.location[at], old.time[at]);
-        // What is left of each count after the borders before this reading took their share.
+        // The rest of each count after the shares of the borders before this reading.
         let mut left: Vec<f64> = old.values.iter().map(|column| column[at]).collect();
         let before = at.checked_sub(1).filter(|&before| old.location[before] == location);
         let mut from = before.map(|before| old.time[before]);
@@ -50,7 +50,7 @@ pub fn borders(probes: &mut ProbeColumns, spans: &Spans) {
             estimated += u64::from(any);
             from = Some(border);
         }
-        // A border at this very time has its reading.
+        // A border at exactly this time has its reading.
         while next.next_if(|&border| border == (location, time)).is_some() {}
         made.location.push(location);
         made.time.push(time);

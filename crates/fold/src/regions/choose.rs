@@ -1,8 +1,8 @@
-//! Which region the user meant, or which is sensible where none is named.
+//! Choice of a region: the user's, or a default where none is named.
 //!
-//! Owns the words that name regions, the order in which names are looked for, and the nearest names where nothing fits. Without a word:
-//! iterations, else the routine with the most time, else the largest cluster, else the phase with the most time, else the time from one call of a collective operation to the next,
-//! else the state with the most time. What was chosen for the user is said in [`Choice::why`].
+//! Owns the words that name regions, the order in which names are searched, and the nearest names where nothing fits. Without a word:
+//! iterations, else the routine with the most time, else the largest cluster, else the phase with the most time, else the time from one
+//! call of a collective operation to the next, else the state with the most time. [`Choice::why`] explains a default choice.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,12 @@ use talea_model::trace::types;
 
 use super::{Names, Possible, Region, anchors, is_iteration, is_region_type, possible};
 
-/// Names that are compared with an unknown one; more of them are hardly the user's own.
+/// Maximum number of names that are compared with an unknown one; more are hardly the user's own.
 const MOST_COMPARED: usize = 20_000;
 /// Outlined functions of OpenMP.
 const OUTLINED: u32 = 60_000_018;
 
-/// What the user asked for.
+/// The user's request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted<'a> {
     /// A region in one of the forms of [`choose`].
@@ -26,20 +26,20 @@ pub struct Wanted<'a> {
     pub value: Option<&'a str>,
 }
 
-/// A region that was chosen.
+/// A chosen region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// What is folded.
+    /// The region.
     pub region: Region,
     /// Its name.
     pub name: String,
-    /// What it is one of.
+    /// Its kind.
     pub of: String,
-    /// What was decided for the user, as a sentence without a full stop; empty where nothing was.
+    /// Explanation of a default choice, as a sentence without a full stop; empty where the user chose.
     pub why: String,
 }
 
-/// Why there is no region.
+/// Errors of the choice.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChooseError {
     /// Nothing in the trace begins and ends.
@@ -50,9 +50,9 @@ pub enum ChooseError {
     /// A name that the trace does not have.
     #[error("no region `{name}`{}", hint(nearest.as_ref()))]
     Unknown {
-        /// What the user wrote.
+        /// Text of the user.
         name: String,
-        /// The name that may have been meant.
+        /// A similar name.
         nearest: Option<String>,
     },
     /// A type whose events have no such value.
@@ -60,9 +60,9 @@ pub enum ChooseError {
     NoValue {
         /// Label of the type.
         of: String,
-        /// What the user wrote.
+        /// Text of the user.
         value: String,
-        /// The name that may have been meant.
+        /// A similar name.
         nearest: Option<String>,
     },
     /// A type or kind without instances.
@@ -82,11 +82,11 @@ fn hint(nearest: Option<&String>) -> String {
 
 /// Chooses a region of a trace.
 ///
-/// A region is named by `iteration`, `cluster[:N]`, `state[:NAME]`, `between:CALL`, the number of an event type, `TYPE=VALUE`, the
-/// label of a type, or the name of one of its values; letters may be small or large.
+/// A region is named by `iteration`, `cluster[:N]`, `state[:NAME]`, `between:CALL`, the number of an event type, `TYPE=VALUE`, the label of
+/// a type, or the name of one of its values; upper and lower case are equal.
 ///
 /// # Errors
-/// Where the trace has no such region, or none at all.
+/// A trace without such a region, or without any.
 pub fn choose(trace: &Trace, wanted: &Wanted<'_>) -> Result<Choice, ChooseError> {
     let all = possible(trace);
     let names = Names::new(trace);
@@ -131,7 +131,7 @@ impl Chooser<'_> {
             return Ok(self.choice(anchor.region, why));
         }
         let states = |one: &&Possible| matches!(one.region, Region::State(_));
-        // A state that one instance has says nothing of repetition.
+        // A state with one instance is no repetition.
         let often = self.all.iter().filter(states).find(|one| one.instances > 1);
         let any = often.or_else(|| self.all.first()).ok_or(ChooseError::Nothing)?;
         let why =
@@ -188,7 +188,7 @@ impl Chooser<'_> {
             self.trace.labels.event_types.iter().filter(|one| one.label.to_lowercase() == lower);
         let mut found = None;
         for one in labelled {
-            // Several types may share a label: the first that has instances.
+            // Several types may share a label: the first that has instances is taken.
             match self.of_type(one.number, text) {
                 Ok(choice) => return Ok(choice),
                 Err(error) => found = found.or(Some(error)),
@@ -207,7 +207,7 @@ impl Chooser<'_> {
     fn best_of(&self, event_type: u32) -> Option<&Possible> {
         self.all.iter().find(|one| match one.region {
             Region::Value { event_type: found, value } => {
-                // What was left out of clustering is no cluster.
+                // Bursts that were left out of clustering are no cluster.
                 let cluster = event_type != types::CLUSTER
                     || value.is_some_and(|v| v >= types::CLUSTER_FIRST);
                 found == event_type && cluster
@@ -216,7 +216,7 @@ impl Chooser<'_> {
         })
     }
 
-    /// A type, and the value that was asked for, or the one with the most time.
+    /// A type, and the requested value, or the one with the most time.
     fn of_type(&self, event_type: u32, text: &str) -> Result<Choice, ChooseError> {
         if types::is_counter(event_type) {
             return Err(ChooseError::Counter(text.to_owned()));
@@ -262,7 +262,7 @@ impl Chooser<'_> {
         self.all.iter().filter(move |one| one.region.event_type() == Some(wanted))
     }
 
-    /// A type that is no region by itself, but that the user asked for by its number.
+    /// A type that is no region by itself, but that the user requested by its number.
     fn detail(&self, event_type: u32) -> Option<Possible> {
         if is_region_type(event_type) {
             return None;

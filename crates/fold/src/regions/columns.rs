@@ -1,7 +1,7 @@
-//! Probes and call stacks of a trace, as columns that folding takes.
+//! Probes and call stacks of a trace, as columns for folding.
 //!
-//! Owns which records are readings of counters and which are samples with a stack, and the names of counters. Counters stay deltas, as
-//! the trace has them; where one was not read its column is NaN, so that sets which take turns stay apart. Only records of locations that have
+//! Owns the distinction between readings of counters and samples with a stack, and the names of counters. Counters stay deltas, as in the
+//! trace; where one was not read its column is NaN, so that sets that take turns stay separate. Only records of locations that have
 //! instances are taken; of more than [`MOST_COUNTERS`] counters those with the most readings.
 
 use std::collections::BTreeMap;
@@ -14,11 +14,11 @@ use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
 use super::{Names, Spans};
 use crate::project::{Counter, Form, Probes, Totals};
 
-/// Most counters that are folded.
+/// Maximum number of counters that are folded.
 pub const MOST_COUNTERS: usize = 64;
-/// Most frames of a stack.
+/// Maximum number of frames of a stack.
 const DEEPEST: u32 = 100;
-/// Values of callers that name no routine: the end, unresolved, not found.
+/// Largest value of callers without a routine: the end, unresolved, not found.
 const NAMELESS: i64 = 2;
 
 /// Readings of counters, as columns of equal length.
@@ -26,7 +26,7 @@ const NAMELESS: i64 = 2;
 pub struct ProbeColumns {
     /// Location of each.
     pub location: Vec<u32>,
-    /// When each was taken.
+    /// Time of each.
     pub time: Vec<Nanos>,
     /// Event types of the counters: instructions and cycles first, then presets, then native ones.
     pub types: Vec<u32>,
@@ -34,7 +34,7 @@ pub struct ProbeColumns {
     pub names: Vec<String>,
     /// Counts since the previous reading; NaN where a counter was not read.
     pub values: Vec<Vec<f64>>,
-    /// What was left out.
+    /// Gaps.
     pub gaps: Gaps,
 }
 
@@ -51,7 +51,7 @@ impl ProbeColumns {
             .collect()
     }
 
-    /// As [`crate::project()`] takes them.
+    /// Probes in the form of [`crate::project()`].
     pub fn probes<'a>(&'a self, counters: &'a [Counter<'a>]) -> Probes<'a> {
         Probes { location: &self.location, time: &self.time, counters }
     }
@@ -62,7 +62,7 @@ impl ProbeColumns {
 pub struct StackColumns {
     /// Location of each sample.
     pub location: Vec<u32>,
-    /// When each was taken.
+    /// Time of each.
     pub time: Vec<Nanos>,
     /// Frames of sample `i` are `starts[i]..starts[i + 1]`.
     pub starts: Vec<usize>,
@@ -70,11 +70,11 @@ pub struct StackColumns {
     pub routines: Vec<u32>,
     /// Values of lines beside the routines; 0 where there is none.
     pub lines: Vec<u32>,
-    /// Samples without a routine that has a name.
+    /// Number of samples without a named routine.
     pub nameless: u64,
 }
 
-/// The name of a counter: what its label calls it, or its number.
+/// The name of a counter: that of its label, or its number.
 pub fn counter_name(names: &Names<'_>, event_type: u32) -> String {
     let usable = |name: &String| {
         (1..=80).contains(&name.len()) && !name.contains(|c: char| c.is_control() || c == '"')
@@ -83,7 +83,7 @@ pub fn counter_name(names: &Names<'_>, event_type: u32) -> String {
     name.filter(usable).unwrap_or_else(|| event_type.to_string())
 }
 
-/// Whether a type is a counter of the thread that read it; those of nodes are [`super::node_probes`]'.
+/// True if a type is a counter of the thread that read it; those of nodes are [`super::node_probes`]'.
 fn of_thread(names: &Names<'_>, event_type: u32) -> bool {
     types::is_counter(event_type)
         && !catalogue::is_of_node(event_type, &counter_name(names, event_type))
@@ -147,7 +147,7 @@ pub fn probes(trace: &Trace, spans: &Spans) -> ProbeColumns {
             rows.push(row);
         }
     }
-    // By location and time, so that what later falls on one place stays in order.
+    // By location and time, so that records that later share one place stay in order.
     let key = |&row: &usize| (trace.events.location[row], trace.events.time[row]);
     if !rows.is_sorted_by_key(key) {
         rows.sort_by_key(key);
@@ -166,7 +166,7 @@ pub fn probes(trace: &Trace, spans: &Spans) -> ProbeColumns {
         );
         found.gaps.note(Gap { kind: GapKind::Unsupported, rank: None, detail, count: left as u64 });
     }
-    // Instructions and cycles first, presets before native events, the labelled before the others.
+    // Instructions and cycles first, presets before native events, labelled ones before the others.
     chosen.sort_by_key(|(_, event_type, name)| {
         let class = match event_type {
             42_000_050 => 0,
@@ -196,7 +196,7 @@ pub fn probes(trace: &Trace, spans: &Spans) -> ProbeColumns {
         found.time.push(Nanos(event.time));
         for (event_type, &value) in event.types.iter().zip(event.values) {
             if let Some(&column) = places.get(event_type) {
-                // What no processor counts is taken as what fell: its instance is not used.
+                // An impossible count is treated as a fall: its instance is not used.
                 found.values[column][at] = if possible(value) { value as f64 } else { -1.0 };
             }
         }
@@ -204,7 +204,7 @@ pub fn probes(trace: &Trace, spans: &Spans) -> ProbeColumns {
     found
 }
 
-/// Names that differ: of counters with the same name all but the first get their number too.
+/// Unique names: of counters with the same name all but the first get their number too.
 fn unique(chosen: Vec<(u64, u32, String)>) -> Vec<String> {
     let mut seen = std::collections::BTreeSet::new();
     let name = |(_, event_type, name): (u64, u32, String)| {
@@ -229,7 +229,7 @@ pub fn stacks(trace: &Trace, spans: &Spans) -> StackColumns {
                 frames.entry(depth.min(DEEPEST)).or_default().1 = value;
             }
         }
-        // The 0 at the end of a trace ends its last sample, and is none.
+        // The 0 at the end of a trace ends its last sample, and is none itself.
         if frames.values().all(|frame| frame.0 == 0) {
             continue;
         }

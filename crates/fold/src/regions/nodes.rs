@@ -1,9 +1,9 @@
 //! Counters of nodes as readings of the locations whose instances are folded.
 //!
 //! Owns their sums: a node has several memory controllers, each read by another thread at its own times, often by a program beside the
-//! one that is folded. Counters that differ only in the unit (`skx_unc_imc0`, `skx_unc_imc1` ...) and in the CPU that reads them are
-//! summed, at the times of the one that was read most often; between two readings a counter is taken to grow evenly. Each location that
-//! has instances sees what its node counted.
+//! folded one. Counters that differ only in the unit (`skx_unc_imc0`, `skx_unc_imc1` ...) and in the CPU that reads them are summed, at
+//! the times of the one that was read most often; between two readings a counter is assumed to grow evenly. Each location that has
+//! instances gets the counts of its node.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use talea_model::{Gap, GapKind, Nanos, Trace};
 
 use super::{Names, ProbeColumns, Spans, counter_name};
 
-/// One counter as one location read it: times, and what it had counted since the first of them.
+/// One counter as one location read it: times, and its count since the first of them.
 #[derive(Default)]
 struct Series {
     time: Vec<u64>,
@@ -25,7 +25,7 @@ struct Series {
 impl Series {
     fn push(&mut self, time: u64, value: i64) {
         let Some(&last) = self.time.last() else {
-            // What it says at first was counted before anybody looked.
+            // Its first value was counted before the first reading.
             self.time.push(time);
             self.count.push(0.0);
             return;
@@ -42,7 +42,7 @@ impl Series {
         self.count.push(so_far + value as f64);
     }
 
-    /// What it had counted at a time within its readings.
+    /// Its count at a time within its readings.
     fn at(&self, time: u64) -> Option<f64> {
         let after = self.time.partition_point(|&one| one < time);
         let end = *self.time.get(after)?;
@@ -55,7 +55,7 @@ impl Series {
     }
 }
 
-/// The counters of the nodes on which instances ran, one reading a location and time.
+/// The counters of the nodes on which instances ran, one reading per location and time.
 pub fn node_probes(trace: &Trace, spans: &Spans) -> ProbeColumns {
     let mut found = ProbeColumns::default();
     let mut by_node = series(trace);
@@ -155,7 +155,7 @@ fn series(trace: &Trace) -> BTreeMap<Key, Series> {
     found
 }
 
-/// The name without what tells units of a node apart: `skx_unc_imc*::UNC_M_CAS_COUNT:RD`.
+/// The name without the number of the node's unit: `skx_unc_imc*::UNC_M_CAS_COUNT:RD`.
 fn family(name: &str) -> String {
     let name = match name.rsplit_once(':') {
         Some((event, option)) if option.starts_with("cpu=") => event,

@@ -1,7 +1,7 @@
 //! Instances: from the events and states of a trace to begin and end of each.
 //!
-//! Owns the two ways in which tools mark an end. Routines and marked phases nest: each 0 ends the innermost, and of a routine inside itself the outermost
-//! counts. All other types are flat: any further value ends what was before. Memory is bounded by the trace.
+//! Owns the two ways in which tools mark an end. Routines and marked phases nest: each 0 ends the innermost, and of recursive calls of a
+//! routine the outermost counts. All other types are flat: any further value ends the one before. Memory is bounded by the trace.
 
 use std::collections::BTreeMap;
 
@@ -20,12 +20,12 @@ pub(super) struct Span {
     pub(super) end: u64,
 }
 
-/// What is open on one location.
+/// Open values of one location.
 #[derive(Default)]
 struct Open {
     /// Value and begin, the innermost last.
     stack: Vec<(i64, u64)>,
-    /// How often each value of the stack is in it.
+    /// Number of occurrences of each value in the stack.
     depth: BTreeMap<i64, u32>,
 }
 
@@ -42,12 +42,12 @@ impl Open {
     }
 }
 
-/// Types whose values nest.
+/// True for types whose values nest.
 fn nests(event_type: u32) -> bool {
     matches!(event_type, types::USER_FUNCTION | types::MARKED | 60_000_018)
 }
 
-/// Shows each instance of the types that `of` names, location by location in the order of their ends; gives the values of those that never end.
+/// Passes on each instance of the types in `of`, location by location in the order of their ends; returns the values that never end.
 pub(super) fn walk(
     trace: &Trace,
     of: impl Fn(u32) -> bool,

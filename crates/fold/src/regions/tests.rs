@@ -60,13 +60,13 @@ fn routines_nest_and_iterations_follow_each_other() {
     };
     let of = |event_type, value| Region::Value { event_type, value };
     assert_eq!(spans(of(F, Some(5))), [(0, 50)]);
-    // A routine inside itself is one instance: the outermost.
+    // A recursive routine is one instance: the outermost.
     assert_eq!(spans(of(F, Some(6))), [(10, 40)]);
     assert_eq!(spans(of(I, None)), [(10, 30), (30, 50)]);
     assert_eq!(instances(&trace, of(I, None)).value, [1, 2]);
     let lost = instances(&trace, of(F, Some(5))).gaps;
     assert_eq!(lost.iter().next().unwrap().detail, "1 instances have no end");
-    // That of another routine is not asked for.
+    // The gap of another routine is not requested.
     assert!(instances(&trace, of(F, Some(6))).gaps.is_empty());
     let all = possible(&trace);
     let seen: Vec<_> = all.iter().map(|one| (one.region, one.instances, one.time.0)).collect();
@@ -238,7 +238,7 @@ fn borders_between_readings_share_what_was_counted() {
     let of_c: Vec<(u64, f64)> =
         columns.time.iter().map(|time| time.0).zip(columns.values[0].iter().copied()).collect();
     let known: Vec<(u64, f64)> = of_c.into_iter().filter(|one| !one.1.is_nan()).collect();
-    // Nothing is made up at 500, where another set of counters was read before.
+    // Nothing is invented at 500, where another set of counters was read before.
     assert_eq!(
         known,
         [(0, 0.0), (100, 20.0), (200, 20.0), (300, 40.0), (350, 20.0), (400, 20.0), (550, 7.0)]

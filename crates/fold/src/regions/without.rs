@@ -1,8 +1,8 @@
-//! A region without MPI: the time inside calls is cut out, and so is what was counted there.
+//! A region without MPI: the time inside calls is cut out, with the counts in it.
 //!
 //! Owns the cut. On each location time stands still while it is in MPI, so that begin and end of a call fall on one place. Readings inside
-//! a call are left out, and the one at its end counts nothing; where a call has no reading at its begin, what was counted since the
-//! reading before it is lost with it.
+//! a call are left out, and the one at its end counts nothing; where a call has no reading at its begin, the count since the reading
+//! before it is lost with it.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use talea_model::{GapKind, Nanos, Trace};
 use super::spans::walk;
 use super::{ProbeColumns, Spans, StackColumns};
 
-/// Calls of one location: begin, end, and the time in calls before; rising and apart.
+/// Calls of one location: begin, end, and the time in calls before; ascending and disjoint.
 type Calls = Vec<(u64, u64, u64)>;
 
 fn calls(trace: &Trace) -> BTreeMap<u32, Calls> {
@@ -42,7 +42,7 @@ fn calls(trace: &Trace) -> BTreeMap<u32, Calls> {
     found.into_iter().map(merged).collect()
 }
 
-/// Where a time lies among calls.
+/// Place of a time among calls.
 enum Place {
     /// Outside, or at the begin of a call.
     Outside(u64),
@@ -73,7 +73,7 @@ fn squeezed(calls: Option<&Calls>, time: u64) -> Nanos {
     }
 }
 
-/// Cuts MPI out of instances, readings and samples; all times are times outside calls afterwards. Instances of which nothing is left get
+/// Cuts MPI out of instances, readings and samples; all times are times outside calls afterwards. Instances without a remaining part get
 /// length zero.
 pub fn without_mpi(
     trace: &Trace,
@@ -103,7 +103,7 @@ pub fn without_mpi(
             Place::End(time) => {
                 probes.time[at] = Nanos(time);
                 for column in &mut probes.values {
-                    // What is no number stays unread.
+                    // A NaN stays unread.
                     column[at] *= 0.0;
                 }
             }

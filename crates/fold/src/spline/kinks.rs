@@ -1,21 +1,21 @@
 //! Kinks of a smoothing spline: their columns, the test of one more, their best places and their heights.
 //!
 //! Owns the algebra by which kinks cost a banded solve each, however many samples there are. A kink bends the polygon at two inner
-//! points at most, so that all places are tested with the inner band of the inverse matrix. Kinks that cannot be told apart from
+//! points at most, so that all places are tested with the inner band of the inverse matrix. Kinks that cannot be separated from
 //! others get height 0.
 
 use super::System;
 
-/// What one more kink would do.
+/// Effect of one more kink.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {
     /// Its place.
     pub at: f64,
-    /// By how much the minimum falls.
+    /// Decrease of the minimum.
     pub gain: f64,
 }
 
-/// Equations that are solved side by side.
+/// Number of equations that are solved side by side.
 const LANES: usize = 4;
 
 impl System<'_> {
@@ -48,13 +48,13 @@ impl System<'_> {
     fn column(&self, at: f64) -> [(usize, f64); 2] {
         let (k, u) = self.place(at);
         let last = self.h.len() - 1;
-        // Knot k is inner point k - 1; the ends have no equation, where a kink is a mere slope.
+        // Knot k is inner point k - 1; the ends have no equation, as a kink there is a mere slope.
         let left = if k == 0 { (0, 0.0) } else { (k - 1, u) };
         let right = if k == last { (0, 0.0) } else { (k, 1.0 - u) };
         [left, right]
     }
 
-    /// The best place for one more kink beside `kinks`, from `range.0` to `range.1`, among those that `allowed` admits.
+    /// The best place for one more kink beside `kinks`, from `range.0` to `range.1`, among those for which `allowed` is true.
     pub fn candidate(
         &self,
         kinks: &[f64],
@@ -66,7 +66,7 @@ impl System<'_> {
     }
 
     /// Adds the best kinks, one after the other and each further than `closest` from others and from the ends, up to `most` in all
-    /// and as long as one gains more than `share` of what the first gained.
+    /// and as long as one gains more than `share` of the first one's gain.
     pub fn grow(&self, kinks: &mut Vec<f64>, most: usize, share: f64, closest: f64) {
         let mut kinked = Kinked::all(self, kinks);
         let residual = self.residual();
@@ -105,7 +105,7 @@ impl System<'_> {
         }
     }
 
-    /// For each kink the places around it at which it would explain at least its share of `shares` of what it explains at its own,
+    /// For each kink the places around it at which it would explain at least its share of `shares` of its explanation at its own,
     /// the others unmoved; no further than half way to its neighbours.
     pub fn places(&self, kinks: &[f64], shares: &[f64]) -> Vec<(f64, f64)> {
         if kinks.is_empty() {
@@ -122,7 +122,7 @@ impl System<'_> {
             residual.scan(self, &rest, range, &mut |found| gains.push(found));
             let most = gains.iter().map(|found| found.gain).fold(0.0, f64::max);
             let enough = |found: &&Candidate| found.gain >= share * most;
-            // Only what hangs together with its own place: further away lies what another kink would explain.
+            // Only the places connected to its own: further away lies the effect of another kink.
             let middle = gains.partition_point(|found| found.at < own);
             let before = gains[..middle].iter().rev().take_while(enough).last();
             let after = gains[middle..].iter().take_while(enough).last();
@@ -133,7 +133,7 @@ impl System<'_> {
         kinks.iter().zip(shares).enumerate().map(one).collect()
     }
 
-    /// What decides the heights of any of `kinks`.
+    /// Equations for the heights of any of `kinks`.
     pub fn heights(&self, kinks: &[f64]) -> Heights {
         let mut gamma = self.bends(&self.knots.y);
         self.solve(&mut gamma);
@@ -177,7 +177,7 @@ impl Residual {
         best
     }
 
-    /// Shows every place for one more kink, in rising order.
+    /// Passes on every place for one more kink, in ascending order.
     fn scan(
         &self,
         system: &System<'_>,
@@ -195,7 +195,7 @@ impl Residual {
         }
         let mut gamma = self.gamma[from..to].to_vec();
         let (mut p0, mut p1) = (self.p0[from..to].to_vec(), self.p1[from..to].to_vec());
-        // What the kinks already there explain is taken out of the residuals and of their covariance.
+        // The part explained by existing kinks is removed from the residuals and from their covariance.
         for (white, part) in whitened(kinks, &self.gamma, from..to) {
             for j in 0..white.len() {
                 gamma[j] -= part * white[j];
@@ -222,7 +222,7 @@ impl Residual {
                     spread += 2.0 * wl * wr * p1[l - from];
                 }
                 let gain = system.lambda * score * score / spread;
-                // Beside a kink that is there already nothing is left, but for rounding.
+                // Beside an existing kink nothing is left, except for rounding.
                 let floor = 1e-9 * system.pivot[left.or(right).unwrap_or(0)];
                 if (range.0..=range.1).contains(&at) && spread > floor {
                     visit(Candidate { at, gain });
@@ -281,8 +281,8 @@ pub(super) fn gram(kinks: &[&Kinked]) -> Vec<Vec<f64>> {
     kinks.iter().map(|kink| row(kink)).collect()
 }
 
-/// Columns made orthonormal in the metric of the inverse matrix, after it was applied and within `range`, each with its part
-/// in `gamma`.
+/// Columns made orthonormal in the metric of the inverse matrix, after its application and within `range`, each with its part in
+/// `gamma`.
 fn whitened(
     kinks: &[&Kinked],
     gamma: &[f64],
@@ -308,7 +308,7 @@ fn whitened(
     found
 }
 
-/// What decides the heights of kinks, all or only some of them.
+/// Equations for the heights of kinks, of all or only some of them.
 #[derive(Clone, Debug)]
 pub struct Heights {
     gram: Vec<Vec<f64>>,
@@ -316,7 +316,7 @@ pub struct Heights {
 }
 
 impl Heights {
-    /// Heights when only the kinks at the places `chosen` of the list are there; places beyond the list are left out.
+    /// Heights with only the kinks at the places `chosen` of the list; places beyond the list are left out.
     pub fn of(&self, chosen: &[usize]) -> Vec<f64> {
         let chosen: Vec<usize> = chosen.iter().copied().filter(|&i| i < self.parts.len()).collect();
         let rows = chosen.iter().map(|&i| chosen.iter().map(|&j| self.gram[i][j]).collect());
@@ -328,7 +328,7 @@ pub(super) fn dot(column: &[(usize, f64); 2], values: &[f64]) -> f64 {
     column.iter().map(|&(at, weight)| weight * values[at]).sum()
 }
 
-/// A small symmetric matrix in Cholesky's factors; rows that depend on earlier ones give 0.
+/// A small symmetric matrix in Cholesky factors; rows that depend on earlier ones give 0.
 pub(super) struct Small(Vec<Vec<f64>>);
 
 impl Small {

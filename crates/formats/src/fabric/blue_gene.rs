@@ -1,8 +1,11 @@
-//! Tables of a Blue Gene's torus that PAVE's tools recorded: packets of each link by region of the code, places of nodes, and which rank ran where.
+//! Tables of a Blue Gene's torus that PAVE's tools recorded: packets of each link by region of the code, coordinates of nodes, and nodes of
+//! ranks.
 //!
-//! Owns the form of such tables (a head in YAML that ends with `...` and names columns as `- [packets, int64]`, then a row of numbers a line) and what their columns mean: `linkid`, source
-//! `sx sy sz`, target `tx ty tz`, `code_region`, `packets`; `nodeid`, `x y z`; `mpirank`, `nodeid`. Rows of the same link and region are summed, since a region is left and entered again. Regions below 0 are
-//! what the data have beside those of the code. Links that a region does not tell of are a gap. It refuses columns that are no whole numbers. Follows Landge et al., "Visualizing Network Traffic", 2012.
+//! Owns the form of such tables (a head in YAML that ends with `...` and names columns as `- [packets, int64]`, then a row of numbers a
+//! line) and the meaning of their columns: `linkid`, source `sx sy sz`, target `tx ty tz`, `code_region`, `packets`; `nodeid`, `x y z`;
+//! `mpirank`, `nodeid`. Rows of the same link and region are summed, since a region is left and entered again. Regions below 0 are those of
+//! the data besides the code's. Links without rows in a region are a gap. It refuses columns that are no whole numbers. Follows Landge et
+//! al., "Visualizing Network Traffic", 2012.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,10 +16,10 @@ use talea_model::Gaps;
 
 use super::{Error, missing, wrong};
 
-/// Most columns of a table, and regions of a code.
+/// Maximum number of columns of a table, and of regions of a code.
 const MOST_COLUMNS: usize = 64;
 const MOST_REGIONS: usize = 256;
-/// Most sums of packets, of all regions.
+/// Maximum number of sums of packets, of all regions.
 const MOST_SUMS: usize = 1 << 24;
 
 /// Bytes a second of a link of Blue Gene/P's torus, one way: 3.4 Gbit/s.
@@ -25,18 +28,18 @@ pub const LINK: f64 = 425e6;
 /// Packets of links in one region of the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// Its number; those below 0 are none of the code's own.
+    /// Its number; those below 0 are not the code's own.
     pub number: i64,
     /// By [`talea_fabric::LinkId`]; absent where the table has no row.
     pub packets: Vec<Option<u64>>,
 }
 
-/// What the description of a recording (`..._meta.yaml`) tells of.
+/// Contents of the description of a recording (`..._meta.yaml`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
     /// The machine.
     pub torus: Torus,
-    /// How many nodes it says that there are.
+    /// Number of nodes in the description.
     pub nodes: Option<u64>,
     /// Name of the table of links.
     pub link_table: Option<String>,
@@ -51,7 +54,7 @@ pub fn described(bytes: &[u8]) -> Result<Described, Error> {
     let torus = torus(bytes)?;
     let text = String::from_utf8_lossy(bytes);
     let (mut nodes, mut link_table, mut node_table, mut rank_table) = (None, None, None, None);
-    // Name of the file of the part that is read.
+    // Name of the file of the current part.
     let mut file = None;
     for (line, number) in text.lines().zip(1..) {
         let trimmed = line.trim().trim_end_matches(',');
@@ -85,7 +88,7 @@ fn beside(name: &str, line: u64) -> Result<String, Error> {
     Ok(name.to_owned())
 }
 
-/// The torus that the description of a recording (`..._meta.yaml`) tells of.
+/// The torus in the description of a recording (`..._meta.yaml`).
 pub fn torus(bytes: &[u8]) -> Result<Torus, Error> {
     let text = String::from_utf8_lossy(bytes);
     for (line, number) in text.lines().zip(1..) {
@@ -114,7 +117,7 @@ pub fn fabric(torus: &Torus) -> Result<Fabric, Error> {
     Ok(torus.fabric(&wires, 1)?)
 }
 
-/// Packets of the links of a torus (`..._links.yaml`), by region in rising order.
+/// Packets of the links of a torus (`..._links.yaml`), by region in ascending order.
 pub fn links(bytes: &[u8], torus: &Torus, fabric: &Fabric) -> Result<(Vec<Region>, Gaps), Error> {
     let table = Numbers::read(bytes)?;
     let ends = ["sx", "sy", "sz", "tx", "ty", "tz"].map(|name| table.column(name));
@@ -146,7 +149,7 @@ pub fn links(bytes: &[u8], torus: &Torus, fabric: &Fabric) -> Result<(Vec<Region
         }
         let of_region =
             regions.entry(row[region]).or_insert_with(|| vec![None; fabric.links().len()]);
-        // Then the sums of regions, ways and links stay below it, too.
+        // Then the sums of regions, directions and links stay below it, too.
         all = u64::checked_add(all, count).ok_or_else(|| {
             let expected = "packets that are fewer than 2^64 in all";
             wrong(line, expected, &row[packets].to_string())
@@ -169,7 +172,7 @@ pub fn links(bytes: &[u8], torus: &Torus, fabric: &Fabric) -> Result<(Vec<Region
     Ok((regions.collect(), gaps))
 }
 
-/// Routers of nodes (`..._nodes.yaml`), by number of the node in rising order.
+/// Routers of nodes (`..._nodes.yaml`), by number of the node in ascending order.
 pub fn nodes(bytes: &[u8], torus: &Torus) -> Result<(Vec<(u32, RouterId)>, Gaps), Error> {
     let table = Numbers::read(bytes)?;
     let [node, x, y, z] = ["nodeid", "x", "y", "z"].map(|name| table.column(name));
@@ -194,7 +197,7 @@ pub fn nodes(bytes: &[u8], torus: &Torus) -> Result<(Vec<(u32, RouterId)>, Gaps)
     Ok((nodes.into_iter().collect(), gaps))
 }
 
-/// Nodes of ranks (`..._map.yaml`), by rank in rising order.
+/// Nodes of ranks (`..._map.yaml`), by rank in ascending order.
 pub fn ranks(bytes: &[u8]) -> Result<Vec<(u32, u32)>, Error> {
     let table = Numbers::read(bytes)?;
     let (rank, node) = (table.column("mpirank")?, table.column("nodeid")?);
@@ -220,7 +223,7 @@ fn router(torus: &Torus, at: [i64; 3]) -> Option<RouterId> {
 /// A table of whole numbers.
 struct Numbers {
     names: Vec<String>,
-    /// Row after row.
+    /// Values row after row.
     values: Vec<i64>,
     lines: Vec<u64>,
     /// The last line has no end, so that its last number may be a part of one.
@@ -274,7 +277,7 @@ impl Numbers {
             return Ok(());
         }
         let before = self.values.len();
-        // One more tells of a row that is too long.
+        // One more value shows a row that is too long.
         for word in text.split_whitespace().take(self.names.len() + 1) {
             let value = word.parse().map_err(|_| wrong(line, "a whole number", word))?;
             self.values.push(value);

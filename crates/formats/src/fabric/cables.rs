@@ -1,7 +1,8 @@
-//! What each cable of an InfiniBand network carried, from the counters of all ports.
+//! Traffic of each cable of an InfiniBand network, from the counters of all ports.
 //!
-//! Owns which counters are of which cable: what an end sent one way, or, where its counters are absent, what the other end received. All cables from a switch or host to another one are one
-//! row; sums that lack a cable are absent. A port that was queried twice in other ways (`perfquery`, then `perfquery -x`) is one. It refuses sums of all ports of a switch, which tell no
+//! Owns the assignment of counters to cables: the data that an end sent one way, or, where its counters are absent, those that the other
+//! end received. All cables from a switch or host to another one are one row; sums that lack a cable are absent. A port that was queried
+//! repeatedly in different ways (`perfquery`, then `perfquery -x`) is one. It refuses sums of all ports of a switch, which belong to no
 //! cable.
 
 use std::collections::BTreeMap;
@@ -14,20 +15,20 @@ use super::ibnetdiscover::{End, InfiniBand, Port};
 use super::perfquery;
 use super::{Error, missing};
 
-/// What went from one end to another one, over all of their cables.
+/// Traffic from one end to another one, over all of their cables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Carried {
-    /// Where it was sent.
+    /// The sending end.
     pub from: End,
-    /// Where it was received.
+    /// The receiving end.
     pub to: End,
     /// Width and speed of each cable.
     pub kinds: Vec<String>,
     /// Bytes of data with the headers of the network; absent if a cable's counters are.
     pub bytes: Option<u64>,
-    /// Packets.
+    /// Number of packets.
     pub packets: Option<u64>,
-    /// Ticks in which something waited to be sent, of a clock that nobody tells.
+    /// Ticks of waiting to send, of an unspecified clock.
     pub waited: Option<u64>,
 }
 
@@ -37,10 +38,10 @@ const ALL: u32 = 255;
 /// Counters of a port by name, the widest of each.
 type Values = BTreeMap<(u32, u32), BTreeMap<String, (Counter, u64)>>;
 
-/// What each two ends carried between two prints, or since counters were cleared where there is no earlier one.
+/// Traffic between each two ends between two outputs, or since counters were cleared where there is no earlier one.
 ///
 /// # Errors
-/// A counter of a port that is there twice.
+/// A duplicate counter of a port.
 pub fn carried(
     network: &InfiniBand,
     before: Option<&[perfquery::Port]>,
@@ -82,12 +83,12 @@ pub fn carried(
 struct Reader {
     before: Option<Values>,
     after: Values,
-    /// Why differences are none, and how many.
+    /// Reasons for absent differences, and the number of each.
     lost: BTreeMap<String, u64>,
 }
 
 impl Reader {
-    /// What grew at the sending end, or else at the receiving one.
+    /// Increase at the sending end, or else at the receiving one.
     fn either(&mut self, port: &Port, [sent, received]: [&str; 2]) -> Option<u64> {
         self.own(port, sent).or_else(|| {
             let (lid, number) = port.peer;
@@ -105,7 +106,7 @@ impl Reader {
             Some(before) => before.get(&port)?.get(name).filter(|(own, _)| own == counter)?.1,
             None => 0,
         };
-        // Since it was cleared a counter of 64 bits may have gone more than half of its range.
+        // Since it was cleared a counter of 64 bits may have advanced by more than half of its range.
         if self.before.is_none() && !matches!(counter.width, Width::Stops(_)) {
             return Some(*after);
         }
@@ -119,7 +120,7 @@ impl Reader {
     }
 }
 
-/// Counters by port: those of 64 bits where there are some.
+/// Counters by port: those of 64 bits where available.
 fn values(ports: &[perfquery::Port], gaps: &mut Gaps) -> Result<Values, Error> {
     let mut values = Values::new();
     let (mut sums, mut routed) = (0, 0);
@@ -147,8 +148,8 @@ fn values(ports: &[perfquery::Port], gaps: &mut Gaps) -> Result<Values, Error> {
         }
     }
     let told = [
-        ("sums of all ports of a switch (port 255), which tell no cable", sums),
-        ("ports that are told by a way from where they were queried, not by a Lid", routed),
+        ("sums over all ports of a switch (port 255): they identify no cable", sums),
+        ("ports addressed by a directed route, not by a LID", routed),
     ];
     for (detail, count) in told.into_iter().filter(|(_, count)| *count > 0) {
         gaps.note(missing(detail.to_owned(), count));
@@ -169,7 +170,7 @@ SW 8 1 0x02 4x EDR - SW 9 7 0x03 ( 'leaf' - 'top' )
 SW 8 2 0x02 4x EDR - SW 9 8 0x03 ( 'leaf' - 'top' )
 ";
 
-    /// A print of ports: Lid, port, data sent and received, and the wait of 64 bits.
+    /// Output for ports: Lid, port, data sent and received, and the wait of 64 bits.
     fn printed(ports: &[(u32, u32, u64, u64)]) -> Vec<perfquery::Port> {
         let text: Vec<String> = (ports.iter())
             .map(|(lid, port, sent, received)| {
@@ -188,7 +189,7 @@ SW 8 2 0x02 4x EDR - SW 9 8 0x03 ( 'leaf' - 'top' )
     #[test]
     fn what_one_end_sent_or_the_other_received() {
         let network = ibnetdiscover::read(NETWORK.as_bytes()).unwrap();
-        // Of the second cable between the switches the upper end alone has counters, of the host's the switch's.
+        // For the second cable between the switches only the upper end has counters, for the host's only the switch.
         let before = printed(&[(8, 1, 100, 10), (9, 7, 10, 100), (9, 8, 5, 50), (8, 4, 7, 70)]);
         let after = printed(&[(8, 1, 150, 20), (9, 7, 20, 150), (9, 8, 6, 70), (8, 4, 8, 90)]);
         let (rows, gaps) = carried(&network, Some(&before), &after).unwrap();
@@ -231,7 +232,7 @@ PortXmitData:....................9
         let (rows, gaps) = carried(&network, None, &ports).unwrap();
         let row = rows.iter().find(|row| matches!(row.to, End::Host(_))).unwrap();
         assert_eq!((row.bytes, row.waited), (Some(20_000_000_000), Some(3)));
-        let sums = "sums of all ports of a switch (port 255), which tell no cable (1)";
+        let sums = "sums over all ports of a switch (port 255): they identify no cable (1)";
         assert!(told(&gaps).iter().any(|gap| gap == sums), "{gaps:?}");
         let twice = [&ports[1..2], &ports[1..2]].concat();
         let error = carried(&network, None, &twice).unwrap_err().to_string();

@@ -1,14 +1,14 @@
-//! Lists of hosts as Slurm writes them: `a,b[0-3,07],r[0-1]n[1-2]`.
+//! Lists of hosts in Slurm's notation: `a,b[0-3,07],r[0-1]n[1-2]`.
 //!
-//! Owns brackets, ranges, leading zeros (kept: `[08-11]` is `08`, `09`, `10`, `11`) and several brackets in a name, of which the last one is the fastest. It refuses more names than its
-//! caller believes, and steps in ranges.
+//! Owns brackets, ranges, leading zeros (kept: `[08-11]` is `08`, `09`, `10`, `11`) and several brackets in a name, of which the last one
+//! is the fastest. It refuses more names than its caller's maximum, and steps in ranges.
 
 use super::short;
 
 /// Longest name in bytes.
 pub(super) const LONGEST: usize = 256;
 
-/// All names of a list, in its order; else what was expected of it.
+/// All names of a list, in its order; else the expected form.
 pub fn expand(text: &str, most: usize) -> Result<Vec<String>, String> {
     let mut names = Vec::new();
     for part in parts(text)? {
@@ -54,7 +54,7 @@ fn of_part(part: &str, room: usize, most: usize) -> Result<Vec<String>, String> 
     let mut rest = part;
     while let Some((before, behind)) = rest.split_once('[') {
         let (ranges, behind) = behind.split_once(']').ok_or("`]` behind `[`")?;
-        // Before it is written as often as there are numbers.
+        // Before it is written once for each number.
         fits(&names, before)?;
         let numbers = numbers(ranges, room, most)?;
         if names.len().saturating_mul(numbers.len()) > room {
@@ -74,7 +74,7 @@ fn of_part(part: &str, room: usize, most: usize) -> Result<Vec<String>, String> 
     Ok(names)
 }
 
-/// Whether names may have this behind them. They are about as long as the first one.
+/// Checks that names may have this suffix. They are about as long as the first one.
 fn fits(names: &[String], behind: &str) -> Result<(), String> {
     let longest = names.first().is_some_and(|name| name.len() + behind.len() > LONGEST);
     if longest { Err(format!("names of at most {LONGEST} bytes")) } else { Ok(()) }

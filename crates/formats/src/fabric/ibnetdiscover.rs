@@ -1,9 +1,10 @@
-//! What `ibnetdiscover` finds of an InfiniBand network.
+//! Output of `ibnetdiscover` for an InfiniBand network.
 //!
-//! Owns both forms, blocks of switches and adapters with lines of their ports, and one line a port (`-p`), and names of switches: descriptions where they are unique, else the identifiers.
-//! Adapters are grouped by host ([`hosts`]), whose ports they are, each with its speed. Every port may be listed once, and in blocks all that is reached must be described. Cables that one
-//! end tells alone (a network that was cut out of a larger one) are believed, with a gap. Routers of InfiniBand count as switches. It refuses adapters without a switch, and those inside
-//! switches (SHARP): they are gaps.
+//! Owns the two forms, blocks of switches and adapters with lines of their ports, and one line a port (`-p`), and names of switches:
+//! descriptions where they are unique, else the identifiers. Adapters are grouped by host ([`hosts`]), and become its ports, each with its
+//! speed. Every port may be listed once, and in blocks every connected device must be described. Cables that only one end lists (a network
+//! that was cut out of a larger one) are accepted, with a gap. Routers of InfiniBand count as switches. It refuses adapters without a
+//! switch, and those inside switches (SHARP): they are gaps.
 
 mod blocks;
 mod hosts;
@@ -19,7 +20,7 @@ use super::ports::Speed;
 use super::{Error, at_line, missing, wrong};
 use hosts::Group;
 
-/// What a port belongs to, or is connected to.
+/// Owner or peer of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum End {
     /// A switch.
@@ -28,18 +29,18 @@ pub enum End {
     Host(HostId),
 }
 
-/// A port that is connected.
+/// A connected port.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Port {
-    /// Whose it is.
+    /// Its owner.
     pub of: End,
     /// Globally unique identifier of the switch or adapter.
     pub guid: u64,
-    /// Local identifier, by which `perfquery` calls it; absent if it is not told.
+    /// Local identifier, by which `perfquery` calls it; absent if unknown.
     pub lid: Option<u32>,
     /// Number.
     pub number: u32,
-    /// What it is connected to.
+    /// Its peer.
     pub to: End,
     /// Local identifier and number of the port at the other end.
     pub peer: (Option<u32>, u32),
@@ -56,12 +57,12 @@ pub struct InfiniBand {
     pub fabric: Fabric,
     /// Ports by owner and number.
     pub ports: Vec<Port>,
-    /// What is not told.
+    /// Gaps.
     pub gaps: Gaps,
 }
 
 impl InfiniBand {
-    /// Ports of hosts that are slower than most, each with its host, its kind and the usual one; none where no kind is usual.
+    /// Ports of hosts that are slower than most, each with its host, its kind and the usual one; empty where no kind is usual.
     pub fn slow_hosts(&self) -> Vec<(HostId, &str, &str)> {
         let of_hosts = || {
             self.ports.iter().filter_map(|port| match port.of {
@@ -82,7 +83,7 @@ impl InfiniBand {
 #[derive(Clone, Debug)]
 struct Device {
     switch: bool,
-    /// As the file identifies it.
+    /// Identifier in the file.
     id: String,
     guid: u64,
     lid: Option<u32>,
@@ -100,14 +101,14 @@ struct Side {
     speed: Speed,
 }
 
-/// What either form says.
+/// Contents of either form.
 #[derive(Debug, Default)]
 struct Found {
     devices: Vec<Device>,
     sides: Vec<Side>,
 }
 
-/// Reads what was found, in either form.
+/// Reads the output, in either form.
 pub fn read(bytes: &[u8]) -> Result<InfiniBand, Error> {
     let text = String::from_utf8_lossy(bytes);
     let mut content = text.lines().map(str::trim_start);
@@ -183,7 +184,7 @@ fn assemble(found: Found) -> Result<InfiniBand, Error> {
     Ok(InfiniBand { fabric: draft.finish()?, ports, gaps })
 }
 
-/// Checks that both sides of cables say the same, and adds those that one side tells alone.
+/// Checks that the two sides of cables agree, and adds those that only one side lists.
 fn complete(sides: &mut Vec<Side>, gaps: &mut Gaps) -> Result<(), Error> {
     let by_port: HashMap<(usize, u32), usize> =
         sides.iter().enumerate().map(|(at, side)| (side.from, at)).collect();
@@ -218,7 +219,7 @@ fn complete(sides: &mut Vec<Side>, gaps: &mut Gaps) -> Result<(), Error> {
     Ok(())
 }
 
-/// Adds hosts with their ports at switches, and tells `ends` of their adapters. Returns how many adapters have a name that groups nothing.
+/// Adds hosts with their ports at switches, and sets their adapters in `ends`. Returns the number of adapters whose name groups nothing.
 fn hosts(
     draft: &mut Draft,
     devices: &[Device],
@@ -257,7 +258,7 @@ fn hosts(
     Ok(alike)
 }
 
-/// Places of switches with their names, each of its own.
+/// Places of switches with their names, each unique.
 fn names_of_switches(devices: &[Device]) -> Vec<(usize, String)> {
     let switches = || devices.iter().enumerate().filter(|(_, device)| device.switch);
     let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
@@ -273,12 +274,12 @@ fn names_of_switches(devices: &[Device]) -> Vec<(usize, String)> {
 }
 
 impl Device {
-    /// Whether it is an adapter of a host.
+    /// True for an adapter of a host.
     fn is_host_adapter(&self) -> bool {
         !self.switch && !self.aggregates()
     }
 
-    /// Whether it is a switch's own adapter, which sums for collective operations (SHARP).
+    /// True for a switch's own adapter, which sums for collective operations (SHARP).
     fn aggregates(&self) -> bool {
         !self.switch && self.description.ends_with(" Aggregation Node")
     }

@@ -1,7 +1,8 @@
 //! Maps of nodes to a torus: `nid00006 0 0 3 0`, that is node, x, y, z and number among the nodes of its router.
 //!
-//! Owns that syntax with its head, the number of nodes and of numbers behind a name (`6528 4`). Lengths of axes are those of the coordinates that are there; places without nodes and a
-//! head that tells of more nodes are gaps. It refuses to say what links are made of: callers do.
+//! Owns that syntax with its head, the number of nodes and of numbers after a name (`6528 4`). Lengths of axes are those of the listed
+//! coordinates; places without nodes and a head with more nodes than are listed are gaps. It refuses to determine the kind of links:
+//! callers do.
 
 use std::collections::HashMap;
 
@@ -21,11 +22,11 @@ const LONGEST: usize = 256;
 pub struct Node {
     /// Its name.
     pub name: String,
-    /// Where its router is.
+    /// Coordinate of its router.
     pub at: Coordinate,
     /// Its number among the nodes of the router.
     pub slot: u32,
-    /// The line that tells of it.
+    /// Its line.
     pub line: u64,
 }
 
@@ -34,9 +35,9 @@ pub struct Node {
 pub struct NodeMap {
     /// Lengths of the axes.
     pub torus: Torus,
-    /// In the order of the file.
+    /// Nodes in the order of the file.
     pub nodes: Vec<Node>,
-    /// What is not there.
+    /// Gaps.
     pub gaps: Gaps,
 }
 

@@ -1,9 +1,10 @@
-//! Counters of InfiniBand ports as `perfquery` prints them.
+//! Counters of InfiniBand ports in the form of `perfquery`.
 //!
-//! Owns heads (`# Port extended counters: Lid 1719 port 2 (CapMask: ...)`), lines (`PortXmitData:....................26006570014026`), and what is known of each name: data count units of four
-//! bytes, extended counters have 64 bits, others stop at the largest value of the widths that the InfiniBand specification (16.1.3.5) gives them. The text may be of all ports of a network, one query
-//! after the other: what queries say of their failures among it is counted, and a time that a script writes behind them (`timestamp 1700000000.5`) is passed over. A file without a port is an
-//! empty list: a query that failed prints nothing.
+//! Owns heads (`# Port extended counters: Lid 1719 port 2 (CapMask: ...)`), lines (`PortXmitData:....................26006570014026`), and
+//! the properties of each name: data count units of four bytes, extended counters have 64 bits, others stop at the largest value of the
+//! widths that the InfiniBand specification (16.1.3.5) gives them. The text may be of all ports of a network, one query after the other:
+//! messages of failed queries are counted, and a time that a script writes after them (`timestamp 1700000000.5`) is skipped. A file without
+//! a port is an empty list: a query that failed prints nothing.
 
 use talea_fabric::counters::{Counter, Unit, Width};
 use talea_model::Gaps;
@@ -15,35 +16,35 @@ use super::{Error, missing, wrong};
 pub struct Port {
     /// Local identifier of the switch or adapter; absent if the port was queried by a directed route.
     pub lid: Option<u32>,
-    /// Number of the port; 255 stands for all of them together.
+    /// Number of the port; 255 means all of them together.
     pub number: u32,
-    /// In the order of the file.
+    /// Values in the order of the file.
     pub values: Vec<(Counter, u64)>,
 }
 
 impl Port {
-    /// The value of a counter, as `PortXmitWait`.
+    /// The value of a counter, such as `PortXmitWait`.
     pub fn value(&self, name: &str) -> Option<u64> {
         self.values.iter().find(|(counter, _)| counter.name == name).map(|(_, value)| *value)
     }
 }
 
-/// What queries printed.
+/// Output of queries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Printed {
-    /// In the order of the text.
+    /// Ports in the order of the text.
     pub ports: Vec<Port>,
-    /// What queries said of their failures.
+    /// Gaps of failed queries.
     pub gaps: Gaps,
 }
 
-/// How lines of failures begin.
+/// Beginnings of lines of failures.
 const FAILED: [&str; 5] = ["ibwarn:", "ibpanic:", "iberror:", "perfquery:", "src/"];
 
-/// Most counters of a port.
+/// Maximum number of counters of a port.
 const MOST: usize = 256;
 
-/// Reads what one or more queries printed.
+/// Reads the output of one or more queries.
 pub fn read(bytes: &[u8]) -> Result<Printed, Error> {
     let text = String::from_utf8_lossy(bytes);
     let mut ports: Vec<Port> = Vec::new();
@@ -59,7 +60,7 @@ pub fn read(bytes: &[u8]) -> Result<Printed, Error> {
             continue;
         }
         if let Some(head) = line.strip_prefix('#') {
-            // Other heads, such as that of link speeds, have no counters of their own form behind them.
+            // Other heads, such as that of link speeds, are followed by no counters of their own form.
             if head.contains("counters:") {
                 extended = head.contains("extended");
                 ports.push(
@@ -96,7 +97,7 @@ pub fn read(bytes: &[u8]) -> Result<Printed, Error> {
     Ok(Printed { ports, gaps })
 }
 
-/// Of `Port counters: Lid 6 port 1 (...)`, `Lid 6 Gid fe80:: port 1` and `DR path slid 0; dlid 0; 0,1 port 1`.
+/// Port of `Port counters: Lid 6 port 1 (...)`, `Lid 6 Gid fe80:: port 1` and `DR path slid 0; dlid 0; 0,1 port 1`.
 fn of_head(head: &str) -> Option<Port> {
     let (_, behind) = head.split_once("counters:")?;
     let behind = behind.trim_start();
@@ -111,7 +112,7 @@ fn of_head(head: &str) -> Option<Port> {
     Some(Port { lid, number, values: Vec::new() })
 }
 
-/// What is known of a counter by its name.
+/// Properties of a counter by its name.
 pub fn counter(name: &str, extended: bool) -> Counter {
     let (unit, bits) = match name {
         "PortXmitData" | "PortRcvData" => (Unit::FourBytes, 32),

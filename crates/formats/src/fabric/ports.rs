@@ -1,16 +1,16 @@
 //! Speeds of InfiniBand links.
 //!
-//! Owns what a lane of a named speed moves: data, after the encoding (8b/10b of SDR to QDR, 64b/66b of FDR10 to EDR; later speeds are named by their data). Follows the InfiniBand
-//! architecture specification, volume 2.
+//! Owns the data rate of a lane of a named speed: data, after the encoding (8b/10b of SDR to QDR, 64b/66b of FDR10 to EDR; later speeds are
+//! named by their data). Follows the InfiniBand architecture specification, volume 2.
 
-/// What a link is: its name such as `4xEDR`, and bytes a second of data, one way.
+/// Speed of a link: its name such as `4xEDR`, and bytes a second of data, one way.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Speed {
     pub(super) name: String,
     pub(super) rate: Option<f64>,
 }
 
-/// The speed of a width such as `4x` and a name such as `EDR`; that of `??` and `???` is not known.
+/// The speed of a width such as `4x` and a name such as `EDR`; that of `??` and `???` is unknown.
 pub(super) fn speed(width: &str, name: &str) -> Option<Speed> {
     let lanes = match width {
         "1x" => Some(1.0),

@@ -1,8 +1,9 @@
 //! The list of tiles that a Cray prints: `rtr --interconnect`.
 //!
-//! Owns both forms: `c0-0c0s0g0l00[(0,0,0)] Z+ -> c0-0c0s1g0l32[(0,0,1)]  LinkType: backplane` of Gemini, and `c0-0c0s0a0l00(0:0:0) green -> c0-0c0s6a0l10(0:0:6)` of Aries, where
-//! tiles may also be `blue -> unused` or `ptile -> processor`. Each network tile must be listed once, must lead to one that leads back, and in a torus to the next place of its way:
-//! what a file that was cut lacks, shows. Nodes follow from the names of routers. Geminis that a torus lacks are a gap. It refuses other names of cables than `cable...`.
+//! Owns the two forms: `c0-0c0s0g0l00[(0,0,0)] Z+ -> c0-0c0s1g0l32[(0,0,1)]  LinkType: backplane` of Gemini, and `c0-0c0s0a0l00(0:0:0)
+//! green -> c0-0c0s6a0l10(0:0:6)` of Aries, where tiles may also be `blue -> unused` or `ptile -> processor`. Each network tile must be
+//! listed once, must lead to one that leads back, and in a torus to the next place in its direction: so a cut file is detected. Nodes
+//! follow from the names of routers. Geminis that a torus lacks are a gap. It refuses other names of cables than `cable...`.
 
 use std::collections::HashMap;
 
@@ -23,7 +24,7 @@ const LONGEST: usize = 64;
 const GEMINI: &str = "`c0-0c0s0g0l00[(0,0,0)] Z+ -> c0-0c0s1g0l32[(0,0,1)]  LinkType: backplane`";
 const ARIES: &str = "`c0-0c0s0a0l00(0:0:0) green -> c0-0c0s6a0l10(0:0:6)`";
 
-/// Where a tile is.
+/// Place of a tile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct End<'a> {
     router: &'a str,
@@ -31,7 +32,7 @@ struct End<'a> {
     at: Coordinate,
 }
 
-/// What a line says of a tile.
+/// Destination of a tile in a line.
 #[derive(Clone, Copy, Debug)]
 enum Leads<'a> {
     Nowhere,
@@ -144,7 +145,7 @@ fn way(label: Label) -> Option<(usize, Direction)> {
     }
 }
 
-/// A router, and the line that names it first.
+/// A router, and the line of its first name.
 #[derive(Clone, Copy)]
 struct Named<'a> {
     at: Coordinate,
@@ -254,7 +255,7 @@ fn tiles(
     Ok(tiles)
 }
 
-/// Whether a tile leads where its way says, and to one that leads back.
+/// Checks that a tile leads in the direction of its label, and to one that leads back.
 fn check(
     line: &Line<'_>,
     tiles: &[TileMap],
@@ -344,7 +345,7 @@ c2-0c0s6a0l33(1:0:6) blue -> c0-0c0s6a0l33(0:0:6)
 
     #[test]
     fn a_gemini_that_is_not_there() {
-        // Without (1,1,1) and all that leads there.
+        // Without (1,1,1) and all tiles that lead there.
         let text = rtr(&machine([2, 2, 3]).unwrap());
         let text: String = text
             .lines()
@@ -372,7 +373,7 @@ c2-0c0s6a0l33(1:0:6) blue -> c0-0c0s6a0l33(0:0:6)
         #[test]
         fn a_file_that_was_cut_is_refused(at in any::<prop::sample::Index>()) {
             let text = rtr(&machine([3, 2, 2]).unwrap());
-            // The end of the last word may be missing: of a cable the begin of its name is enough.
+            // The end of the last word may be missing: for a cable the begin of its name is enough.
             let end = at.index(text.len() - "cable15z\n".len());
             prop_assert!(read(&text.as_bytes()[..end]).is_err());
         }

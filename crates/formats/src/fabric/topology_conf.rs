@@ -1,8 +1,9 @@
-//! What Slurm says of its network: `topology.conf`, `topology.yaml`, and what `scontrol show topology` prints.
+//! Slurm's descriptions of its network: `topology.conf`, `topology.yaml`, and the output of `scontrol show topology`.
 //!
-//! Owns the network that they say: switches, one cable between two of them however often it is told, and nodes, which have a port at each leaf switch that names them. Blocks
-//! ([`lines`], [`yaml`]: groups of nodes that are near to each other) are switches below one that joins them, as nothing says what does. Speeds have no unit in Slurm and are not read, so
-//! that capacities are absent. It refuses switches that nothing defines. Follows the manual pages topology.conf(5), topology.yaml(5) and scontrol(1).
+//! Owns the network in them: switches, one cable between two of them however often it is listed, and nodes, which have a port at each leaf
+//! switch that lists them. Blocks ([`lines`], [`yaml`]: groups of nodes that are near to each other) are switches below one that joins
+//! them, as their connection is unknown. Speeds have no unit in Slurm and are not read, so that capacities are absent. It refuses undefined
+//! switches. Follows the manual pages topology.conf(5), topology.yaml(5) and scontrol(1).
 
 mod lines;
 mod yaml;
@@ -15,10 +16,10 @@ use talea_model::{Gap, GapKind, Gaps};
 use super::hostlist::{LONGEST, expand};
 use super::{Error, at_line, missing, wrong};
 
-/// Most names of all files, those of switches among them.
+/// Maximum number of names of all files, those of switches included.
 const MOST: usize = 1 << 20;
 
-/// What joins blocks.
+/// Name of the switch that joins blocks.
 const ABOVE: &str = "(all blocks)";
 
 /// A network of Slurm's.
@@ -26,11 +27,11 @@ const ABOVE: &str = "(all blocks)";
 pub struct Described {
     /// Switches, cables between them, and nodes.
     pub fabric: Fabric,
-    /// What is not told.
+    /// Gaps.
     pub gaps: Gaps,
 }
 
-/// The bytes of a file that another one includes, by its name there; else why there are none.
+/// Reader of an included file, by its name there; returns the reason where it cannot be read.
 pub type Include<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
 
 /// A switch or a block.
@@ -39,7 +40,7 @@ struct Switch {
     line: u64,
     name: String,
     is_block: bool,
-    /// Whether its nodes are those of the switches below it, told again.
+    /// True if its nodes are those of the switches below it, listed again.
     repeats: bool,
     switches: Vec<String>,
     nodes: Vec<String>,
@@ -65,7 +66,7 @@ pub fn read(bytes: &[u8], include: Include<'_>) -> Result<Described, Error> {
     Ok(Described { fabric, gaps })
 }
 
-/// Room for names that are left of [`MOST`].
+/// Remaining number of names, up to [`MOST`].
 #[derive(Debug)]
 struct Room(usize);
 
@@ -105,7 +106,8 @@ fn assemble(switches: Vec<Switch>, gaps: &mut Gaps) -> Result<Fabric, Error> {
             for at in 0..switches.len() as u32 {
                 draft.cable((RouterId(at), above), kind, 1)?;
             }
-            let detail = "what joins blocks is not told: one switch above all of them is taken";
+            let detail =
+                "the switches between blocks are unknown: one above all of them is assumed";
             let (kind, detail) = (GapKind::Estimated, detail.to_owned());
             gaps.note(Gap { kind, rank: None, detail, count: switches.len() as u64 });
         }
@@ -126,7 +128,7 @@ fn assemble(switches: Vec<Switch>, gaps: &mut Gaps) -> Result<Fabric, Error> {
     Ok(draft.finish()?)
 }
 
-/// Switches of a node's ports, whose speeds nobody tells.
+/// Switches of a node's ports, whose speeds are unknown.
 type Ports = Vec<(RouterId, Option<f64>)>;
 
 /// Adds nodes with a port at each of their switches.

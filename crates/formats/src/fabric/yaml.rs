@@ -1,24 +1,25 @@
-//! As much of YAML as descriptions of networks are written in.
+//! The subset of YAML that descriptions of networks use.
 //!
-//! Owns maps and lists by indentation, lists in one line (`[4, 16]`), quotes around whole values, and comments. It refuses what else YAML knows (maps in one line, anchors, texts of several
-//! lines, tabs as indentation): such a file is an error that says so, never a wrong tree. Follows YAML 1.2.2, chapters 6 to 8.
+//! Owns maps and lists by indentation, lists in one line (`[4, 16]`), quotes around whole values, and comments. It refuses the rest of YAML
+//! (maps in one line, anchors, texts of several lines, tabs as indentation): such a file is an error with that reason, never a wrong tree.
+//! Follows YAML 1.2.2, chapters 6 to 8.
 
 use super::{Error, wrong};
 
-/// How deep lists and maps may lie in each other.
+/// Maximum nesting of lists and maps.
 const DEEPEST: usize = 32;
 
-/// A value with the line where it begins.
+/// A value with its first line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Node<'a> {
     pub(super) line: u64,
     pub(super) value: Value<'a>,
 }
 
-/// What stands there.
+/// Content of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value<'a> {
-    /// Without its quotes; empty where nothing stands.
+    /// Text without its quotes; empty where there is none.
     Text(&'a str),
     List(Vec<Node<'a>>),
     Map(Vec<(&'a str, Node<'a>)>),
@@ -43,7 +44,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Its text, if it is one.
+    /// Its text, if it is a text.
     pub(super) fn text(&self) -> Option<&'a str> {
         match self.value {
             Value::Text(text) => Some(text),
@@ -60,7 +61,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// A line that says something.
+/// A line with content.
 #[derive(Clone, Copy, Debug)]
 struct Line<'a> {
     number: u64,
@@ -98,7 +99,7 @@ pub(super) fn read(text: &str) -> Result<Node<'_>, Error> {
     }
 }
 
-/// The part of a line before a comment, which begins behind a blank and outside of quotes.
+/// The part of a line before a comment, which begins after a blank and outside of quotes.
 fn without_comment(line: &str) -> &str {
     let mut quote = None;
     let mut before = b' ';
@@ -122,7 +123,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// What begins at this line, whose indentation it has.
+    /// The value that begins at this line, at its indentation.
     fn block(&mut self, indent: usize, depth: usize) -> Result<Node<'a>, Error> {
         let line = self.lines[self.at];
         if depth > DEEPEST {
@@ -153,7 +154,7 @@ impl<'a> Reader<'a> {
                 members.push(self.below(number, indent + 1, depth)?);
                 continue;
             }
-            // What stands behind the dash is indented by as much as stands before it.
+            // The text after the dash is indented by the width of the text before it.
             line.indent += line.content.len() - inner.len();
             line.content = inner;
             let inside = line.indent;
@@ -175,7 +176,7 @@ impl<'a> Reader<'a> {
             }
             self.at += 1;
             let node = if inner.is_empty() {
-                // A list may be indented as its key is.
+                // A list may have the indentation of its key.
                 let same = self
                     .lines
                     .get(self.at)
@@ -189,7 +190,7 @@ impl<'a> Reader<'a> {
         Ok(Node { line: number, value: Value::Map(entries) })
     }
 
-    /// What stands on the next lines with at least this indentation; an empty text if nothing does.
+    /// The value on the next lines with at least this indentation; an empty text if there is none.
     fn below(&mut self, number: u64, least: usize, depth: usize) -> Result<Node<'a>, Error> {
         match self.lines.get(self.at) {
             Some(next) if next.indent >= least => {
@@ -201,7 +202,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What stands behind the dash of a list's member.
+/// The text after the dash of a list's member.
 fn member(content: &str) -> Option<&str> {
     let inner = content.strip_prefix('-')?;
     (inner.is_empty() || inner.starts_with(' ')).then(|| inner.trim_start())
@@ -237,7 +238,7 @@ fn scalar(line: u64, text: &str) -> Result<Node<'_>, Error> {
     Ok(Node { line, value: Value::Text(plain) })
 }
 
-/// A text without the quotes around it.
+/// A text without its quotes.
 fn unquoted(text: &str) -> &str {
     let inner = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
     inner('"').or_else(|| inner('\'')).unwrap_or(text)

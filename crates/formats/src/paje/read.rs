@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Container, Error, Trace, Value};
 
-/// Most fields of an event, and events of a file; the format has four and two.
+/// Maximum number of fields of an event, and of events of a file; the format has four and two.
 const MOST_FIELDS: usize = 64;
 const MOST_EVENTS: usize = 1024;
 
-/// Fields of the two events that are known.
+/// Fields of the two known events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
     Id,
@@ -29,14 +29,14 @@ enum Event {
     Other,
 }
 
-/// A definition: which event, and the fields of its lines in order.
+/// A definition: its event, and the fields of its lines in order.
 #[derive(Debug)]
 struct Definition {
     event: Event,
     fields: Vec<Field>,
 }
 
-/// Reads a trace. Lines that break the format are errors; what comes after the last whole line of a file that was cut is not read.
+/// Reads a trace. Lines that violate the format are errors; text after the last whole line of a file that was cut is not read.
 pub fn read(bytes: &[u8]) -> Result<Trace, Error> {
     let mut reader = Reader::default();
     let ends_whole = bytes.last().is_none_or(|&byte| byte == b'\n');
@@ -175,7 +175,7 @@ fn words(text: &str) -> Vec<&str> {
     words
 }
 
-/// Each field with its words: one, but for the one that takes all that the others leave.
+/// Each field with its words: one, except for the field that takes all that the others leave.
 fn fields<'a>(
     words: &'a [&'a str],
     fields: &[Field],
@@ -250,7 +250,7 @@ fn number<T: std::str::FromStr>(word: &str, expected: &str, line: u64) -> Result
 /// A number with a point or a comma, and possibly with blanks before and after that.
 fn decimal(words: &[&str], line: u64) -> Result<f64, Error> {
     let text = words.concat().replace(',', ".");
-    // Two numbers that stand apart are not one: only a comma or point may be torn off.
+    // Two separate numbers are not one: only a comma or point may be torn off.
     let torn = |pair: &[&str]| !pair[0].ends_with(['.', ',']) && !pair[1].starts_with(['.', ',']);
     match text.parse() {
         Ok(number) if !words.windows(2).any(torn) => Ok(number),

@@ -37,9 +37,9 @@ pub fn write_containers(containers: &[Container]) -> String {
     text
 }
 
-/// Lines of values, with decimal points and every digit that it takes to read the same number again.
+/// Lines of values, with decimal points and every digit needed to read the same number again.
 ///
-/// Values that are absent (`NaN`) have no line: the format has no way to say so.
+/// Absent values (`NaN`) have no line: the format has no form for them.
 pub fn write_values(values: &[Value]) -> String {
     let mut text = String::new();
     for value in values.iter().filter(|value| !value.value.is_nan()) {
@@ -49,7 +49,7 @@ pub fn write_values(values: &[Value]) -> String {
     text
 }
 
-/// A text as one word: in quotes where it has blanks, without what would end it.
+/// A text as one word: in quotes where it has blanks, without characters that would end it.
 fn word(text: &str) -> String {
     let clean: String =
         text.chars().map(|c| if c == '"' || c.is_control() { '\'' } else { c }).collect();

@@ -1,7 +1,7 @@
-//! How fast traces are read, beside the floor: counting line ends in the same bytes.
+//! Speed of reading traces, compared with the floor: counting line ends in the same bytes.
 //!
-//! Owns a made-up trace like Extrae's (states, events with one to nine pairs, messages; 16 tasks) and the order of measurements. It
-//! has no clock: the caller gives one and prints the figures.
+//! Owns a generated trace like Extrae's (states, events with one to nine pairs, messages; 16 tasks) and the order of measurements.
+//! It has no clock: the caller supplies one and prints the figures.
 
 use talea_model::Nanos;
 
@@ -10,11 +10,11 @@ use super::{Options, read, read_bytes, write};
 /// One line of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Measure {
-    /// What was done.
+    /// Name of the step.
     pub what: &'static str,
-    /// Bytes of text that it was done to.
+    /// Bytes of text processed.
     pub bytes: u64,
-    /// How long it took.
+    /// Its time.
     pub time: Nanos,
 }
 
@@ -25,7 +25,7 @@ impl Measure {
     }
 }
 
-/// Numbers that look random and are the same every time (xorshift64).
+/// Reproducible pseudorandom numbers (xorshift64).
 struct Numbers(u64);
 
 impl Numbers {
@@ -43,7 +43,7 @@ pub fn synthetic(bytes: usize) -> Vec<u8> {
     const TASKS: u64 = 16;
     let mut numbers = Numbers(0x9E37_79B9_7F4A_7C15);
     let mut text = Vec::with_capacity(bytes + 1024);
-    // The trace does not end before its records do, whatever its size.
+    // The trace does not end before its records do, for any size.
     text.extend_from_slice(b"#Paraver (01/02/2026 at 03:04):9999999999999_ns:1(16):1:16(");
     text.extend_from_slice("1:1,".repeat(TASKS as usize - 1).as_bytes());
     text.extend_from_slice(b"1:1),0\n");
@@ -81,7 +81,7 @@ pub fn synthetic(bytes: usize) -> Vec<u8> {
     text
 }
 
-/// Measures with the text of a trace, such as [`synthetic`] makes; `now` is any clock.
+/// Measures with the text of a trace, such as that of [`synthetic`]; `now` is any clock.
 pub fn measure(text: &[u8], mut now: impl FnMut() -> Nanos) -> Vec<Measure> {
     let size = text.len() as u64;
     let mut table = Vec::new();

@@ -1,7 +1,7 @@
-//! Lines that are not in their usual form, field by field: what can be read is, and what cannot is said with its column.
+//! Lines in unusual forms, field by field: readable ones are read, and errors are reported with their column.
 //!
-//! Owns the exact syntax of records and communicators: blanks around numbers, signs, numbers of twenty digits. It gives the same
-//! records as the fast parser where both read a line.
+//! Owns the exact syntax of records and communicators: blanks around numbers, signs, numbers of twenty digits. It returns the
+//! same records as the fast parser where both can read a line.
 
 use talea_model::Trace;
 use talea_model::trace::{
@@ -10,16 +10,16 @@ use talea_model::trace::{
 
 use super::record::{Clock, Tally};
 
-/// What breaks a line; the line's number is added by the reader.
+/// An error of a line; the reader adds the line's number.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Break {
-    /// From 0, in bytes.
+    /// Column from 0, in bytes.
     pub(super) at: usize,
     pub(super) expected: String,
     pub(super) found: String,
 }
 
-/// Longest text of a file that a message repeats, in characters.
+/// Maximum length of a file's text in a message, in characters.
 const SHOWN: usize = 40;
 
 pub(super) fn wrong(line: &[u8], at: usize, expected: impl Into<String>) -> Break {
@@ -38,7 +38,7 @@ pub(super) fn wrong(line: &[u8], at: usize, expected: impl Into<String>) -> Brea
 /// The fields of a line between colons.
 pub(super) struct Fields<'a> {
     line: &'a [u8],
-    /// Where the next field begins; behind the line's end when there is none.
+    /// Begin of the next field; beyond the line's end when there is none.
     next: usize,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Fields<'a> {
         self.next <= self.line.len()
     }
 
-    /// The next field without blanks around it, and where it begins.
+    /// The next field without blanks around it, and its begin.
     fn field(&mut self, expected: &str) -> Result<(&'a [u8], usize), Break> {
         let Some(rest) = self.line.get(self.next..) else {
             return Err(wrong(self.line, self.line.len(), expected));
@@ -86,7 +86,7 @@ impl<'a> Fields<'a> {
         clock.time(number).ok_or_else(|| wrong(self.line, at, "a time within 584 years"))
     }
 
-    /// A time, or -1 for one that is not known.
+    /// A time, or -1 for an unknown one.
     fn time_or_unknown(&mut self, expected: &str, clock: Clock) -> Result<u64, Break> {
         let begin = self.next;
         if matches!(self.field(expected), Ok((b"-1", _))) {
@@ -148,7 +148,7 @@ pub(super) fn unsigned(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// A number of 64 bits; what is too large for a signed one keeps its bits, as tools that print unsigned numbers mean it.
+/// A number of 64 bits; one too large for a signed number keeps its bits, as tools that print unsigned numbers intend.
 pub(super) fn value(text: &[u8]) -> Option<i64> {
     match text.strip_prefix(b"-") {
         Some(digits) => 0_i64.checked_sub_unsigned(unsigned(digits)?),
@@ -156,7 +156,7 @@ pub(super) fn value(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// Reads one record of kind 1, 2 or 3 into the trace, which stays as it was if the record is broken.
+/// Reads one record of kind 1, 2 or 3 into the trace, which is unchanged if the record is invalid.
 pub(super) fn record(
     line: &[u8],
     trace: &mut Trace,

@@ -1,23 +1,24 @@
-//! The first line of a `.prv`: date, duration and its unit, nodes, applications with their tasks, how many communicators follow.
+//! The first line of a `.prv`: date, duration and its unit, nodes, applications with their tasks, number of communicators that
+//! follow.
 //!
 //! Owns `#Paraver (dd/mm/yyyy at hh:mm):<end>[_ns|_us|_ms|_s]:<nodes>(<cpus>,...):<applications>:<application>...[,<communicators>]`
-//! with `<application>` being `<tasks>(<threads>:<node>,...)`. Whatever the numbers claim, memory is that of what is listed.
+//! with `<application>` being `<tasks>(<threads>:<node>,...)`. Whatever the numbers claim, memory is that of the listed items.
 
 use talea_model::trace::{Locations, TimeUnit};
 
 use super::careful::{Break, unsigned, wrong};
 
-/// What the first line says.
+/// Contents of the first line.
 #[derive(Debug, Default)]
 pub(super) struct Header {
     pub(super) date: String,
     pub(super) unit: TimeUnit,
-    /// In units.
+    /// Duration in units.
     pub(super) duration: u64,
     pub(super) locations: Locations,
-    /// Lines of communicators that should follow; absent where that is not said.
+    /// Number of lines of communicators that should follow; absent where the header has none.
     pub(super) communicators: Option<u64>,
-    /// Tasks on nodes that are not listed.
+    /// Number of tasks on nodes that are not listed.
     pub(super) lost_tasks: u64,
 }
 
@@ -84,7 +85,7 @@ pub(super) fn header(line: &[u8]) -> Result<Header, Break> {
     text.blanks();
     text.one_of(b"(", "`(` and a date")?;
     let rest = &line[text.at..];
-    // The date contains colons, so that fields begin only behind its parenthesis.
+    // The date contains colons, so that fields begin only after its parenthesis.
     let Some(length) = memchr::memchr(b')', rest) else {
         return Err(wrong(line, line.len(), "`)` behind the date"));
     };
@@ -156,7 +157,7 @@ fn applications(text: &mut Text, header: &mut Header) -> Result<(), Break> {
     }
     for number in 1..=count {
         application(text, header)?;
-        // Communicators may be counted behind each application, and any character stands before the next one.
+        // Communicators may be counted after each application, and any character stands before the next one.
         while let Some(b',' | b':') = text.peek() {
             let separator = text.at;
             text.at += 1;

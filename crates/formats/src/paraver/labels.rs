@@ -1,8 +1,8 @@
-//! The `.pcf`: what event types, values and states are called, and their colours.
+//! The `.pcf`: names of event types, values and states, and their colours.
 //!
 //! Owns its sections. A title stands alone on a line; entries follow, with blank lines anywhere. `VALUES` belongs to all types of the
-//! `EVENT_TYPE` before it. Other sections are kept as they are. Nothing here is an error: what cannot be read, or is said twice and
-//! differently, becomes a gap, one for each kind of trouble.
+//! `EVENT_TYPE` before it. Other sections are kept as they are. Nothing here is an error: unreadable text, and contradictory
+//! repetitions, become gaps, one for each kind.
 
 use std::collections::HashMap;
 
@@ -74,12 +74,12 @@ fn section(title: &[u8]) -> Option<Section> {
 struct Parser {
     labels: Labels,
     section: Section,
-    /// Whether the section has an entry already: only behind one does a blank line end it.
+    /// True if the section has an entry already: only after one does a blank line end it.
     entered: bool,
     /// First event type of the block, and the block's set of values.
     block: usize,
     values: Option<u32>,
-    /// Where types, states and gradients are in their lists.
+    /// Places of types, states and gradients in their lists.
     types: HashMap<u32, usize>,
     states: HashMap<u32, usize>,
     gradients: HashMap<u32, usize>,
@@ -161,7 +161,7 @@ impl Parser {
                 self.block = self.labels.event_types.len();
                 self.values = None;
             }
-            // A second VALUES of the same block goes on with the first.
+            // A second VALUES of the same block continues the first.
             Section::Values if self.values.is_none() => {
                 let set = self.labels.value_sets.len() as u32;
                 let types = &mut self.labels.event_types[self.block..];
@@ -195,7 +195,7 @@ impl Parser {
         } else {
             self.types.insert(number, self.labels.event_types.len());
         }
-        // A type behind its block's VALUES shares them too.
+        // A type after its block's VALUES shares them too.
         let values = self.values;
         self.labels.event_types.push(EventType {
             number,
@@ -288,13 +288,13 @@ impl Parser {
     }
 }
 
-/// Whether a line looks as titles do: one word in capitals.
+/// True if a line looks like a title: one word in capitals.
 fn is_title(line: &[u8]) -> bool {
     let capital = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
     line.first().is_some_and(u8::is_ascii_uppercase) && line.iter().all(capital)
 }
 
-/// The first word and what follows it, without blanks between.
+/// The first word and the rest, without blanks between.
 fn word(line: &[u8]) -> (&[u8], &[u8]) {
     let length = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
     (&line[..length], line[length..].trim_ascii_start())

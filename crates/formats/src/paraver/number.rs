@@ -1,10 +1,10 @@
 //! Decimal numbers out of a text, eight digits at a time.
 //!
-//! Owns the arithmetic within a 64-bit word (SWAR, as D. Lemire and W. Muła describe for eight digits): the first byte that is no digit is found with one addition, the digits before it become a number with three
-//! multiplications. It knows unsigned numbers of at most 19 digits and needs eight bytes behind every number; for anything else it
-//! gives up, and the careful parser decides.
+//! Owns the arithmetic within a 64-bit word (SWAR, as D. Lemire and W. Muła describe for eight digits): the first byte that is no digit is
+//! found with one addition, the digits before it become a number with three multiplications. It knows unsigned numbers of at most 19 digits
+//! and needs eight bytes after every number; for anything else it gives up, and the careful parser decides.
 
-/// Reads numbers and the byte behind each.
+/// Reads numbers and the byte after each.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor<'a> {
     pub(super) bytes: &'a [u8],
@@ -34,7 +34,7 @@ impl Cursor<'_> {
         Some(u64::from_le_bytes(*bytes))
     }
 
-    /// The number that begins here and the byte behind it; the cursor stands behind that byte then.
+    /// The number that begins here and the byte after it; the cursor then stands after that byte.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -56,8 +56,8 @@ impl Cursor<'_> {
         Some((eight(digits << (64 - bits)), (word >> bits) as u8))
     }
 
-    /// An event type and the colon behind it. Nearly all have eight digits: where the next number begins is then known without
-    /// waiting for the bytes, as the processor foresees it.
+    /// An event type and the colon after it. Nearly all have eight digits: the begin of the next number is then known without waiting for
+    /// the bytes, as the processor predicts it.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the cursor stays in registers")]
     pub(super) fn event_type(&mut self) -> Option<u32> {
@@ -74,7 +74,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// What follows eight digits: up to eleven more.
+    /// The rest after eight digits: up to eleven more.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -97,7 +97,7 @@ impl Cursor<'_> {
         Some((first * POWERS[bits as usize >> 3] + more, (word >> bits) as u8))
     }
 
-    /// What follows sixteen digits: up to three more. The cursor comes by value, so that it stays in registers elsewhere.
+    /// The rest after sixteen digits: up to three more. The cursor comes by value, so that it stays in registers elsewhere.
     #[cold]
     fn longest(mut self, first: u64) -> Option<(u64, u8, usize)> {
         let word = self.word()?;
@@ -112,7 +112,7 @@ impl Cursor<'_> {
         Some((first * POWERS[bits as usize >> 3] + more, (word >> bits) as u8, self.at))
     }
 
-    /// Whether the line ends with this byte, which the cursor stands behind, or with it and the next.
+    /// True if the line ends with this byte, after which the cursor stands, or with it and the next.
     #[inline]
     pub(super) fn line_ends(&mut self, stop: u8) -> Option<()> {
         if stop == b'\r' && self.bytes.get(self.at) == Some(&b'\n') {

@@ -1,7 +1,7 @@
-//! From blocks of bytes to a trace: lines are put together, records go to the parsers, and what is missing is noted.
+//! From blocks of bytes to a trace: lines are joined, records go to the parsers, and gaps are noted.
 //!
-//! Owns line numbers, lines torn between two blocks, and the gaps of a file as a whole. Blocks are looked at where they are; only a
-//! torn line is copied.
+//! Owns line numbers, lines torn between two blocks, and the gaps of a file as a whole. Blocks are read in place; only a torn line
+//! is copied.
 
 use talea_model::{Gap, GapKind, Nanos, Trace};
 
@@ -13,7 +13,7 @@ use super::record::{self, Clock, Tally};
 use super::reserve::reserve;
 use super::{Damage, Error, Fault, Options};
 
-/// Bytes after which the numbers of records still to come are estimated.
+/// Number of bytes after which the numbers of the remaining records are estimated.
 const ESTIMATE_AFTER: u64 = 1 << 20;
 
 /// Reads a `.prv` that comes in blocks of any size.
@@ -21,18 +21,18 @@ const ESTIMATE_AFTER: u64 = 1 << 20;
 pub struct Reader {
     options: Options,
     trace: Trace,
-    /// Absent until the first line was read.
+    /// Absent until the first line has been read.
     clock: Option<Clock>,
-    /// Communicators that the header counts.
+    /// Number of communicators in the header.
     communicators: Option<u64>,
     tally: Tally,
     recent: Recent,
-    /// Whole lines so far.
+    /// Number of whole lines so far.
     lines: u64,
     /// Bytes of whole lines so far, and whether columns were reserved after them.
     bytes: u64,
     reserved: bool,
-    /// The beginning of a line whose end has not come yet.
+    /// The beginning of a line whose end has not arrived yet.
     torn: Vec<u8>,
     /// Lines that were left out, with the first of them; records of kind 4; communicators kept as lines, with the first.
     skipped: (u64, Option<Fault>),
@@ -60,7 +60,7 @@ impl Reader {
         }
     }
 
-    /// Whole lines read so far.
+    /// Number of whole lines read so far.
     pub fn lines(&self) -> u64 {
         self.lines
     }
@@ -146,7 +146,7 @@ impl Reader {
 
     fn one(&mut self, line: &[u8]) -> Result<(), Break> {
         let Some(clock) = self.clock else {
-            // Old versions of the format say so in a line of its own.
+            // Old versions of the format have a line of their own for this.
             if self.lines == 1 && line == b"new format" {
                 return Ok(());
             }
@@ -205,7 +205,7 @@ impl Reader {
         Ok(self.trace)
     }
 
-    /// The trace of a source that broke off, such as a compressed file that was cut; `why` is what it said.
+    /// The trace of a source that broke off, such as a compressed file that was cut; `why` is its error.
     pub fn finish_early(mut self, why: &str) -> Result<Trace, Error> {
         let detail = format!("the file breaks off after line {}: {why}", self.lines);
         if self.clock.is_some() {
@@ -214,7 +214,7 @@ impl Reader {
         self.finish()
     }
 
-    /// What stands behind the last end of a line. A line that can be read is kept, but what looks whole may be cut.
+    /// The bytes after the last end of a line. A readable line is kept, but even a complete one may be cut.
     fn last_line(&mut self) -> Result<(), Error> {
         let torn = std::mem::take(&mut self.torn);
         let line = torn.strip_suffix(b"\r").unwrap_or(&torn);
@@ -236,7 +236,7 @@ impl Reader {
         Ok(())
     }
 
-    /// What the file as a whole lacks or contradicts itself in.
+    /// Gaps and contradictions of the file as a whole.
     fn gaps(&mut self) {
         let expected = self.communicators.unwrap_or_default();
         let found = self.trace.communicators.len() as u64 + self.unread.0;

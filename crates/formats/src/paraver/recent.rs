@@ -1,18 +1,18 @@
 //! Places of records by their text: a trace names few places, over and over.
 //!
 //! Owns a table of the last text seen for each hash. `cpu:appl:task:thread:` of up to 16 bytes is found by its fourth colon, without
-//! reading the four numbers; what is not in the table is read and put there. The text is compared as a whole, so that the table only
-//! ever says what reading said before.
+//! reading the four numbers; a text that is not in the table is read and added. The text is compared as a whole, so that the table
+//! only returns earlier results of reading.
 
 use super::number::Cursor;
 
-/// Texts that are kept: 32 KiB, for the first-level cache.
+/// Number of texts that are kept: 32 KiB, for the first-level cache.
 const ENTRIES: usize = 1 << 10;
 const WIDE: usize = 16;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
-    /// The text, its first byte lowest, and zeros behind it; zero: none.
+    /// The text, its first byte lowest, followed by zeros; zero: none.
     key: u128,
     location: u32,
     cpu: u32,
@@ -22,7 +22,7 @@ struct Entry {
 #[derive(Debug)]
 pub(super) struct Recent(Vec<Entry>);
 
-/// A place in the table to put what reading gives.
+/// A place in the table for the result of reading.
 pub(super) struct Miss {
     key: u128,
     length: usize,
@@ -33,7 +33,7 @@ const ONES: u128 = u128::from_le_bytes([1; WIDE]);
 const HIGH: u128 = ONES << 7;
 
 fn slot(key: u128) -> usize {
-    // Multiplicative hashing (Knuth) of both halves; the highest bits depend on all of them.
+    // Multiplicative hashing (Knuth) of the two halves; the highest bits depend on all of them.
     let mixed =
         (key as u64 ^ ((key >> 64) as u64).rotate_left(29)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed >> 54) as usize
@@ -44,7 +44,7 @@ impl Recent {
         Self(vec![Entry::default(); ENTRIES])
     }
 
-    /// Location and CPU of the text that begins here, with the cursor behind it; else where they can be put.
+    /// Location and CPU of the text that begins here, with the cursor after it; else the place where they can be put.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -56,8 +56,8 @@ impl Recent {
         };
         let text = u128::from_le_bytes(*bytes);
         let unlike = text ^ COLONS;
-        // Marks are right up to the first colon and at all others; a byte behind a colon may be marked too, and then the
-        // text is one that reading never put into the table.
+        // Marks are right up to the first colon and at all others; a byte after a colon may be marked too, and then the text is one
+        // that reading never put into the table.
         let mut marks = unlike.wrapping_sub(ONES) & !unlike & HIGH;
         for _ in 0..3 {
             marks &= marks.wrapping_sub(1);
@@ -78,7 +78,7 @@ impl Recent {
         }
     }
 
-    /// Keeps what reading the text gave, which took `length` bytes.
+    /// Keeps the result of reading the text, which took `length` bytes.
     pub(super) fn put(&mut self, miss: &Miss, length: usize, (location, cpu): (u32, u32)) {
         if miss.length == length
             && let Some(entry) = self.0.get_mut(slot(miss.key))

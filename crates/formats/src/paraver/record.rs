@@ -1,8 +1,8 @@
 //! Records in their usual form, straight into columns.
 //!
-//! Owns the fast way only: a record that it does not know (blanks, signs, places that do not exist, the last bytes of a block) it
-//! refuses and leaves the trace as it was, and `careful` reads the line again. Readers take what follows the kind and give the place
-//! behind the line. It keeps the few figures that gaps are made of.
+//! Owns the fast path only: it refuses an unknown record (blanks, signs, places that do not exist, the last bytes of a block) and
+//! leaves the trace unchanged, and `careful` reads the line again. Readers take the text after the kind and return the place after
+//! the line. It keeps the few figures of gaps.
 
 use talea_model::Trace;
 use talea_model::trace::{Locations, MessageRecord, RecordKind, StateRecord};
@@ -14,7 +14,7 @@ use super::recent::Recent;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     pub(super) nanos: u64,
-    /// Most units that fit; the largest time stands for one that is not known.
+    /// Maximum number of units that fit; the largest time represents an unknown one.
     pub(super) most: u64,
 }
 
@@ -29,14 +29,14 @@ impl Clock {
     }
 }
 
-/// What records showed beside their values.
+/// Figures of records beside their values.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     pub(super) most_cpu: u32,
     pub(super) latest: u64,
-    /// States that end before they begin.
+    /// Number of states that end before they begin.
     pub(super) backwards: u64,
-    /// Messages with a negative size.
+    /// Number of messages with a negative size.
     pub(super) negative: u64,
 }
 
@@ -74,7 +74,7 @@ fn place(cursor: &mut Cursor, locations: &Locations, recent: &mut Recent) -> Opt
     }
 }
 
-/// The same where it was not seen lately, and where it ends.
+/// The same for a text that was not seen lately, and its end.
 #[cold]
 fn new_place(mut cursor: Cursor, locations: &Locations) -> Option<((u32, u32), usize)> {
     let cursor = &mut cursor;
@@ -94,7 +94,7 @@ fn time(cursor: &mut Cursor, clock: Clock) -> Option<u64> {
     }
 }
 
-/// What follows `1:`.
+/// The rest after `1:`.
 #[inline]
 pub(super) fn state(
     mut cursor: Cursor,
@@ -117,7 +117,7 @@ pub(super) fn state(
     Some(cursor.at)
 }
 
-/// What follows `2:`.
+/// The rest after `2:`.
 #[inline]
 pub(super) fn event(
     mut cursor: Cursor,
@@ -156,7 +156,7 @@ fn pairs(cursor: &mut Cursor, trace: &mut Trace) -> Option<()> {
     }
 }
 
-/// What follows `3:`.
+/// The rest after `3:`.
 #[inline]
 pub(super) fn message(
     mut cursor: Cursor,

@@ -1,4 +1,4 @@
-//! Room for what is still to come, if a trace goes on as it began.
+//! Reservation for the rest of a trace, if it continues as it began.
 //!
 //! Owns the estimate: columns that are reserved at their final size are touched once, and never hold more than they need.
 
@@ -45,7 +45,7 @@ fn reserve_messages(messages: &mut Messages, rows: usize) {
     room([size, tag], rows);
 }
 
-/// Room for more rows; where it cannot be had at once, columns grow as rows come.
+/// Room for more rows; where it cannot be reserved at once, columns grow as rows come.
 fn room<T, const N: usize>(columns: [&mut Vec<T>; N], rows: usize) {
     for column in columns {
         let _ = column.try_reserve_exact(rows);

@@ -1,6 +1,6 @@
 //! The `.row`: names of CPUs, nodes, tasks and threads.
 //!
-//! Owns `LEVEL <name> SIZE <n>` and the n lines behind it. Levels that are cut, too long, or of another size than the header's are
+//! Owns `LEVEL <name> SIZE <n>` and the n lines after it. Levels that are cut, too long, or of another size than the header's are
 //! gaps.
 
 use talea_model::trace::{Level, Locations};

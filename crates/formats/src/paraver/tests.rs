@@ -1,4 +1,5 @@
-//! Small traces by hand, made-up ones, hostile bytes; the real ones are in `tests/paraver_files.rs`.
+//! Small traces by hand, generated ones, hostile bytes; the real ones are in
+//! `tests/paraver_files.rs`.
 
 use proptest::prelude::*;
 use talea_model::trace::{MessageRecord, RecordKind, StateRecord, TimeUnit, UNKNOWN_TIME};
@@ -6,7 +7,7 @@ use talea_model::{Gaps, Nanos, Trace};
 
 use super::*;
 
-/// Every kind of line, in Extrae's form, but for what is odd.
+/// Every kind of line, in Extrae's form, with a few irregular ones.
 const SMALL: &str = "\
 #Paraver (21/01/2022 at 16:37):2000_ns:2(4,4):2:2(1:1,2:2),1(1:1),3
 c:1:1:2:1:2
@@ -128,7 +129,7 @@ fn units_of_time() {
         assert_eq!(trace.locations.get(0).unwrap().node, None);
         let again = read_text(&written(&trace));
         assert_eq!(again, trace);
-        // What the unit cannot say whole is written in nanoseconds.
+        // A time that is not whole in the unit is written in nanoseconds.
         let mut finer = trace.clone();
         finer.events.time[0] -= 1;
         let again = read_text(&written(&finer));
@@ -288,7 +289,7 @@ fn damaged_lines_can_be_left_out() {
     assert_eq!(written(&trace), SMALL);
 }
 
-/// A source that gives some bytes and then fails.
+/// A source that returns some bytes and then fails.
 struct Broken<'a>(&'a [u8], std::io::ErrorKind);
 
 impl Read for Broken<'_> {

@@ -1,7 +1,7 @@
 //! From a trace to a `.prv` that Paraver opens.
 //!
-//! Owns the text of header, communicators and records, in the order of the trace, with kept lines where they stood. Applications are
-//! separated as Extrae does it, communicators are counted at the end of the header, microseconds are said. Times are written in the
+//! Owns the text of header, communicators and records, in the order of the trace, with kept lines in their places. Applications are
+//! separated as in Extrae, communicators are counted at the end of the header, microseconds are explicit. Times are written in the
 //! trace's unit if all of them are whole there, else in nanoseconds. Output goes to the caller's writer in large pieces.
 
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use talea_model::Trace;
 use talea_model::trace::{Members, RecordKind, Shape, TimeUnit, UNKNOWN_TIME};
 
-/// A trace that was not written.
+/// Errors of writing a trace.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// Columns do not fit each other.
@@ -20,7 +20,7 @@ pub enum WriteError {
     Write(#[from] io::Error),
 }
 
-/// Bytes that are collected before they are handed on.
+/// Number of bytes that are collected before they are written.
 const PIECE: usize = 1 << 17;
 
 /// Writes a `.prv`.
@@ -195,7 +195,7 @@ fn write_message(trace: &Trace, row: usize, text: &mut Text) -> Option<()> {
     Some(())
 }
 
-/// Text that is collected, and nanoseconds of its unit of time.
+/// Collected text, and nanoseconds of its unit of time.
 struct Text {
     bytes: Vec<u8>,
     nanos: u64,

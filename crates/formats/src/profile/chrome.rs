@@ -1,10 +1,11 @@
-//! The Trace Event Format: a complete event (`X`) a slice, flow events (`s`, `f`) a flow, a counter event (`C`) a value, names of
-//! processes and threads as metadata (`M`).
+//! The Trace Event Format: a complete event (`X`) for a slice, flow events (`s`, `f`) for a flow, a counter event (`C`) for a value, names
+//! of processes and threads as metadata (`M`).
 //!
-//! Owns what viewers ask of the events of one thread: intervals that overlap without nesting, which Perfetto drops, stand on rows of
-//! their own beside the thread's. A flow event belongs to the slice of its row that was opened last, so that it follows that
-//! slice in the file. Perfetto lets every flow lead from the slice that begins first to the other one; a message to a call that began before it was sent
-//! ends at an instant of its own, so that it keeps its direction. Source: "Trace Event Format" of Chromium, and what Perfetto's importer accepts.
+//! Owns the viewers' requirements for the events of one thread: intervals that overlap without nesting, which Perfetto drops, stand on rows
+//! of their own beside the thread's. A flow event belongs to the slice of its row that was opened last, so that it follows that slice in
+//! the file. Perfetto draws every flow from the slice that begins first to the other one; a message to a call that began before it was sent
+//! ends at an instant of its own, so that it keeps its direction. Source: "Trace Event Format" of Chromium, and the behaviour of Perfetto's
+//! importer.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,18 +16,18 @@ use talea_model::Nanos;
 use super::json::quoted;
 use super::{Argument, End, Slice, Timeline, Track};
 
-/// What a file holds.
+/// Counts of a file's contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChromeCounts {
-    /// Intervals.
+    /// Number of intervals.
     pub slices: u64,
-    /// Flows, with both their ends.
+    /// Number of flows with both ends.
     pub flows: u64,
-    /// Values of counters.
+    /// Number of values of counters.
     pub values: u64,
 }
 
-/// Which end of a flow an event is.
+/// End of a flow that an event represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Side {
     Begin,
@@ -35,8 +36,8 @@ enum Side {
     FinishAtMark,
 }
 
-/// Writes one JSON object, one event a line. Times there are microseconds; three decimals keep nanoseconds exact. Flows whose slices do
-/// not exist, or that end no later than they begin, are left out.
+/// Writes one JSON object, one event a line. Times there are microseconds; three decimals keep nanoseconds exact. Flows of unknown slices,
+/// or that end no later than they begin, are left out.
 ///
 /// # Errors
 /// Those of `out`.
@@ -89,7 +90,7 @@ pub fn chrome(timeline: &Timeline, out: impl Write) -> io::Result<ChromeCounts> 
     Ok(events.counts)
 }
 
-/// What a flow ends at where its slice began no later than the one that it comes from: an instant.
+/// The instant at which a flow ends where its slice began no later than the one that it comes from.
 fn arrival(at: Nanos) -> Slice {
     let (name, category) = ("message arrives".to_owned(), "message".to_owned());
     Slice { name, category, begin: at, end: at, arguments: Vec::new() }
@@ -121,7 +122,7 @@ fn ends(timeline: &Timeline) -> Ends {
     found
 }
 
-/// By begin; of those that begin together the longest first, which the others lie in.
+/// By begin; of those that begin together the longest first, which contains the others.
 fn order(slices: &[Slice]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..slices.len()).collect();
     order.sort_by_key(|&at| (slices[at].begin, std::cmp::Reverse(slices[at].end)));
@@ -156,7 +157,7 @@ fn beside(tracks: &[Track], track: &Track, row: usize) -> u32 {
     threads.saturating_mul(row as u32).saturating_add(track.thread)
 }
 
-/// Events as they are written.
+/// Writer of events.
 struct Events<W> {
     out: W,
     text: String,

@@ -87,7 +87,7 @@ fn bytes(field: u64, content: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(content);
 }
 
-/// A message of numbers: wire type 0. Zero is what a field that is missing has.
+/// A message of numbers: wire type 0. A missing field has zero.
 fn message(fields: &[(u64, u64)]) -> Vec<u8> {
     let mut out = Vec::new();
     for &(field, number) in fields.iter().filter(|(_, number)| *number != 0) {

@@ -74,7 +74,7 @@ fn chrome_trace() {
     let end = |track, slice, at| End { track, slice, at: Nanos(at) };
     let flows = vec![
         Flow { from: end(0, 0, 0), to: end(1, 1, 9_000_000) },
-        // Not before it was sent, and not to what does not exist.
+        // Not before it was sent, and not to an unknown slice.
         Flow { from: end(0, 0, 1_234_600), to: end(1, 0, 100) },
         Flow { from: end(0, 0, 1_234_600), to: end(1, 9, 100) },
     ];

@@ -1,8 +1,8 @@
-//! What counters Talea knows by name: what they count, in which unit, and where.
+//! Counters that Talea knows by name: meaning, unit, and place.
 //!
 //! Owns PAPI's presets (`papi`), the generic events of Linux perf under the names that `perf list` prints (`perf`), and figures of Talea's
-//! own from /proc, /sys and devices (`own`); and what can be computed from others. It refuses reading them: which of them
-//! exist on a machine, and native names that are not here, a source decides.
+//! own from /proc, /sys and devices (`own`); and what can be computed from others. It refuses reading them: a source decides which of them
+//! exist on a machine, and knows native names.
 
 mod own;
 mod papi;
@@ -14,16 +14,16 @@ use talea_model::trace::types;
 
 use crate::expression::Expression;
 
-/// What is known of a counter.
+/// Description of a counter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterSpec {
     /// Its name in monitors.
     pub name: Cow<'static, str>,
-    /// What one of it is.
+    /// Its unit.
     pub unit: Unit,
-    /// Whether it only grows.
+    /// Kind of its readings.
     pub kind: Kind,
-    /// At what places it is read; none where only a running source can say.
+    /// Kind of the places where it is read; `None` where only a running source knows.
     pub scope: Option<Scope>,
     /// One line for people, without a full stop.
     pub description: Cow<'static, str>,
@@ -36,7 +36,7 @@ pub enum Unit {
     Count,
     /// Seconds.
     Seconds,
-    /// Nanoseconds, as the kernel counts its clocks.
+    /// Nanoseconds, the kernel's unit of clocks.
     Nanoseconds,
     /// Bytes.
     Bytes,
@@ -47,7 +47,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// As it stands behind a number; empty for events and ratios.
+    /// Text after a number; empty for events and ratios.
     pub fn symbol(self) -> &'static str {
         match self {
             Self::Count | Self::Ratio => "",
@@ -59,16 +59,16 @@ impl Unit {
     }
 }
 
-/// Whether a counter's readings are differences.
+/// Kind of a counter's readings: differences or values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// It only grows; a reading is the growth since the one before.
+    /// It only grows; a reading is the increase since the one before.
     Growing,
     /// It rises and falls; a reading is its value.
     Gauge,
 }
 
-/// The sort of places at which a counter is read.
+/// Kind of the places at which a counter is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
     /// One number a PU.
@@ -90,7 +90,7 @@ fn lines() -> impl Iterator<Item = &'static Line> {
     perf::LINES.iter().chain(own::LINES)
 }
 
-/// What is known of a counter; none for native names, which only a source can tell.
+/// Description of a counter; `None` for native names, which only a source knows.
 pub fn spec(name: &str) -> Option<CounterSpec> {
     let line = |&(name, unit, kind, scope, description): &Line| CounterSpec {
         name: name.into(),
@@ -110,13 +110,13 @@ pub fn spec(name: &str) -> Option<CounterSpec> {
     known
 }
 
-/// The name of PAPI's preset with this number, as traces number them.
+/// The name of PAPI's preset with this number, in the numbering of traces.
 pub fn preset(number: usize) -> Option<&'static str> {
     papi::names().nth(number)
 }
 
-/// What a trace's label calls a counter: `42000050 PAPI_TOT_INS [Instr completed]`, `(PAPI_TOT_INS) Instr completed` and
-/// `PAPI_TOT_INS ([Instr completed])` are all `PAPI_TOT_INS`. Without a label the number of a preset says which one it is.
+/// A counter's name from a trace's label: `42000050 PAPI_TOT_INS [Instr completed]`, `(PAPI_TOT_INS) Instr completed` and `PAPI_TOT_INS
+/// ([Instr completed])` are all `PAPI_TOT_INS`. Without a label the number of a preset determines the name.
 pub fn name_in_trace(event_type: u32, label: Option<&str>) -> Option<String> {
     let Some(label) = label.map(str::trim).filter(|label| !label.is_empty()) else {
         let number = event_type.checked_sub(42_000_000)?;
@@ -129,8 +129,8 @@ pub fn name_in_trace(event_type: u32, label: Option<&str>) -> Option<String> {
     Some(bracket.map_or(label, |at| &label[..at]).trim().to_owned())
 }
 
-/// Whether a counter of a trace is one of the whole node or socket, which no thread has for itself: what Extrae numbers so, and what
-/// tools name so.
+/// True if a counter of a trace is one of the whole node or socket, which no thread has for itself: by Extrae's numbers, and by tools'
+/// names.
 pub fn is_of_node(event_type: u32, name: &str) -> bool {
     if types::NODE_COUNTERS.contains(&event_type) {
         return true;
@@ -148,10 +148,10 @@ pub fn all() -> Vec<CounterSpec> {
     papi::names().chain(lines().map(|line| line.0)).filter_map(spec).collect()
 }
 
-/// Expressions over other counters that give this one, the best first; it is for the caller to see which of those exist.
+/// Expressions over other counters that equal this one, the best first; the caller checks which of those exist.
 ///
-/// PAPI's presets and `perf::` names become generic events of perf, aliases of those each other, and a few events of perf presets
-/// that count the same: a plug-in may speak PAPI's language where perf has no counters.
+/// PAPI's presets and `perf::` names become generic events of perf, aliases of those each other, and a few events of perf presets that
+/// count the same: a plug-in may use PAPI's names where perf has no counters.
 pub fn derived(name: &str) -> Vec<Expression> {
     let texts = papi::derived(name);
     let mut found: Vec<Expression> =
@@ -163,7 +163,7 @@ pub fn derived(name: &str) -> Vec<Expression> {
     found
 }
 
-/// The longest known name with hyphens in it that begins the text and ends where a name can end.
+/// The longest known name with hyphens that begins the text and ends where a name can end.
 pub(crate) fn hyphenated_prefix(text: &str) -> Option<&str> {
     let names = lines().map(|line| line.0).chain(perf::other_names());
     let ends = |name: &&str| {

@@ -1,4 +1,4 @@
-//! PAPI's preset events, and the generic events of perf that give them.
+//! PAPI's preset events, and the equivalent generic events of perf.
 //!
 //! Owns the names of papiStdEventDefs.h with short descriptions. Where perf has no generic event with that meaning there is no
 //! derivation; a source may still know the preset itself.
@@ -125,7 +125,7 @@ fn find(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.0 == name)
 }
 
-/// Generic events of perf and the presets that count exactly the same, so that either stands for the other.
+/// Generic events of perf and the presets that count exactly the same, so that either can replace the other.
 const SAME: [(&str, &str); 5] = [
     ("instructions", "PAPI_TOT_INS"),
     ("cpu-cycles", "PAPI_TOT_CYC"),
@@ -134,7 +134,7 @@ const SAME: [(&str, &str); 5] = [
     ("branch-misses", "PAPI_BR_MSP"),
 ];
 
-/// The preset that counts what an event of perf does; `event` is a name of perf's table.
+/// The preset that counts the same as an event of perf; `event` is a name of perf's table.
 pub(super) fn same_as(event: &str) -> Option<&'static str> {
     SAME.iter().find(|same| same.0 == event).map(|same| same.1)
 }
@@ -144,7 +144,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|preset| preset.0)
 }
 
-/// What is known of a preset. All of them grow and are counted at PUs.
+/// Description of a preset. All of them grow and are counted at PUs.
 pub(super) fn preset(name: &str) -> Option<CounterSpec> {
     let &(name, description, _) = find(name)?;
     Some(CounterSpec {
@@ -156,7 +156,7 @@ pub(super) fn preset(name: &str) -> Option<CounterSpec> {
     })
 }
 
-/// Expressions over events of perf that give it, the best first.
+/// Expressions over events of perf that equal it, the best first.
 pub(super) fn derived(name: &str) -> &'static [&'static str] {
     find(name).map_or(&[], |preset| preset.2)
 }

@@ -67,7 +67,7 @@ pub(super) const LINES: &[Line] = &[
     ("node-prefetch-misses", Count, Growing, Pu, "prefetches from memory of another NUMA node"),
 ];
 
-/// Other names that perf takes for the same.
+/// Synonyms that perf accepts.
 const ALIASES: [(&str, &str); 7] = [
     ("cycles", "cpu-cycles"),
     ("branches", "branch-instructions"),
@@ -95,7 +95,7 @@ fn modifiers(name: &str) -> (&str, &str) {
     }
 }
 
-/// Whether a name has no modifiers.
+/// True if a name has no modifiers.
 pub(super) fn is_plain(name: &str) -> bool {
     modifiers(name).1.is_empty()
 }

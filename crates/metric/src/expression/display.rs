@@ -1,4 +1,4 @@
-//! A program back to the text that gives it.
+//! A program back to its text.
 //!
 //! Owns parentheses where they are needed and quotes where a name is not a bare one. It refuses recursion.
 
@@ -96,7 +96,7 @@ fn number_text(number: f64) -> String {
     }
 }
 
-/// The name as it stands in an expression: bare where that reads back as the same.
+/// The text of a name in an expression: bare where that reads back as the same.
 pub(super) fn name_text(name: &str) -> String {
     let bare = !name.contains('-')
         && lexer::tokens(name).is_ok_and(|tokens| {

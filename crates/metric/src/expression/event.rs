@@ -1,13 +1,13 @@
-//! Names of events as Linux writes them inside expressions.
+//! Names of events inside expressions, in Linux' notation.
 //!
-//! Owns what a name may have beside letters: `\\` before any character, and the terms of an event of a PMU between `@` or, where a `=`
+//! Owns the signs of names besides letters: `\\` before any character, and the terms of an event of a PMU between `@` or, where a `=`
 //! is among them, between `/` (tools/perf/util/expr.l); and the functions whose argument is a name. It refuses recursion.
 
 use std::ops::Range;
 
 use super::lexer::{Token, bare, in_name};
 
-/// The name that begins the text, as it is called, and how long it is written.
+/// The name that begins the text, unescaped, and its length in the text.
 pub(super) fn name(text: &str) -> (String, usize) {
     let mut end = bare(text);
     let mut name = text[..end].to_owned();
@@ -25,7 +25,7 @@ pub(super) fn name(text: &str) -> (String, usize) {
                 name.push('/');
                 end += length + 2;
             }
-            // After an escape or terms the name goes on as it began.
+            // After an escape or terms the name continues.
             Some(&c) if in_name(c) => {
                 name.push(c as char);
                 end += 1;
@@ -43,7 +43,7 @@ fn literal(c: u8) -> bool {
     c.is_ascii_graphic() && c != b'"'
 }
 
-/// Length of the terms up to the sign that ends them; none where these are no terms.
+/// Length of the terms up to their closing sign; `None` where these are no terms.
 fn terms(text: &str, sign: u8) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -73,7 +73,7 @@ fn unescaped(terms: &str) -> impl Iterator<Item = char> + '_ {
     })
 }
 
-/// Joins functions of a name with what stands in their parentheses.
+/// Joins functions of a name with the contents of their parentheses.
 pub(super) fn called(tokens: Vec<(Token, Range<usize>)>, text: &str) -> Vec<(Token, Range<usize>)> {
     let mut result: Vec<(Token, Range<usize>)> = Vec::with_capacity(tokens.len());
     for (token, span) in tokens {

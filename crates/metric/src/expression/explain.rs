@@ -1,35 +1,38 @@
-//! The value of an expression, or why there is none.
+//! The value of an expression, or the reason why there is none.
 //!
-//! Owns the reasons: which counters are missing, and which divisor is zero. It follows the same program as [`Expression::eval`] and
-//! gives the same value; it is slower, and meant for tables that people read.
+//! Owns the reasons: missing counters, and a divisor of zero. It follows the same program as [`Expression::eval`] and gives the
+//! same value; it is slower, and meant for tables that people read.
 
 use super::program::{finite, has};
 use super::{Expression, Step};
 
-/// Why an expression has no value.
+/// Reasons for the absence of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, thiserror::Error)]
 pub enum Absent {
-    /// Counters that the value needs were not measured.
+    /// Required counters were not measured.
     #[error("no {}", list(.0))]
     Missing(Vec<String>),
     /// A divisor is zero.
     #[error("division by zero: {0} is 0")]
     DivisionByZero(String),
-    /// It overflows, or a function has no value there.
+    /// The result overflows, or a function has no value there.
     #[error("no number comes out")]
     NotANumber,
-    /// A count, or a part of one, that comes out as less than nothing: see [`crate::table`].
+    /// A count, or a part of one, that is less than zero: see [`crate::table`].
     #[error("{0} is below zero")]
     Negative(String),
-    /// More or less than any machine can do: see [`crate::limits`].
+    /// A value beyond the limits of any machine: see [`crate::limits`].
     #[error("{0}")]
     Impossible(String),
+    /// Counters that took turns so seldom that each saw another part of the program.
+    #[error("{0} and {1} counted at different times")]
+    Apart(String, String),
     /// A metric that is defined by itself.
     #[error("defined by itself: {0}")]
     Cycle(String),
 }
 
-/// Names as people list them, few of them.
+/// A list of names for people, a few of them.
 fn list(names: &[String]) -> String {
     const SHOWN: usize = 4;
     let mut text = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -39,7 +42,7 @@ fn list(names: &[String]) -> String {
     text
 }
 
-/// Why a part has no value, by places in the program.
+/// Reason for the absence of a part's value, by places in the program.
 #[derive(Clone, Copy)]
 enum Why {
     Missing,
@@ -49,7 +52,7 @@ enum Why {
 }
 
 impl Expression {
-    /// The value for the numbers that `number` gives, or why there is none. Numbers that are not finite are missing.
+    /// The value for the numbers of `number`, or the reason why there is none. Non-finite numbers are missing.
     pub fn value(&self, number: impl Fn(&str) -> Option<f64>) -> Result<f64, Absent> {
         let numbers: Vec<f64> =
             self.counters.iter().map(|name| number(name).map_or(f64::NAN, finite)).collect();

@@ -1,6 +1,6 @@
 //! Text of an expression to tokens with their bytes.
 //!
-//! Owns the rules for names and numbers; the module above says them.
+//! Owns the rules for names and numbers, which the module above documents.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ pub(super) enum Token {
 }
 
 impl Token {
-    /// What it is, in messages.
+    /// Description for messages.
     pub(super) fn describe(&self, text: &str) -> String {
         match self {
             Self::Number(_) => format!("the number `{text}`"),
@@ -96,7 +96,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Range<usize>)>, Expressio
     Ok(event::called(joined(found), text))
 }
 
-/// A comparison or a logical sign and its length; a single `=` or `!` is none.
+/// A comparison or a logical sign and its length; `None` for a single `=` or `!`.
 fn comparison(text: &str) -> Option<(Token, usize)> {
     let bytes = text.as_bytes();
     let (sign, length) = match (bytes.first()?, bytes.get(1)) {
@@ -129,12 +129,12 @@ fn shown(text: &str) -> String {
     text.chars().take(40).collect()
 }
 
-/// A number and its length, or the length of what is none.
+/// A number and its length, or the length of an invalid one.
 fn number(text: &str) -> Result<(Token, usize), (usize, Wrong)> {
     let bytes = text.as_bytes();
     if let [b'0', b'x' | b'X', ..] = bytes {
         let length = 2 + text[2..].bytes().take_while(|&c| in_name(c)).count();
-        // 53 bits are a number; more would be another one.
+        // 53 bits are exact; more would be another number.
         let value = u64::from_str_radix(&text[2..length], 16).ok().filter(|&n| n >> 53 == 0);
         let value = value.ok_or_else(|| (length, Wrong::Number(shown(&text[..length]))))?;
         return Ok((Token::Number(value as f64), length));
@@ -170,7 +170,7 @@ fn number(text: &str) -> Result<(Token, usize), (usize, Wrong)> {
 pub(super) fn bare(text: &str) -> usize {
     let bytes = text.as_bytes();
     let continues = |mut at: usize| {
-        // Signs belong to the name only if it goes on after them.
+        // Signs belong to the name only if it continues after them.
         while matches!(bytes.get(at), Some(b'.' | b':' | b'=')) {
             at += 1;
         }

@@ -1,4 +1,4 @@
-//! Arithmetic over counters: text to a flat program, and its value for the numbers of a moment.
+//! Arithmetic over counters: from text to a flat program, and its value for given numbers.
 //!
 //! ```text
 //! choice   = either [ "if" choice "else" choice ]
@@ -22,8 +22,8 @@
 //! that of monitors. `@` stands for the `/` of perf's events, and `\\` takes the next character as it is: `cpu@INST\\,cmask\\=1@` is the
 //! counter `cpu/INST,cmask=1/`, and so is `cpu/INST,cmask=1/`, as no `=` could stand between two divisions. Literals (`#smt_on`,
 //! `#num_cpus`) are counters whose name begins with `#`, in small letters. Comparisons give 1 or 0; `&`, `|`, `^` and `%` work on whole
-//! numbers; of `a if c else b` only what `c` chooses needs to be there; `d_ratio(a, b)` is 0 where `b` is 0, as its authors mean it;
-//! `has_event(c)` is 1 where `c` is there. `source_count(c)` and `strcmp_cpuid_str(n)` are what the caller says under that name.
+//! numbers; of `a if c else b` only the side that `c` chooses must be available; `d_ratio(a, b)` is 0 where `b` is 0, as its authors
+//! intend; `has_event(c)` is 1 where `c` is available. The caller supplies `source_count(c)` and `strcmp_cpuid_str(n)` under that name.
 //!
 //! `.`, `:` and `=` belong to a name only before a letter, a digit or `_`: `perf::INSTRUCTIONS:u=1`,
 //! `net:*:rx_bytes`. `/` always divides and `-`
@@ -31,8 +31,8 @@
 //! recognised whole (`LLC-load-misses / instructions`). Words with blanks between are one name with `_` if the catalogue has it, as in
 //! `PAPI L2 TCM`; nothing else could be meant. `$0`, `$1` ... are the members of a list that stands elsewhere.
 //!
-//! Absent is absent: a number that is not there (`NaN`, infinite, or missing), a division by zero, the logarithm of zero and whatever
-//! overflows give `NaN`, never an infinity and never zero. It refuses recursion: reading and evaluating use explicit, bounded stacks.
+//! Absent is absent: an unavailable number (`NaN`, infinite, or missing), a division by zero, the logarithm of zero and overflows give
+//! `NaN`, never an infinity and never zero. It refuses recursion: reading and evaluating use explicit, bounded stacks.
 
 mod display;
 mod event;
@@ -50,11 +50,11 @@ use std::ops::Range;
 pub use self::explain::Absent;
 use self::program::Step;
 
-/// Most parentheses, functions and operators that may wait for their right side.
+/// Maximum number of parentheses, functions and operators that wait for their right side.
 pub const MOST_NESTED: usize = 256;
-/// Most numbers, counters and operators of an expression.
+/// Maximum number of numbers, counters and operators of an expression.
 pub const MOST_STEPS: usize = 1 << 14;
-/// Most different counters of an expression.
+/// Maximum number of different counters of an expression.
 pub const MOST_COUNTERS: usize = 256;
 /// Longest name of a counter in bytes.
 pub const LONGEST_NAME: usize = 256;
@@ -63,32 +63,32 @@ pub const LONGEST_NAME: usize = 256;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
     steps: Vec<Step>,
-    /// In the order of first use.
+    /// Counters in the order of first use.
     counters: Vec<String>,
-    /// Most numbers that wait at once.
+    /// Maximum number of waiting numbers.
     depth: usize,
 }
 
-/// What is wrong with a text, and where.
+/// An error in a text, and its place.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{wrong}")]
 pub struct ExpressionError {
     /// Bytes of the text.
     pub span: Range<usize>,
-    /// What is wrong there.
+    /// The error.
     pub wrong: Wrong,
 }
 
-/// What can be wrong with an expression.
+/// Errors in an expression.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Wrong {
-    /// A character that means nothing.
+    /// An unknown character.
     #[error("expected a number, a counter or an operator, found `{0}`")]
     Character(char),
-    /// Something else where a value should be.
+    /// Something else in the place of a value.
     #[error("expected a number, a counter or `(`, found {0}")]
     ExpectedValue(String),
-    /// Something else where an operator should be.
+    /// Something else in the place of an operator.
     #[error("expected an operator, found {0}")]
     ExpectedOperator(String),
     /// `(` without `)`.
@@ -120,7 +120,7 @@ pub enum Wrong {
     BeyondList {
         /// The number.
         found: usize,
-        /// How many there are.
+        /// Length of the list.
         length: usize,
     },
     /// Too few or too many arguments.
@@ -128,12 +128,12 @@ pub enum Wrong {
     Arguments {
         /// Its name.
         function: &'static str,
-        /// What it takes, in words.
+        /// Its arguments, in words.
         expected: &'static str,
-        /// How many there are.
+        /// Number of arguments.
         found: usize,
     },
-    /// A division by zero, whatever the counters are.
+    /// A division by zero for any counters.
     #[error("expected a divisor that can differ from zero")]
     DivisionByZero,
     /// A part without counters that has no value.
@@ -150,7 +150,7 @@ pub enum Wrong {
     TooMany,
 }
 
-/// An expression and where its counters stand in the text.
+/// An expression and the places of its counters in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed {
     /// The expression.
@@ -175,7 +175,7 @@ impl Expression {
         Self { steps: vec![Step::Counter(0)], counters: vec![name.to_owned()], depth: 1 }
     }
 
-    /// The counter itself, whose name comes from outside: one that could not be written between quotes is refused.
+    /// The counter itself, with an external name: one that could not be written between quotes is refused.
     pub fn checked_counter(name: &str) -> Result<Self, Wrong> {
         if !(1..=LONGEST_NAME).contains(&name.len()) {
             return Err(Wrong::NameLength(name.len()));
@@ -191,7 +191,7 @@ impl Expression {
         &self.counters
     }
 
-    /// The only counter that it is, without arithmetic.
+    /// The counter, if the expression is a single one without arithmetic.
     pub fn as_counter(&self) -> Option<&str> {
         (self.steps == [Step::Counter(0)]).then(|| self.counters[0].as_str())
     }
@@ -211,7 +211,7 @@ impl Expression {
         }
     }
 
-    /// The same with expressions in the place of counters; those for which there is none stay.
+    /// The same with expressions in the place of counters; counters without one stay.
     ///
     /// Fails where the result would be [`Wrong::TooLong`] or [`Wrong::TooDeep`], or could never have a value.
     pub fn replace<'a>(
@@ -226,7 +226,7 @@ impl Expression {
                     Some(other) => result.append(other)?,
                     None => result.append(&Self::counter(&self.counters[counter as usize]))?,
                 },
-                // Only a counter can be there or not.
+                // Only a counter can be available or not.
                 Step::Has(counter) => {
                     let own = self.counters[counter as usize].as_str();
                     let other = replacements[counter as usize].and_then(Self::as_counter);

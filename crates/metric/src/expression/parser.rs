@@ -8,13 +8,13 @@ use super::lexer::{Token, tokens};
 use super::program::{SELECT, chosen};
 use super::{Expression, ExpressionError, MOST_NESTED, MOST_STEPS, Parsed, Step, Wrong};
 
-/// What waits for its right side.
+/// An operator, function or parenthesis that waits for its right side.
 enum Waiting {
     Operator(Step),
     Open,
-    /// `if`: the condition is to come.
+    /// `if`: the condition follows.
     If,
-    /// `else`: what is taken otherwise is to come.
+    /// `else`: the alternative follows.
     Else,
     Function {
         step: Step,
@@ -23,7 +23,7 @@ enum Waiting {
     },
 }
 
-/// A finished part: where it stands, and its value if it has no counters.
+/// A finished part: its place, and its value if it has no counters.
 struct Part {
     span: Range<usize>,
     constant: Option<f64>,
@@ -90,7 +90,7 @@ fn function(name: &str) -> Option<(Step, &'static str)> {
 }
 
 impl Yard<'_> {
-    /// Takes a token where a value may begin; says whether one is still to come.
+    /// Takes a token where a value may begin; returns true if a value is still expected.
     fn value(
         &mut self,
         token: &Token,
@@ -142,7 +142,7 @@ impl Yard<'_> {
         Ok(false)
     }
 
-    /// Takes a token after a value; says whether another value is to come.
+    /// Takes a token after a value; returns true if another value is expected.
     fn operator(&mut self, token: &Token, span: Range<usize>) -> Outcome<bool> {
         let step = match token {
             Token::Sign('+') => Step::Add,
@@ -160,7 +160,7 @@ impl Yard<'_> {
             Token::Sign('^') => Step::Xor,
             Token::Sign('|') => Step::Or,
             Token::If => {
-                // An `else` that waits takes this as part of its right side.
+                // A waiting `else` takes this as part of its right side.
                 self.reduce(SELECT + 1)?;
                 self.wait(Waiting::If, span)?;
                 return Ok(true);
@@ -187,7 +187,7 @@ impl Yard<'_> {
                                 Wrong::Arguments { function: name, expected, found },
                             );
                         }
-                        // All but the last two are taken together at once, so that one number waits.
+                        // All but the last two are combined at once, so that one number waits.
                         if found > 2 {
                             self.apply(step)?;
                         }
@@ -212,7 +212,7 @@ impl Yard<'_> {
                                 Wrong::Arguments { function: name, expected, found },
                             );
                         }
-                        // So that what is wrong with the call is shown at all of it.
+                        // An error in the call then covers all of it.
                         self.widen(open.start..span.end);
                         self.apply(step)?;
                         self.widen(open.start..span.end);

@@ -1,7 +1,7 @@
 //! The flat program of an expression.
 //!
-//! Owns its steps, their values, and the check that it can be evaluated and read back. It refuses recursion: what a step takes are the last
-//! results before it.
+//! Owns its steps, their values, and the check that it can be evaluated and read back. It refuses recursion: a step takes the last results
+//! before it.
 
 use super::{Expression, MOST_COUNTERS, MOST_NESTED, MOST_STEPS, Wrong};
 
@@ -9,7 +9,7 @@ use super::{Expression, MOST_COUNTERS, MOST_NESTED, MOST_STEPS, Wrong};
 pub(super) enum Step {
     Number(f64),
     Counter(u32),
-    /// Whether a counter is there.
+    /// Tests whether a counter is available.
     Has(u32),
     Negate,
     Add,
@@ -96,7 +96,7 @@ impl Expression {
         Ok(known.unwrap_or(self.counters.len() - 1) as u32)
     }
 
-    /// Counts how many numbers wait at most, and refuses what is too much to evaluate or to read back as text.
+    /// Counts the maximum number of waiting numbers, and refuses a program too large to evaluate or to read back as text.
     pub(super) fn checked(mut self) -> Result<Self, Wrong> {
         if self.steps.len() > MOST_STEPS {
             return Err(Wrong::TooLong);
@@ -134,11 +134,11 @@ impl Expression {
     }
 }
 
-/// What [`Expression::checked`] knows of a part.
+/// State of a part in [`Expression::checked`].
 struct Part {
-    /// How many operators and parentheses wait at once while its text is read; one number more at most waits while it is evaluated.
+    /// Maximum number of operators and parentheses that wait while its text is read; one number more at most waits while it is evaluated.
     nested: usize,
-    /// How strongly it binds.
+    /// Its binding strength.
     binds: u8,
     /// Its value, if it has no counters.
     constant: Option<f64>,
@@ -155,7 +155,7 @@ impl Part {
         Self { nested, binds, constant: self.constant.map(|value| step.of_one(value)) }
     }
 
-    /// This one if the condition, else the last.
+    /// This part if the condition holds, else the last.
     fn choose(&self, condition: &Self, last: &Self) -> Self {
         let sides = (self.enclosed(SELECT + 1)).max(condition.enclosed(SELECT + 1) + 1);
         // Two numbers wait while the last is evaluated, though one word does while it is read.
@@ -172,7 +172,7 @@ impl Part {
         let nested = if binds == PRIMARY {
             1 + self.nested.max(last.nested)
         } else {
-            // The right side needs parentheses also where it binds as strongly.
+            // The right side needs parentheses also at equal binding strength.
             self.enclosed(binds).max(last.enclosed(binds + 1) + 1)
         };
         if step == Step::Divide && last.constant == Some(0.0) {
@@ -183,7 +183,7 @@ impl Part {
     }
 }
 
-/// How strongly parts bind, as in Linux: choices, logic, comparisons, sums, products, signs, and what needs no parentheses.
+/// Binding strengths, as in Linux: choices, logic, comparisons, sums, products, signs, and parts that need no parentheses.
 pub(super) const SELECT: u8 = 1;
 const OR: u8 = 2;
 const XOR: u8 = 3;
@@ -195,7 +195,7 @@ pub(super) const UNARY: u8 = 8;
 pub(super) const PRIMARY: u8 = 9;
 
 impl Step {
-    /// How many numbers it takes.
+    /// Number of its operands.
     pub(super) fn arity(self) -> usize {
         match self {
             Self::Number(_) | Self::Counter(_) | Self::Has(_) => 0,
@@ -224,7 +224,7 @@ impl Step {
         }
     }
 
-    /// Whether it compares or joins what was compared.
+    /// True for comparisons and logical operators.
     pub(super) fn is_true_or_false(self) -> bool {
         (OR..=TEST).contains(&self.binds())
     }
@@ -244,7 +244,7 @@ impl Step {
             Self::Subtract => a - b,
             Self::Multiply => a * b,
             Self::Divide => a / b,
-            // The library's minimum prefers numbers to NaN, which would hide what is absent.
+            // The library's minimum prefers numbers to NaN, which would hide an absent value.
             _ if a.is_nan() || b.is_nan() => f64::NAN,
             Self::Min => a.min(b),
             Self::Max => a.max(b),
@@ -254,7 +254,7 @@ impl Step {
             Self::Greater => truth(a > b),
             Self::LessOrEqual => truth(a <= b),
             Self::GreaterOrEqual => truth(a >= b),
-            // What was computed in two ways is hardly ever equal; authors compare literals and counts.
+            // Results of different computations are hardly ever equal; authors compare literals and counts.
             Self::Equal => truth(a.to_bits() == b.to_bits() || (a == 0.0 && b == 0.0)),
             Self::Unequal => truth(!(a.to_bits() == b.to_bits() || (a == 0.0 && b == 0.0))),
             _ => match (whole(a), whole(b)) {
@@ -274,7 +274,7 @@ fn truth(is: bool) -> f64 {
     f64::from(u8::from(is))
 }
 
-/// The whole number towards zero, as C converts it; absent beyond 64 bits.
+/// The whole number towards zero, by C's conversion; absent beyond 64 bits.
 fn whole(a: f64) -> Option<i64> {
     (a.abs() < 9.2e18).then_some(a as i64)
 }
@@ -284,7 +284,7 @@ pub(super) fn has(number: Option<f64>) -> f64 {
     truth(number.is_some_and(f64::is_finite))
 }
 
-/// What the condition chooses; the other one need not be there.
+/// The side that the condition chooses; the other one need not be available.
 pub(super) fn select(a: f64, condition: f64, b: f64) -> f64 {
     if condition.is_nan() {
         f64::NAN

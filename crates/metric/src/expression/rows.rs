@@ -1,7 +1,7 @@
 //! Many values at once.
 //!
 //! Owns the evaluation of an expression for all rows of some columns, one step after another over all rows: that is several times as
-//! fast as row by row, and gives the same.
+//! fast as row by row, with the same result.
 
 use super::program::{finite, has, select};
 use super::{Expression, Step};

@@ -1,4 +1,4 @@
-//! Round trips, hostile texts, and an evaluator that walks a tree instead.
+//! Round trips, hostile texts, and a reference evaluator that walks a tree.
 
 use proptest::prelude::*;
 
@@ -30,7 +30,7 @@ const COUNTERS: [&str; 8] = [
 const SIGNS: [&str; 11] = ["+", "-", "*", "/", "%", "<", ">=", "!=", "&", "^", "|"];
 
 impl Tree {
-    /// All parentheses are written.
+    /// The text with all parentheses.
     fn text(&self) -> String {
         match self {
             Self::Number(number) => number.to_string(),
@@ -49,7 +49,7 @@ impl Tree {
         }
     }
 
-    /// None is absent.
+    /// The value; `None` is absent.
     fn value(&self, numbers: &[f64]) -> Option<f64> {
         let value = match self {
             Self::Number(number) => *number,
@@ -141,7 +141,7 @@ fn numbers() -> impl Strategy<Value = Vec<f64>> {
 proptest! {
     #[test]
     fn values_are_those_of_the_tree(tree in trees(), numbers in numbers()) {
-        // Parts that can never have a value are refused; there is nothing to compare then.
+        // Parts that can never have a value are refused; then there is nothing to compare.
         if let Ok(expression) = Expression::parse(&tree.text()) {
             let inputs: Vec<f64> = expression
                 .counters()
@@ -198,7 +198,7 @@ proptest! {
     #[test]
     fn replacing_is_evaluating_in_two_steps(outer in trees(), inner in trees(), numbers in numbers()) {
         let inner = Expression::parse(&inner.text());
-        // Whether a counter was measured is asked of the counter, not of what stands for it.
+        // `has_event` tests the counter, not its replacement.
         let asked = outer.text().contains("has_event(cycles)");
         if let (Ok(outer), Ok(inner), false) = (Expression::parse(&outer.text()), inner, asked) {
             let Ok(whole) = outer.replace(|name| (name == "cycles").then_some(&inner)) else {

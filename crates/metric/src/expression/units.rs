@@ -1,6 +1,6 @@
 //! The unit of an expression, from those of its counters.
 //!
-//! Owns the arithmetic of units, as far as one of [`Unit`] comes out; products of units are none.
+//! Owns the arithmetic of units, if the result is one of [`Unit`]; products of units are not.
 
 use super::{Expression, Step};
 use crate::catalogue::Unit;
@@ -13,7 +13,7 @@ enum Is {
 }
 
 impl Expression {
-    /// The unit of the value, if it has one that can be told; numbers without counters are ratios.
+    /// The unit of the value, if it can be determined; numbers without counters are ratios.
     pub fn unit(&self, of: impl Fn(&str) -> Option<Unit>) -> Option<Unit> {
         let units: Vec<Is> =
             self.counters.iter().map(|name| of(name).map_or(Is::Unknown, Is::In)).collect();

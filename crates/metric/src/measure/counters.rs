@@ -1,8 +1,9 @@
-//! What counters counted while a location computed.
+//! Counts of counters while a location computed.
 //!
-//! Owns names of counters from labels, and the attribution of what grew between two probes: by the part of the time between them that
-//! is computation. So the counters of a burst are those at its end, as Paraver's tools have it, and a burst that the part looked at
-//! cuts gives its share. It refuses readings that no machine gives ([`crate::limits`]), and counters that have many of them.
+//! Owns names of counters from labels, and the attribution of the increase between two probes: by the part of the time between them
+//! that is computation. So the counters of a burst are those at its end, as in Paraver's tools, and a burst that the analysed part
+//! cuts contributes its share. It refuses readings that are physically impossible ([`crate::limits`]), and counters that have many of
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -15,30 +16,30 @@ use super::{Measured, note};
 use crate::catalogue;
 use crate::limits::can_grow;
 
-/// Less than all of the time of computation that need not be said.
+/// Part of the time of computation from which on a shortfall is not reported.
 const NEARLY: f64 = 0.99;
-/// Impossible readings in a hundred that a counter may have: one with more is broken, and the rest of its readings is not believed.
+/// Maximum percentage of impossible readings of a counter: one with more is broken, and the rest of its readings is ignored.
 const BROKEN: u64 = 1;
-/// Turns after which sets of counters have seen the same program.
+/// Number of turns after which sets of counters have seen the same program.
 const MANY_TURNS: u32 = 8;
 
-/// What one counter counted on one location while it computed.
+/// Count of one counter on one location while it computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Counted {
-    /// What it counted, made whole by time; `NaN` where it did not count or is broken.
+    /// The count, extrapolated by time; `NaN` where it did not count or is broken.
     pub value: f64,
     /// The part of the computation in which it counted.
     pub share: f64,
-    /// How often it began to count.
+    /// Number of times that it began to count.
     turns: u32,
-    /// Sum over the probes at which it was read: counters that were read at the same ones have the same.
+    /// Sum over the probes at which it was read: counters that were read at the same ones have the same sum.
     probes: u64,
 }
 
 impl Counted {
     const NONE: Self = Self { value: f64::NAN, share: 0.0, turns: 0, probes: 0 };
 
-    /// Whether figures can be made of both: they counted at the same time, nearly always, or in so many turns that it does not matter.
+    /// True if figures can combine the two: they counted at the same time, nearly always, or in so many turns that it does not matter.
     pub(super) fn goes_with(&self, other: &Self) -> bool {
         self.probes == other.probes
             || (self.share >= NEARLY && other.share >= NEARLY)
@@ -52,7 +53,7 @@ impl Counted {
 
 /// Counters of a trace.
 pub(super) struct Columns {
-    /// By column.
+    /// Names by column.
     pub(super) names: Vec<String>,
     /// Columns by event type.
     places: BTreeMap<u32, usize>,
@@ -77,7 +78,7 @@ impl Columns {
         found
     }
 
-    /// Says which counters only some of the locations that computed have: figures of all of them cannot be made of those.
+    /// Notes counters that only some of the locations that computed have: figures of all locations cannot use those.
     pub(super) fn note_absent(&self, locations: &[Measured], gaps: &mut Gaps) {
         let computed: Vec<&Measured> = locations.iter().filter(|one| one.computed()).collect();
         let some = self.names.iter().enumerate().filter(|(at, _)| {
@@ -90,7 +91,7 @@ impl Columns {
         }
     }
 
-    /// What each counter counted during the intervals, and how often any was read then.
+    /// Count of each counter during the intervals, and the number of readings in them.
     pub(super) fn sums(
         &self,
         trace: &Trace,
@@ -100,7 +101,7 @@ impl Columns {
         losses: &mut Losses,
     ) -> (Vec<Counted>, u64) {
         let mut sums = vec![Sum::default(); self.names.len()];
-        // The last two times at which anything was read, and what was read at the later one.
+        // The last two times at which anything was read, and the counters read at the later one.
         let (mut before, mut last): (Option<u64>, Option<u64>) = (None, None);
         let mut seen = vec![false; self.names.len()];
         let mut overlaps = Overlaps { intervals: useful, at: 0 };
@@ -127,16 +128,17 @@ impl Columns {
             let changes = record.value(types::COUNTER_SET).is_some();
             for (event_type, &value) in record.types.iter().zip(record.values) {
                 let Some(&column) = self.places.get(event_type) else { continue };
-                // A change of sets brings zeros for the counters of the new one: they counted nothing yet.
-                if changes && value == 0 {
+                // A change of sets brings zeros for the counters that only the new one has: they counted nothing yet.
+                let sum = &mut sums[column];
+                let counted_before = sum.turns > 0 && sum.last + 1 == probes;
+                if changes && value == 0 && !counted_before {
                     continue;
                 }
                 if std::mem::replace(&mut seen[column], true) {
-                    // What grew in no time happened elsewhere: clocks were put right, or a record came late.
+                    // An increase over no time happened elsewhere: clocks were corrected, or a record came late.
                     losses.at_once += u64::from(value != 0);
                     continue;
                 }
-                let sum = &mut sums[column];
                 sum.readings += 1;
                 if !can_grow(value, record.time - from) {
                     sum.impossible += 1;
@@ -185,7 +187,7 @@ struct Sum {
     readings: u64,
     impossible: u64,
     turns: u32,
-    /// The last probe, counted from 1.
+    /// Number of the last probe, from 1.
     last: u64,
     probes: u64,
 }
@@ -194,16 +196,16 @@ fn not_by_all(names: &str) -> String {
     format!("not counted by all locations that compute: {names}: no metric of all of them")
 }
 
-/// What counters lack, over all locations.
+/// Losses of counters, over all locations.
 #[derive(Default)]
 pub(super) struct Losses {
-    /// Readings that no machine gives and all readings, of counters that have any.
+    /// Number of impossible readings and of all readings, for counters that have any of the former.
     impossible: BTreeMap<String, (u64, u64)>,
-    /// On how many locations counters are broken.
+    /// Number of locations on which each counter is broken.
     broken: BTreeMap<String, u64>,
-    /// Readings at the time of the one before.
+    /// Number of readings at the time of the one before.
     at_once: u64,
-    /// Counters that were not on all the time, with the least and the largest part of it over locations.
+    /// Counters that were not active all the time, with the minimum and the maximum part of it over locations.
     partial: BTreeMap<String, (f64, f64)>,
 }
 
@@ -218,8 +220,10 @@ impl Losses {
         }
         for (name, &(count, all)) in &self.impossible {
             let broken = match self.broken.get(name) {
-                Some(1) => "; there are so many on 1 thread that its other readings are too",
-                Some(_) => "; there are so many that the other readings of those threads are too",
+                Some(1) => {
+                    "; on 1 thread with many of them all other readings are left out as well"
+                }
+                Some(_) => "; on those threads all other readings are left out as well",
                 None => "",
             };
             let what = format!(
@@ -243,7 +247,7 @@ impl Losses {
     }
 }
 
-/// Some names, and how many more there are.
+/// Some names, and the number of the others.
 fn few(names: &[&str]) -> String {
     const SHOWN: usize = 4;
     match names.len().checked_sub(SHOWN).filter(|&more| more > 0) {
@@ -252,14 +256,14 @@ fn few(names: &[&str]) -> String {
     }
 }
 
-/// Walks over sorted intervals once, for questions that come in the order of time.
+/// A single walk over sorted intervals, for queries in the order of time.
 struct Overlaps<'a> {
     intervals: &'a [Interval],
     at: usize,
 }
 
 impl Overlaps<'_> {
-    /// How much of what lies between begin and end is in the intervals.
+    /// Time between begin and end that is in the intervals.
     fn with(&mut self, begin: u64, end: u64) -> u64 {
         while self.intervals.get(self.at).is_some_and(|interval| interval.1 <= begin) {
             self.at += 1;
@@ -269,7 +273,7 @@ impl Overlaps<'_> {
     }
 }
 
-/// The name of a counter as expressions know it.
+/// The name of a counter in expressions.
 pub fn counter_name(event_type: u32, label: Option<&str>) -> String {
     let name = catalogue::name_in_trace(event_type, label);
     name.unwrap_or_else(|| format!("counter:{event_type}"))

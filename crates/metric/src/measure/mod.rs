@@ -1,9 +1,9 @@
-//! From a trace to numbers: the time that each location computes, and what its counters counted meanwhile.
+//! From a trace to figures: the time that each location computes, and the counts of its counters meanwhile.
 //!
-//! Owns the choice of the part of the trace, of what computation is (the state Running; without states, time outside MPI), and the
-//! attribution of counters to it. Counters of a trace are what grew since the thread's last probe: such a span counts by how much of it
-//! is computation inside the part that is looked at. Counters that take turns are made whole by the time that they were on. It refuses
-//! files: a trace comes as columns.
+//! Owns the choice of the part of the trace, the definition of computation (the state Running; without states, time outside MPI), and
+//! the attribution of counters to it. Counters of a trace are increases since the thread's last probe: such a span counts by the share
+//! of it that is computation inside the analysed part. Counters that take turns are extrapolated by the time that they were active. It
+//! refuses files: a trace comes as columns.
 
 mod counters;
 mod node;
@@ -12,7 +12,7 @@ mod span;
 mod tests;
 mod useful;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use talea_model::trace::{Place, types};
 use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
@@ -22,68 +22,69 @@ pub use node::NodeCounter;
 pub use span::{Chosen, Part, Span};
 
 use crate::efficiency::{Run, Share};
+use crate::expression::Absent;
 use crate::synonyms;
 use crate::table::Evaluated;
 
-/// What one location did in the part of the trace that is looked at.
+/// Figures of one location in the analysed part of the trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// Row of the trace's locations.
     pub location: u32,
-    /// Which thread that is.
+    /// Its thread.
     pub place: Place,
-    /// Which process, counted over all applications.
+    /// Number of its process, counted over all applications.
     pub process: u32,
     /// Time of computation.
     pub useful: Nanos,
     /// Time outside MPI; absent where the trace has no MPI.
     pub outside_mpi: Option<Nanos>,
-    /// Stretches of computation.
+    /// Number of stretches of computation.
     pub bursts: u64,
-    /// How often counters were read meanwhile.
+    /// Number of readings of counters meanwhile.
     pub probes: u64,
-    /// Whether its application uses MPI, or none does.
+    /// True if its application uses MPI, or none does.
     pub with_mpi: bool,
-    /// What the counters counted during computation, in the order of [`Numbers::counters`].
+    /// Counts during computation, in the order of [`Numbers::counters`].
     pub counters: Vec<Counted>,
 }
 
 impl Measured {
-    /// Whether it computed at all: what did not has nothing to count.
+    /// True if it computed at all: a location that did not has nothing to count.
     fn computed(&self) -> bool {
         self.useful > Nanos(0)
     }
 }
 
-/// The numbers of a trace.
+/// The figures of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
-    /// The part that was looked at, and how it was found.
+    /// The analysed part, and its origin.
     pub span: Span,
-    /// Names of counters as the trace has them, in the order of their event types.
+    /// Names of counters in the trace, in the order of their event types.
     pub counters: Vec<String>,
-    /// Counters of whole nodes, by name, whoever read them.
+    /// Counters of whole nodes, by name, from any reader.
     pub nodes: Vec<NodeCounter>,
-    /// One for each location that is looked at, in the order of the trace.
+    /// One for each analysed location, in the order of the trace.
     pub locations: Vec<Measured>,
-    /// What was left out, estimated or damaged.
+    /// Gaps: omissions, estimates and damage.
     pub gaps: Gaps,
 }
 
-/// Why there are no numbers.
+/// Errors of measurement.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MeasureError {
     /// A part that is empty.
     #[error("expected a part of the trace, which lasts {duration}; found {begin} to {end}")]
     Empty {
-        /// Of the trace.
+        /// Duration of the trace.
         duration: Nanos,
-        /// Asked for.
+        /// Requested begin.
         begin: Nanos,
-        /// Asked for.
+        /// Requested end.
         end: Nanos,
     },
-    /// No location did anything.
+    /// No location has activity.
     #[error("expected states or events of at least one location, found none")]
     Nothing,
 }
@@ -112,7 +113,7 @@ pub fn measure(trace: &Trace, part: Part) -> Result<Numbers, MeasureError> {
         let rows = (states.rows(location), events.rows(location));
         let outside = mpi.outside(trace, events.rows(location), span);
         let useful = source.intervals(trace, place.application, rows, span);
-        // Of a program beside the one with MPI only what computes is looked at: a thread of it may read counters of nodes.
+        // Of a program beside the one with MPI only computing locations are analysed: a thread of it may read counters of nodes.
         if useful.is_empty() && !mpi.has_application(place.application) {
             continue;
         }
@@ -158,8 +159,8 @@ impl Processes {
 }
 
 impl Numbers {
-    /// Numbers by name, as [`crate::table::metrics_of`] and models take them, of some of [`Self::locations`]: sums over them. A counter
-    /// that one of those that computed did not count is left out.
+    /// Numbers by name, in the form of [`crate::table::metrics_of`] and models, of some of [`Self::locations`]: sums over them. A
+    /// counter that one of the computing locations did not count is left out.
     pub fn values<'a>(
         &self,
         of: impl IntoIterator<Item = &'a Measured> + Clone,
@@ -181,7 +182,7 @@ impl Numbers {
         values
     }
 
-    /// The same of the whole: all locations, counters of nodes, and the time that passed.
+    /// The same of the whole: all locations, counters of nodes, and the elapsed time.
     pub fn whole(&self) -> BTreeMap<String, f64> {
         let mut values = self.values(&self.locations);
         values.extend(self.nodes.iter().map(|one| (one.name.clone(), one.value)));
@@ -189,38 +190,46 @@ impl Numbers {
         values
     }
 
-    /// Takes the value from metrics of these locations whose counters counted at different times: sets that took turns so seldom
-    /// that each saw another part of the program.
+    /// Removes the value of metrics of these locations whose counters counted at different times: sets that took turns so seldom that
+    /// each saw another part of the program.
     pub fn check(&self, metrics: &mut [Evaluated], of: &[Measured]) {
-        let place = |name: &String| self.counters.iter().position(|own| own == name);
         for metric in metrics.iter_mut().filter(|metric| metric.value.is_ok()) {
             let Some(from) = &metric.from else { continue };
-            let places: Vec<usize> = from.counters().iter().filter_map(place).collect();
-            let apart = |one: &Measured, a: usize, b: usize| {
-                one.computed() && !one.counters[a].goes_with(&one.counters[b])
-            };
-            let pairs = places.iter().flat_map(|&a| places.iter().map(move |&b| (a, b)));
-            let first =
-                pairs.filter(|(a, b)| a < b).find(|&(a, b)| of.iter().any(|one| apart(one, a, b)));
-            if let Some((a, b)) = first {
-                metric.value = Err(format!(
-                    "{} and {} counted at different times",
-                    self.counters[a], self.counters[b]
-                ));
+            let columns = from.counters().iter().filter_map(|name| self.column(name)).collect();
+            if let Some((a, b)) = self.apart(&columns, of) {
+                metric.value = Err(Absent::Apart(a, b).to_string());
                 metric.from = None;
                 metric.measured = true;
             }
         }
     }
 
-    /// What factors of efficiency are computed from.
+    /// The place of a counter among [`Self::counters`].
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.counters.iter().position(|own| own == name)
+    }
+
+    /// The names of two of these columns that counted at different times on one of the locations.
+    pub fn apart(&self, columns: &BTreeSet<usize>, of: &[Measured]) -> Option<(String, String)> {
+        let apart = |a: usize, b: usize| {
+            let mut computed = of.iter().filter(|one| one.computed());
+            computed.any(|one| !one.counters[a].goes_with(&one.counters[b]))
+        };
+        let pairs = columns.iter().flat_map(|&a| columns.range(a + 1..).map(move |&b| (a, b)));
+        let (a, b) = pairs.into_iter().find(|&(a, b)| apart(a, b))?;
+        Some((self.counters[a].clone(), self.counters[b].clone()))
+    }
+
+    /// Input of the factors of efficiency.
     pub fn run(&self) -> Run {
         let place = |name: &str| {
             let same = |own: &String| synonyms::same(own, name);
-            let exact = self.counters.iter().position(|own| own == name);
-            exact.or_else(|| self.counters.iter().position(same))
+            self.column(name).or_else(|| self.counters.iter().position(same))
         };
         let (instructions, cycles) = (place("PAPI_TOT_INS"), place("PAPI_TOT_CYC"));
+        // Instructions and cycles that were counted at different times have no quotient.
+        let both: BTreeSet<usize> = instructions.into_iter().chain(cycles).collect();
+        let apart = self.apart(&both, &self.locations).is_some();
         // Programs beside one that uses MPI have no part in its efficiency.
         let shares = self.locations.iter().filter(|one| one.with_mpi).map(|one| {
             let counter = |place: Option<usize>| match place {
@@ -236,7 +245,7 @@ impl Numbers {
                 cycles: counter(cycles),
             }
         });
-        Run { elapsed: self.span.length().seconds(), shares: shares.collect() }
+        Run { elapsed: self.span.length().seconds(), shares: shares.collect(), apart }
     }
 }
 
@@ -244,7 +253,7 @@ fn note(gaps: &mut Gaps, kind: GapKind, detail: String, count: u64) {
     gaps.note(Gap { kind, rank: None, detail, count });
 }
 
-/// Whether an event type is a call of MPI.
+/// True if an event type is an MPI call.
 fn is_mpi(event_type: u32) -> bool {
     types::MPI.contains(&event_type)
 }

@@ -1,8 +1,8 @@
 //! Counters of whole nodes and sockets: memory controllers, links between sockets, power.
 //!
-//! Owns their sums over the time that passed, which no thread's computation explains: whoever reads such a counter, often a program
-//! of its own beside the one that is measured, reads what the node did. Of several that read the same counter of a node, the one counts
-//! that read it longest.
+//! Owns their sums over the elapsed time, independent of any thread's computation: every reader of such a counter, often a program of
+//! its own beside the measured one, reads the activity of the node. Of several readers of the same counter of a node, the one that read
+//! it longest counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,19 +13,19 @@ use super::span::Span;
 use crate::catalogue;
 use crate::limits::can_grow;
 
-/// Less than all of the time that need not be said.
+/// Part of the time from which on a shortfall is not reported.
 const NEARLY: f64 = 0.99;
 
 /// A counter of a node, over all nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeCounter {
-    /// As the trace has it.
+    /// Name in the trace.
     pub name: String,
-    /// What it grew by in the part that is looked at.
+    /// Increase in the analysed part.
     pub value: f64,
 }
 
-/// What one location read of one counter.
+/// Readings of one counter by one location.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     value: f64,
@@ -52,7 +52,7 @@ pub(super) fn sums(trace: &Trace, span: Span, gaps: &mut Gaps) -> Vec<NodeCounte
                     continue;
                 }
                 let sum = own.entry(*event_type).or_default();
-                // What it says at first is what it counted before anybody looked.
+                // Its first value was counted before the first reading.
                 let Some(from) = sum.last.replace(record.time) else { continue };
                 let Some((begin, end)) = span.clip(from, record.time) else { continue };
                 if !can_grow(value, record.time - from) {

@@ -1,4 +1,4 @@
-//! Which part of a trace is looked at.
+//! The analysed part of a trace.
 //!
 //! Owns the choice: all of it, between two times, or, as POP does, from the end of the last `MPI_Init` to the begin of the first
 //! `MPI_Finalize`. Names in the trace's own labels win over the numbers that calls usually have.
@@ -8,7 +8,7 @@ use talea_model::{GapKind, Gaps, Nanos, Trace};
 
 use super::{MeasureError, is_mpi, note};
 
-/// Which part is wanted.
+/// Requested part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Part {
     /// Between MPI's begin and end, where the trace has them; else all of it.
@@ -16,19 +16,19 @@ pub enum Part {
     BetweenInitAndFinalize,
     /// All of it.
     Whole,
-    /// From and to these times; an end that is not said is that of the trace.
+    /// From and to these times; an absent end is that of the trace.
     Between(Option<Nanos>, Option<Nanos>),
 }
 
-/// How the part was found.
+/// Origin of the part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Chosen {
-    /// From the end of the last `MPI_Init` to the begin of the first `MPI_Finalize`, as far as the trace has both.
+    /// From the end of the last `MPI_Init` to the begin of the first `MPI_Finalize`, if the trace has them.
     BetweenInitAndFinalize,
     /// All of the trace.
     Whole,
-    /// As asked for.
+    /// The requested part.
     Asked,
 }
 
@@ -37,17 +37,17 @@ pub enum Chosen {
 pub struct Span {
     /// From the start of the trace.
     pub begin: Nanos,
-    /// Behind the begin.
+    /// After the begin.
     pub end: Nanos,
-    /// How it was found.
+    /// Its origin.
     pub chosen: Chosen,
 }
 
 impl Span {
-    /// Chooses the part; what cannot be had as wanted is a gap.
+    /// Chooses the part; unmet requests are gaps.
     ///
     /// # Errors
-    /// Where the part is empty.
+    /// An empty part.
     pub fn of(trace: &Trace, part: Part, gaps: &mut Gaps) -> Result<Self, MeasureError> {
         let whole = (Nanos(0), duration(trace));
         let (begin, end, chosen) = match part {
@@ -76,7 +76,7 @@ impl Span {
         Ok(Self { begin, end, chosen })
     }
 
-    /// How long it is.
+    /// Its duration.
     pub fn length(&self) -> Nanos {
         self.end - self.begin
     }
@@ -86,7 +86,7 @@ impl Span {
         (self.begin.0..self.end.0).contains(&begin.midpoint(end))
     }
 
-    /// What of an interval is in it; nothing where it is empty.
+    /// The part of an interval that is in it; `None` where it is empty.
     pub(super) fn clip(&self, begin: u64, end: u64) -> Option<(u64, u64)> {
         let (begin, end) = (begin.max(self.begin.0), end.min(self.end.0));
         (begin < end).then_some((begin, end))
@@ -128,7 +128,7 @@ fn bounds(trace: &Trace) -> (Option<Nanos>, Option<Nanos>) {
     (init.map(Nanos), finalize.map(Nanos))
 }
 
-/// Which values begin and end MPI.
+/// Values that begin and end MPI.
 struct Calls {
     init: Vec<(u32, i64)>,
     finalize: Vec<(u32, i64)>,

@@ -1,4 +1,4 @@
-//! Small traces whose numbers are known.
+//! Small traces with known figures.
 
 use super::*;
 use talea_model::trace::{EventType, Labels, StateRecord, ValueSet};
@@ -11,7 +11,7 @@ fn trace(states: bool) -> Trace {
     trace.locations.push_task(1, 1).unwrap();
     trace.locations.push_task(1, 1).unwrap();
     for (location, split) in [(0, 70), (1, 40)] {
-        // Begin, end, what: 0 computation, else the call.
+        // Begin, end, kind: 0 computation, else the call.
         let parts = [(0, 5, 0), (5, 10, 31), (10, split, 0), (split, 90, 10), (90, 100, 32)];
         for (begin, end, call) in parts {
             if states {
@@ -103,7 +103,7 @@ fn locations_that_do_not_compute_have_nothing_to_count() {
     let counted: Vec<f64> = numbers.run().shares.iter().map(|share| share.instructions).collect();
     assert_eq!(counted, [100.0, 0.0]);
     assert!(numbers.gaps.is_empty());
-    // One that computes and does not count leaves no figure of both.
+    // A location that computes and does not count removes the figure of both.
     let mut trace = trace(true);
     trace.push_event((0, 1), 70, &[42_000_059], &[1]);
     let numbers = measure(&trace, Part::default()).unwrap();
@@ -137,14 +137,14 @@ fn counters_that_take_turns_are_made_whole() {
         [
             "1 readings of counters at the time of the one before were left out",
             "counter:44000001: 1 of 1 readings are impossible (below zero, or faster than any processor \
-             counts) and left out; there are so many on 1 thread that its other readings are too",
+             counts) and left out; on 1 thread with many of them all other readings are left out as well",
             "PAPI_BR_INS, PAPI_TOT_INS counted 25 % of the computation: made whole by time",
             "PAPI_TOT_CYC counted 75 % of the computation: made whole by time",
         ]
     );
 }
 
-/// One that computes for 100 units of 1 µs, with a probe after each.
+/// A thread that computes for 100 units of 1 µs, with a probe after each.
 fn one_thread(probe: impl Fn(u64) -> Vec<(u32, i64)>) -> Trace {
     let mut trace = Trace { duration: Nanos(100_000), ..Trace::default() };
     trace.locations.push_task(1, 1).unwrap();
@@ -162,7 +162,7 @@ fn readings_that_no_machine_gives_are_left_out_and_broken_counters_too() {
         let trace = one_thread(|at| vec![(42_000_050, 1000), (42_000_059, wrong(at))]);
         measure(&trace, Part::default()).unwrap()
     };
-    // Once: the other readings stand for it.
+    // Once: the other readings replace it.
     for wrong in [|at| if at == 50 { i64::MAX } else { 500 }, |at| if at == 7 { -3 } else { 500 }] {
         let found = numbers(wrong);
         assert!((found.locations[0].counters[1].value - 50_000.0).abs() < 1e-6);
@@ -171,7 +171,7 @@ fn readings_that_no_machine_gives_are_left_out_and_broken_counters_too() {
         let gaps: Vec<_> = found.gaps.iter().map(|gap| gap.detail.as_str()).collect();
         assert_eq!(gaps, [said]);
     }
-    // Again and again: nobody knows which of its readings are right.
+    // Repeatedly: the correct readings are unknown.
     let found = numbers(|at| if at % 10 == 5 { 1 << 50 } else { 500 });
     assert!(found.locations[0].counters[1].value.is_nan());
     assert!(!found.values(&found.locations).contains_key("PAPI_TOT_CYC"));
@@ -180,15 +180,18 @@ fn readings_that_no_machine_gives_are_left_out_and_broken_counters_too() {
 
 #[test]
 fn metrics_need_counters_of_the_same_time() {
-    // Instructions in one half of turns of so many probes, cycles in the other one.
-    let ipc = |turn: u64, both: bool| {
+    // Instructions in one half of turns of this many probes, cycles in the other one.
+    let measured = |turn: u64, both: bool| {
         let trace = one_thread(|at| {
             let first = (at / turn).is_multiple_of(2);
             let instructions = (first || both).then_some((42_000_050, 1000));
             let cycles = (!first || both).then_some((42_000_059, 500));
             instructions.into_iter().chain(cycles).collect()
         });
-        let numbers = measure(&trace, Part::default()).unwrap();
+        measure(&trace, Part::default()).unwrap()
+    };
+    let ipc = |turn: u64, both: bool| {
+        let numbers = measured(turn, both);
         let mut table = crate::metrics_of(&numbers.whole());
         numbers.check(&mut table, &numbers.locations);
         table.into_iter().find(|one| one.key == "ipc").unwrap().value
@@ -197,6 +200,55 @@ fn metrics_need_counters_of_the_same_time() {
     assert!((ipc(2, false).unwrap() - 2.0).abs() < 0.1, "many turns see the same program");
     let apart = "PAPI_TOT_INS and PAPI_TOT_CYC counted at different times";
     assert_eq!(ipc(50, false), Err(apart.into()));
+    // The same holds for models, through other metrics, and for the factor.
+    let define = |name: &str, text: &str| {
+        crate::Definition::new(name, crate::Expression::parse(text).unwrap())
+    };
+    let definitions = vec![
+        define("work", "PAPI_TOT_INS / 2"),
+        define("time", "PAPI_TOT_CYC"),
+        define("per_cycle", "work / time"),
+    ];
+    let model = crate::Model::new("test", definitions, Vec::new());
+    let values = |turn: u64, both: bool| {
+        let numbers = measured(turn, both);
+        let whole = numbers.whole();
+        let mut values = model.evaluate(&|name| whole.get(name).copied());
+        let columns = |name: &str| numbers.column(name).into_iter().collect();
+        model.refuse_apart(&mut values, &columns, &mut |needed| {
+            numbers.apart(needed, &numbers.locations)
+        });
+        values
+    };
+    assert_eq!(values(50, true)[2], Ok(1.0));
+    let apart_values = values(50, false);
+    assert!(apart_values[0].is_ok() && apart_values[1].is_ok());
+    assert_eq!(apart_values[2].as_ref().unwrap_err().to_string(), apart);
+    let (run, reference) = (measured(50, false).run(), measured(50, true).run());
+    let factors =
+        crate::efficiency::factors(&run, Some(&reference), crate::efficiency::Scaling::Strong);
+    let ipc = factors.iter().find(|one| one.key == "ipc_scaling").unwrap();
+    assert!(ipc.value.as_ref().unwrap_err().contains("different times"));
+}
+
+#[test]
+fn a_change_of_sets_gives_no_reading_of_counters_that_only_the_new_set_has() {
+    let mut trace = Trace { duration: Nanos(300), ..Trace::default() };
+    trace.locations.push_task(1, 1).unwrap();
+    trace.push_state(StateRecord { location: 0, cpu: 1, begin: 0, end: 300, state: 1 });
+    let (both, old, new, set) = (42_000_050, 42_000_059, 42_000_055, types::COUNTER_SET);
+    trace.push_event((0, 1), 0, &[both, old], &[0, 0]);
+    trace.push_event((0, 1), 100, &[both, old], &[100, 50]);
+    // The value of `both` from 100 to 200 is no reading; `new` did not count yet.
+    trace.push_event((0, 1), 200, &[set, both, new], &[2, 0, 0]);
+    trace.push_event((0, 1), 300, &[both, new], &[100, 10]);
+    let numbers = measure(&trace, Part::default()).unwrap();
+    let of = |name: &str| {
+        let counted = numbers.locations[0].counters[numbers.column(name).unwrap()];
+        (counted.value, counted.share)
+    };
+    assert_eq!(of("PAPI_TOT_INS"), (200.0, 1.0));
+    assert_eq!(of("PAPI_BR_INS"), (30.0, 1.0 / 3.0));
 }
 
 #[test]
@@ -209,7 +261,7 @@ fn applications_without_mpi_count_beside_those_with_it() {
     trace.push_state(StateRecord { location: 2, cpu: 1, begin: 0, end: 100, state: 1 });
     trace.push_event((2, 1), 0, &[42_000_050], &[0]);
     trace.push_event((2, 1), 100, &[42_000_050], &[500]);
-    // The last one reads a memory controller, from 20 to 100 ns, and what it counted before nobody knows.
+    // The last one reads a memory controller, from 20 to 100 ns; its count before is unknown.
     for (time, value) in [(20, 900_000), (60, 40), (100, 40)] {
         trace.push_event((3, 1), time, &[46_000_001], &[value]);
     }

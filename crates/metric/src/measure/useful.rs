@@ -1,7 +1,7 @@
-//! When a location computes.
+//! Times at which a location computes.
 //!
 //! Owns intervals of computation: those in the state Running, or, of an application without states, those outside MPI. Intervals are
-//! sorted, do not touch each other's inside, and lie in the part that is looked at.
+//! sorted, do not overlap, and lie in the analysed part.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ fn applications(trace: &Trace, of: impl Iterator<Item = u32>) -> BTreeSet<u32> {
     with.filter_map(|location| Some(trace.locations.get(location)?.application)).collect()
 }
 
-/// Which applications use MPI, if any does.
+/// Applications that use MPI.
 pub(super) struct Mpi {
     applications: BTreeSet<u32>,
 }
@@ -44,12 +44,12 @@ impl Mpi {
         Self { applications: applications(trace, calls.map(|one| one.location)) }
     }
 
-    /// Whether an application is looked at: those with MPI, or all where none has it.
+    /// True if an application is analysed: those with MPI, or all where none has it.
     pub(super) fn has_application(&self, application: u32) -> bool {
         self.applications.is_empty() || self.applications.contains(&application)
     }
 
-    /// When a location is outside MPI; nothing in a trace without MPI.
+    /// Intervals of a location outside MPI; `None` in a trace without MPI.
     pub(super) fn outside(&self, trace: &Trace, rows: &[u32], span: Span) -> Option<Vec<Interval>> {
         if self.applications.is_empty() {
             return None;
@@ -76,12 +76,12 @@ impl Mpi {
     }
 }
 
-/// What tells computation, for each application.
+/// Source of computation intervals, for each application.
 pub(super) struct Source<'a> {
     mpi: &'a Mpi,
-    /// Those with the state Running.
+    /// Applications with the state Running.
     running: BTreeSet<u32>,
-    /// Those whose threads have counters of their own.
+    /// Applications whose threads have counters of their own.
     counting: BTreeSet<u32>,
 }
 
@@ -111,12 +111,12 @@ impl<'a> Source<'a> {
         Self { mpi, running, counting }
     }
 
-    /// Whether an application computes as far as the trace says: it is in the state Running, or its threads count something.
+    /// True if an application computes by the records of the trace: it is in the state Running, or its threads count something.
     pub(super) fn computes(&self, application: u32) -> bool {
         self.running.contains(&application) || self.counting.contains(&application)
     }
 
-    /// Says what becomes of applications without MPI beside others.
+    /// Notes the treatment of applications without MPI beside others.
     pub(super) fn note_others(
         &self,
         trace: &Trace,
@@ -142,7 +142,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// When a location computes; `rows` are those of its states and of its events, by time.
+    /// Intervals in which a location computes; `rows` are those of its states and of its events, by time.
     pub(super) fn intervals(
         &self,
         trace: &Trace,
@@ -159,7 +159,7 @@ impl<'a> Source<'a> {
         let end = |end| if end == UNKNOWN_TIME { span.end.0 } else { end };
         let mut found: Vec<Interval> =
             running.filter_map(|state| span.clip(state.begin, end(state.end))).collect();
-        // Traces in which states overlap are damaged; time counts once all the same.
+        // Traces with overlapping states are damaged; time still counts once.
         let mut last = 0;
         found.retain_mut(|(begin, end)| {
             *begin = (*begin).max(last);

@@ -1,4 +1,4 @@
-//! Models of Talea's own: where cycles or slots go on POWER5, on Intel processors with top-down counters, and on AMD's Zen 4.
+//! Models of Talea's own: the distribution of cycles or slots on POWER5, on Intel processors with top-down counters, and on AMD's Zen 4.
 //!
 //! Owns their definitions, written for this crate: POWER5's stack as IBM describes it (cycles are completion, empty completion table and
 //! completion stalls, each split again), Yasin's top-down method ("A Top-Down Method for Performance Analysis and Counters
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn stacks_add_up() {
-        // Any numbers do: parts are differences, so that the sum of parts is the whole wherever one part is "otherwise".
+        // Any numbers will do: parts are differences, so that the sum of parts is the whole wherever one part is "otherwise".
         let number =
             |name: &str| Some(f64::from(name.bytes().map(u32::from).sum::<u32>() % 97 + 1));
         for model in all() {

@@ -1,8 +1,8 @@
-//! Models: metrics that refer to each other and stand in a tree, such as CPI stacks and top-down analysis.
+//! Models: trees of metrics that refer to each other, such as CPI stacks and top-down analysis.
 //!
-//! Owns what every format of such models comes down to ([`Definition`]), the order in which metrics need each other, their values with
-//! reasons, and the tree with what the children of a metric add up to. Readers of `formats` fill models; three of Talea's own are in
-//! [`builtin`]. Metrics that are defined by themselves have no value, and say so. It refuses recursion, however deep references go.
+//! Owns the common form of all formats of such models ([`Definition`]), the order in which metrics need each other, their values with
+//! reasons, and the tree with the sums of children. Readers of `formats` fill models; three of Talea's own are in [`builtin`]. Metrics
+//! that are defined by themselves have no value, and a reason. It refuses recursion, however deep references go.
 
 pub mod builtin;
 mod references;
@@ -10,7 +10,7 @@ mod references;
 mod tests;
 mod tree;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::expression::{Absent, Expression};
 use crate::synonyms;
@@ -22,28 +22,28 @@ pub use tree::{Node, Split};
 pub struct Definition {
     /// Its name; other metrics refer to it by this.
     pub name: String,
-    /// What is shown behind the value.
+    /// Unit after the value.
     pub unit: String,
-    /// What the value is multiplied with to be shown; references take it as it is.
+    /// Factor of the displayed value; references take the value without it.
     pub scale: f64,
     /// One line for people.
     pub description: String,
-    /// Over counters, other metrics of the model, and literals.
+    /// Expression of counters, other metrics of the model, and literals.
     pub expression: Expression,
-    /// Groups that the author puts it in.
+    /// The author's groups.
     pub groups: Vec<String>,
     /// The metric that this is a part of.
     pub parent: Option<String>,
     /// Depth in the author's tree, from 1.
     pub level: Option<u32>,
-    /// Not zero where the author finds the value worth a look.
+    /// Not zero where the author considers the value worth a look.
     pub threshold: Option<Expression>,
     /// Line of the file, from 1; 0 where there is none.
     pub line: u64,
 }
 
 impl Definition {
-    /// A metric without all that is optional.
+    /// A metric without optional properties.
     pub fn new(name: &str, expression: Expression) -> Self {
         Self {
             name: name.to_owned(),
@@ -60,12 +60,12 @@ impl Definition {
     }
 }
 
-/// What is wrong with a model, at which line of its file.
+/// A problem of a model, and the line of its file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
-    /// From 1; 0 where the whole file is meant.
+    /// Line number, from 1; 0 for the whole file.
     pub line: u64,
-    /// What was expected, and what stands there.
+    /// The expected and the found text.
     pub what: String,
 }
 
@@ -81,22 +81,25 @@ impl std::fmt::Display for Problem {
 /// Metrics of one file, or of one kind of processor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// In the order of the file; names are there once.
+    /// Metrics in the order of the file; names are unique.
     pub metrics: Vec<Definition>,
-    /// What could not be used, or looks wrong; the rest stands.
+    /// Parts that could not be used, or look wrong; the rest is valid.
     pub problems: Vec<Problem>,
     /// For each metric those that its expression refers to.
     references: Vec<Vec<u32>>,
-    /// Metrics such that each comes behind those that it refers to, but for those on a cycle.
+    /// Metrics in an order in which each comes after those that it refers to, except for those on a cycle.
     order: Vec<u32>,
-    /// Metrics on a cycle, with how it goes round.
+    /// Metrics on a cycle, with the text of the cycle.
     cycles: BTreeMap<u32, String>,
 }
 
+/// Names two of some columns that do not belong together.
+pub type Apart<'a> = dyn FnMut(&BTreeSet<usize>) -> Option<(String, String)> + 'a;
+
 impl Model {
-    /// Puts definitions in order. Of those with the same name the first counts; that and cycles are problems.
+    /// Sorts definitions. Of those with the same name the first counts; duplicates and cycles are problems.
     pub fn new(name: &str, definitions: Vec<Definition>, mut problems: Vec<Problem>) -> Self {
         let mut places: BTreeMap<String, u32> = BTreeMap::new();
         let mut metrics: Vec<Definition> = Vec::with_capacity(definitions.len());
@@ -119,7 +122,7 @@ impl Model {
         Self { name: name.to_owned(), metrics, problems, references, order, cycles }
     }
 
-    /// The value of each metric, not scaled, for numbers by the names of counters and literals; or why there is none.
+    /// The value of each metric, not scaled, for numbers by the names of counters and literals; or the reason why there is none.
     pub fn evaluate(&self, number: &dyn Fn(&str) -> Option<f64>) -> Vec<Result<f64, Absent>> {
         let unknown = || Err(Absent::NotANumber);
         let mut values: Vec<Result<f64, Absent>> = self.metrics.iter().map(|_| unknown()).collect();
@@ -133,7 +136,37 @@ impl Model {
         values
     }
 
-    /// Whether each metric exceeds what its author finds worth a look; nothing where that cannot be said.
+    /// Removes the value of metrics whose counters, their own and those of the metrics that they refer to, do not belong together.
+    /// `columns` are the places of the counters that a name stands for; `apart` names two of them that do not belong together.
+    pub fn refuse_apart(
+        &self,
+        values: &mut [Result<f64, Absent>],
+        columns: &dyn Fn(&str) -> Vec<usize>,
+        apart: &mut Apart<'_>,
+    ) {
+        let mut needed = vec![BTreeSet::new(); self.metrics.len()];
+        for &metric in &self.order {
+            let at = metric as usize;
+            let references = &self.references[at];
+            let mut needs: BTreeSet<usize> = BTreeSet::new();
+            for name in self.metrics[at].expression.counters() {
+                let other =
+                    references.iter().find(|&&other| self.metrics[other as usize].name == *name);
+                match other {
+                    Some(&other) => needs.extend(&needed[other as usize]),
+                    None => needs.extend(columns(name)),
+                }
+            }
+            if values[at].is_ok()
+                && let Some((a, b)) = apart(&needs)
+            {
+                values[at] = Err(Absent::Apart(a, b));
+            }
+            needed[at] = needs;
+        }
+    }
+
+    /// For each metric true if it exceeds its author's threshold; `None` where that is unknown.
     pub fn exceeded(
         &self,
         values: &[Result<f64, Absent>],
@@ -170,7 +203,7 @@ impl Model {
         };
         match expression.value(of) {
             Err(Absent::Missing(names)) => {
-                // What is missing is what the metrics that it refers to lack.
+                // A metric lacks the counters that its references lack.
                 const MOST: usize = 16;
                 let mut missing: Vec<String> = Vec::new();
                 let mut other = None;
@@ -181,7 +214,7 @@ impl Model {
                         _ => missing.push(name),
                     }
                 }
-                let mut seen = std::collections::BTreeSet::new();
+                let mut seen = BTreeSet::new();
                 missing.retain(|name| seen.insert(name.clone()));
                 missing.truncate(MOST);
                 match other {

@@ -1,8 +1,7 @@
-//! Which metric needs which.
+//! References between metrics.
 //!
-//! Owns finding references, an order in which each metric comes behind those that it needs, and cycles. A metric that refers to its own
-//! name means the counter of that name. It refuses recursion: ways are kept on an explicit stack, and each
-//! reference is looked at once.
+//! Owns finding references, an order in which each metric comes after those that it needs, and cycles. A metric that refers to its own
+//! name means the counter of that name. It refuses recursion: paths are kept on an explicit stack, and each reference is visited once.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +17,7 @@ pub(super) fn of(metrics: &[Definition], places: &BTreeMap<String, u32>) -> Vec<
     each.collect()
 }
 
-/// All metrics behind those that they need, without those on a cycle, and those on a cycle with the way round.
+/// All metrics after those that they need, without those on a cycle, and those on a cycle with its text.
 pub(super) fn order(
     metrics: &[Definition],
     references: &[Vec<u32>],
@@ -27,7 +26,7 @@ pub(super) fn order(
     const OPEN: u8 = 1;
     const DONE: u8 = 2;
     let mut state = vec![NEW; metrics.len()];
-    // Where on the way those stand that are open.
+    // Places on the path of the open metrics.
     let mut places = vec![0_usize; metrics.len()];
     let (mut order, mut cycles) = (Vec::with_capacity(metrics.len()), BTreeMap::new());
     let mut way: Vec<Stop> = Vec::new();
@@ -45,7 +44,7 @@ pub(super) fn order(
                 way.pop();
                 if let Some((to, round)) = back {
                     cycles.insert(metric, round.clone());
-                    // Those between here and where it leads back to are on it too.
+                    // Metrics from there to here are on the cycle too.
                     if let Some(before) = way.last_mut().filter(|_| to < places[metric as usize]) {
                         before.back_to(to, round);
                     }
@@ -74,12 +73,12 @@ pub(super) fn order(
     (order, cycles)
 }
 
-/// A metric on the way that is walked.
+/// A metric on the current path.
 struct Stop {
     metric: u32,
-    /// How many of its references were looked at.
+    /// Number of its references that were visited.
     next: usize,
-    /// The first place on the way that it leads back to, and the names on that round.
+    /// The first place on the path that it leads back to, and the names on that cycle.
     back: Option<(usize, String)>,
 }
 

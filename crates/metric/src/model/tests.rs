@@ -1,4 +1,4 @@
-//! References, cycles, trees, and files that claim much.
+//! References, cycles, trees, and hostile files.
 
 use proptest::prelude::*;
 
@@ -168,7 +168,8 @@ proptest! {
         }).collect();
         let model = Model::new("m", metrics, Vec::new());
         let values = model.evaluate(&|_| None);
-        // A metric has a value exactly if all that it leads to is defined and it meets no cycle.
+        // A metric has a value exactly if all metrics that it leads to are defined and it meets no
+        // cycle.
         for (from, value) in values.iter().enumerate() {
             let sound = (0..edges.len()).try_fold(vec![from], |level: Vec<usize>, _| {
                 let next: Vec<usize> = level.iter().flat_map(|&at| edges[at].iter().copied().filter(move |&to| to != at)).collect();

@@ -1,7 +1,7 @@
-//! The tree of a model: which metric is a part of which.
+//! The tree of a model: metrics and their parts.
 //!
-//! Owns the order in which a tree is shown and the comparison of a metric with the sum of its parts. Parents that are not there, and
-//! metrics that are their own ancestors, make roots. It refuses recursion.
+//! Owns the order in which a tree is shown and the comparison of a metric with the sum of its parts. Metrics with unknown parents,
+//! and metrics that are their own ancestors, are roots. It refuses recursion.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use crate::expression::Absent;
 pub struct Node {
     /// Place in [`Model::metrics`].
     pub metric: usize,
-    /// How many ancestors it has.
+    /// Number of its ancestors.
     pub depth: usize,
     /// Place of its parent in [`Model::metrics`].
     pub parent: Option<usize>,
 }
 
-/// A metric beside the sum of its parts.
+/// Comparison of a metric with the sum of its parts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Split {
     /// Place of the whole in [`Model::metrics`].
@@ -31,7 +31,7 @@ pub struct Split {
 }
 
 impl Split {
-    /// What the parts leave or exceed, by the whole; nothing where that is 0.
+    /// Difference between the whole and its parts, divided by the whole; `None` where that is 0.
     pub fn rest(&self) -> Option<f64> {
         (self.whole != 0.0).then(|| (self.whole - self.parts) / self.whole)
     }
@@ -56,7 +56,7 @@ impl Model {
         nodes
     }
 
-    /// Each metric with parts beside their sum, where all of them have values.
+    /// Each metric with parts and their sum, where all of them have values.
     pub fn splits(&self, values: &[Result<f64, Absent>]) -> Vec<Split> {
         let mut sums: BTreeMap<usize, Option<f64>> = BTreeMap::new();
         let of = |metric: usize| values.get(metric).and_then(|value| value.as_ref().ok()).copied();
@@ -72,7 +72,7 @@ impl Model {
         each.collect()
     }
 
-    /// The parent of each metric, none where that would lead back to it.
+    /// The parent of each metric, `None` where that would lead back to it.
     fn parents(&self) -> Vec<Option<usize>> {
         let places: BTreeMap<&str, usize> =
             self.metrics.iter().zip(0..).map(|(metric, at)| (metric.name.as_str(), at)).collect();
@@ -85,7 +85,7 @@ impl Model {
                 (parent != at).then_some(parent)
             })
             .collect();
-        // Whom a walk upwards met: 0 nobody, else the number of the walk.
+        // Visited by a walk upwards: 0 for none, else the number of the walk.
         let mut met = vec![0_usize; parents.len()];
         for from in 0..parents.len() {
             let mut at = from;

@@ -1,10 +1,9 @@
-//! Metrics of performance, architecture and instruction mix from the counters that there are.
+//! Metrics of performance, architecture and instruction mix from the available counters.
 //!
 //! Owns the choice between counters: a metric is an expression over quantities, a quantity an expression over counters, and of several
-//! the first whose counters were all measured. What cannot be computed says which counters would do, and what no machine can do
-//! ([`crate::limits`]) has no value. It follows the table of Labarta's
-//! "Obtaining Extremely Detailed Information at Scale", slides 19 and 20. It refuses knowing where numbers come from: a run, a rank and
-//! a cluster of bursts are the same to it.
+//! the first whose counters were all measured. A metric that cannot be computed names the counters that would suffice, and a physically
+//! impossible value ([`crate::limits`]) is absent. It follows the table of Labarta's "Obtaining Extremely Detailed Information at
+//! Scale", slides 19 and 20. It refuses to know the source of numbers: a run, a rank and a cluster of bursts are the same to it.
 
 mod quantities;
 mod rows;
@@ -28,14 +27,14 @@ use crate::synonyms::Known;
 pub enum Category {
     /// Times and rates.
     Performance,
-    /// How caches and pipelines cope.
+    /// Behaviour of caches and pipelines.
     Architecture,
-    /// What the instructions are.
+    /// Kinds of instructions.
     InstructionMix,
 }
 
 impl Category {
-    /// As a head line has it.
+    /// Title for a head line.
     pub fn title(self) -> &'static str {
         match self {
             Self::Performance => "Performance",
@@ -48,21 +47,21 @@ impl Category {
 /// A metric of the table with its value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluated {
-    /// Which part of the table.
+    /// Part of the table.
     pub category: Category,
-    /// For programs; it does not change.
+    /// Key for programs; it does not change.
     pub key: &'static str,
-    /// For people.
+    /// Name for people.
     pub name: &'static str,
-    /// Of the value: a base unit (`s`, `B/s`), `%`, or a word; empty for plain ratios.
+    /// Unit of the value: a base unit (`s`, `B/s`), `%`, or a word; empty for plain ratios.
     pub unit: &'static str,
     /// One line without a full stop.
     pub description: &'static str,
-    /// The value, or what would be needed for it.
+    /// The value, or the counters that it needs.
     pub value: Result<f64, String>,
     /// The expression over counters that gave the value.
     pub from: Option<Expression>,
-    /// Whether its counters are there: without a value, they say what cannot be.
+    /// True if its counters are available: without a value, they are impossible.
     pub measured: bool,
 }
 
@@ -95,11 +94,11 @@ static PARSED: LazyLock<(BTreeMap<&'static str, Quantity>, Vec<Metric>)> = LazyL
     (quantities.collect(), metrics.collect())
 });
 
-/// Names that [`metrics_of`] knows beside counters, for who fills the map.
+/// Names that [`metrics_of`] knows beside counters, for callers that fill the map.
 ///
 /// `duration_time`: seconds of computation that the counters belong to, summed over locations · `total_time`: seconds of everything,
-/// summed likewise · `elapsed_time`: seconds that passed · `bursts`: how many · `probes`: how often counters were read meanwhile ·
-/// `preempted_time`: seconds in which something else ran · `#cache_line`: bytes of a line, 64 if it is not given.
+/// summed likewise · `elapsed_time`: elapsed seconds · `bursts`: their number · `probes`: number of readings of counters meanwhile ·
+/// `preempted_time`: seconds in which something else ran · `#cache_line`: bytes of a line, 64 by default.
 pub const NAMES: [&str; 7] = [
     "duration_time",
     "total_time",
@@ -110,13 +109,13 @@ pub const NAMES: [&str; 7] = [
     "#cache_line",
 ];
 
-/// The whole table for numbers by name: counters by the names of PAPI, perf or the processor, and [`NAMES`]. Numbers that are not
-/// finite are missing.
+/// The whole table for numbers by name: counters by the names of PAPI, perf or the processor, and [`NAMES`]. Non-finite numbers are
+/// missing.
 pub fn metrics_of(values: &BTreeMap<String, f64>) -> Vec<Evaluated> {
     let known = Known::new(values);
     let number =
         |name: &str| known.number(name).or_else(|| (name == "#cache_line").then_some(CACHE_LINE));
-    // The names that the numbers stand under, where those are other ones.
+    // The names under which the numbers are known, where those differ.
     let own = |expression: &Expression| {
         let names = expression.counters().iter().map(String::as_str);
         let others: BTreeMap<&str, Expression> = names
@@ -148,8 +147,8 @@ pub fn metrics_of(values: &BTreeMap<String, f64>) -> Vec<Evaluated> {
 /// Quantities by name, each with the expression over counters that gave it.
 type Found<'a> = BTreeMap<&'a str, Result<(f64, Expression), Absent>>;
 
-/// The value of the first alternative whose counters are there. Without one, what is wrong with one that lacks nothing, or what the one
-/// lacks that lacks the fewest.
+/// The value of the first alternative whose counters are available. Without one, the error of an alternative that lacks nothing, or the
+/// missing counters of the alternative that lacks the fewest.
 fn first<'a>(
     alternatives: &'a [Expression],
     number: &impl Fn(&str) -> Option<f64>,
@@ -158,7 +157,7 @@ fn first<'a>(
     let mut reason: Option<Vec<String>> = None;
     for expression in alternatives {
         match expression.value(number) {
-            // Counts, times and their quotients: misses of one level taken from those of another may say otherwise.
+            // Counts, times and their quotients cannot be negative: misses of one level minus those of another may be.
             Ok(value) if value < 0.0 => return Err(Absent::Negative(expression.to_string())),
             Ok(value) => match wrong(value, expression) {
                 Some(why) => return Err(Absent::Impossible(why)),
@@ -175,7 +174,7 @@ fn first<'a>(
     Err(reason.map_or(Absent::NotANumber, Absent::Missing))
 }
 
-/// Why misses of the last cache are no figure of the program: probes may have caused all of them.
+/// Reason why misses of the last cache are no figure of the program: probes may have caused all of them.
 fn lines_of_probes(
     lines: f64,
     from: &Expression,
@@ -184,7 +183,7 @@ fn lines_of_probes(
     let each = lines / number("probes").filter(|&probes| probes > 0.0)?;
     let names: Vec<&str> =
         from.counters().iter().map(String::as_str).filter(|name| !name.starts_with('#')).collect();
-    // Memory controllers are not the core's.
+    // Memory controllers do not belong to the core.
     let own = !names.iter().any(|name| name.starts_with("imc:"));
     (own && each < LINES_A_PROBE).then(|| {
         format!(
@@ -223,19 +222,19 @@ fn evaluated(
     Evaluated { category, key, name, unit, description, value, from, measured }
 }
 
-/// Whether counters are there and say what cannot be.
+/// True if counters are available and their values impossible.
 fn cannot_be(why: &Absent) -> bool {
     matches!(why, Absent::Impossible(_) | Absent::Negative(_))
 }
 
-/// A value that no machine gives, and what it was computed from.
+/// Reason for an impossible value, and its expression.
 fn impossible(value: f64, from: &Expression, limit: Limit) -> Option<String> {
     let bound = limit.exceeded(value)?;
     let than = if value < bound { "less" } else { "more" };
     Some(format!("{from} is {}, {than} than is possible ({})", short(value), short(bound)))
 }
 
-/// A number of any size in few signs.
+/// A number of any size in few characters.
 fn short(value: f64) -> String {
     if value == 0.0 || (1e-3..1e6).contains(&value.abs()) {
         talea_model::units::three_digits(value)
@@ -244,7 +243,7 @@ fn short(value: f64) -> String {
     }
 }
 
-/// Which quantities are missing and which counters would give them.
+/// The missing quantities and the counters that would give them.
 fn reason(why: &Absent, quantities: &BTreeMap<&str, Quantity>, found: &Found<'_>) -> String {
     let title = |name: &str| quantities.get(name).map_or("", |quantity| quantity.title);
     match why {
@@ -268,7 +267,7 @@ fn reason(why: &Absent, quantities: &BTreeMap<&str, Quantity>, found: &Found<'_>
     }
 }
 
-/// Counters that would do, a few of them.
+/// Counters that would suffice, a few of them.
 fn counters(quantity: Option<&Quantity>) -> String {
     const SHOWN: usize = 3;
     let Some(quantity) = quantity else { return String::new() };

@@ -1,12 +1,12 @@
-//! What metrics are made of: quantities, each with the counters that can give it.
+//! Quantities of metrics, each with the counters that can give it.
 //!
-//! Owns the alternatives, the best first: PAPI's presets, perf's generic events, native names of POWER (which the slides measured on)
-//! and of Intel where nothing else says it. It refuses guesses: an alternative counts the same thing.
+//! Owns the alternatives, the best first: PAPI's presets, perf's generic events, native names of POWER (on which the slides measured)
+//! and of Intel where no other name exists. It refuses guesses: all alternatives count the same thing.
 
-/// Name in the expressions of metrics, what it is for people, alternatives.
+/// Name in the expressions of metrics, its description for people, alternatives.
 pub(super) type Quantity = (&'static str, &'static str, &'static [&'static str]);
 
-/// Bytes that a miss of the last cache moves; what it is, the caller may say as `#cache_line`.
+/// Default bytes that a miss of the last cache moves; the caller may give the number as `#cache_line`.
 pub(super) const CACHE_LINE: f64 = 64.0;
 
 #[rustfmt::skip]
@@ -41,7 +41,7 @@ pub(super) const QUANTITIES: &[Quantity] = &[
         "PAPI_L3_TCM * #cache_line", "\"LLC-load-misses\" * #cache_line + \"LLC-store-misses\" * #cache_line", "\"LLC-load-misses\" * #cache_line",
         "\"cache-misses\" * #cache_line"]),
     ("l3_misses", "misses of level 3", &["PAPI_L3_TCM", "\"cache-misses\"", "\"LLC-load-misses\""]),
-    // Memory controllers count lines of 64 bytes, whoever caused them.
+    // Memory controllers count lines of 64 bytes, whatever their cause.
     ("node_read", "bytes read by memory controllers", &["\"*imc*cas_count*rd\" * 64", "\"*imc*cas_count*read\" * 64", "\"unc_m_cas_count*.rd\" * 64"]),
     ("node_written", "bytes written by memory controllers", &["\"*imc*cas_count*wr\" * 64", "\"*imc*cas_count*write\" * 64", "\"unc_m_cas_count*.wr\" * 64"]),
     ("node_bytes", "bytes moved by memory controllers", &["(\"*imc*cas_count*rd\" + \"*imc*cas_count*wr\") * 64", "(\"*imc*cas_count*read\" + \"*imc*cas_count*write\") * 64",

@@ -1,14 +1,14 @@
-//! The table of metrics: what is shown of a cluster, a rank or a run.
+//! The table of metrics of a cluster, a rank or a run.
 //!
 //! Owns the definitions, in the order and with the meaning of Labarta's table ("Obtaining Extremely Detailed Information at Scale",
-//! slides 19 and 20), of which the figures there fix what is divided by what: mixes are parts of the instructions *issued*, computation
-//! intensity is operations by floating-point loads and stores, traffic of level 2 is loads that it served times the cache line. Behind
-//! each category stand a few that the slides do not have.
+//! slides 19 and 20), whose figures determine the quotients: mixes are parts of the instructions *issued*, computation intensity is
+//! operations by floating-point loads and stores, traffic of level 2 is loads that it served times the cache line. Each category ends
+//! with a few that the slides do not have.
 
 use super::Category::{self, Architecture, InstructionMix, Performance};
 use crate::limits::Limit;
 
-/// Category, key for programs, name, unit, description, expressions over quantities, the best first, what bounds it.
+/// Category, key for programs, name, unit, description, expressions over quantities, the best first, limit.
 pub(super) type Row = (
     Category,
     &'static str,

@@ -1,4 +1,4 @@
-//! The figures of the slides, and what is said where counters are missing.
+//! The figures of the slides, and the reasons given for missing counters.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn everything_is_read_and_keys_are_there_once() {
     assert_eq!(keys.len(), ROWS.len());
 }
 
-/// Cluster 1 of SPECFEM3D on the slides: counters as they follow from its figures, and those figures again.
+/// Cluster 1 of SPECFEM3D on the slides: counters computed from its figures, and those figures again.
 #[test]
 fn figures_of_the_slides_come_out() {
     let time = 2.142_664_27;

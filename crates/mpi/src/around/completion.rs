@@ -1,6 +1,6 @@
-//! Which requests a call has completed.
+//! Requests that a call has completed.
 //!
-//! Owns taking them out of the table, and the lists of positions and statuses that tell which they were.
+//! Owns their removal from the table, and the lists of positions and statuses that identify them.
 
 use super::{Around, Scene};
 use crate::plan::{Found, Plan};
@@ -14,7 +14,7 @@ fn int_out(plan: &Plan, words: &[u64], nth: usize) -> i64 {
 }
 
 impl Around {
-    /// Which requests are complete now.
+    /// Removes the completed requests.
     pub(super) unsafe fn complete(&mut self, scene: Scene<'_>, words: &mut [u64]) {
         let plan = scene.plan;
         let flag = |nth: usize| int_out(plan, words, nth) != 0;
@@ -101,7 +101,8 @@ impl Around {
         self.list = positions;
     }
 
-    /// Writes what the wild cards among the completed requests have met: of each its position, and the number of its status.
+    /// Writes the matches of the wild cards among the completed requests: for each its position, and the number of its
+    /// status.
     unsafe fn list_statuses(
         &self,
         scene: Scene<'_>,

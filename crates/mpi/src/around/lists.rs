@@ -1,6 +1,6 @@
 //! Lists among the arguments: counts, displacements, datatypes, neighbours.
 //!
-//! Owns reading them, only where the standard says that they are significant: elsewhere nothing need stand there.
+//! Owns reading them, only where the standard defines them as significant: elsewhere they may be invalid.
 
 use talea_model::args::special;
 
@@ -26,7 +26,7 @@ impl Around {
         found: Found,
     ) -> i64 {
         let Found::List { arg, length, kind, significance } = found else { return special::ABSENT };
-        // SAFETY: lists are read only where the standard says that they are significant.
+        // SAFETY: lists are read only where the standard defines them as significant.
         unsafe {
             let address = call.arg(usize::from(arg));
             let count = match length {

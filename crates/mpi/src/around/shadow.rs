@@ -1,10 +1,10 @@
-//! An array of requests as it was seen last.
+//! The last state of an array of requests.
 //!
-//! Owns finding out what has changed since: handles are compared with those of the last time, a block at a time, and
-//! only what differs is looked up. A handle that stayed may be another request now, as implementations use handles again: the
-//! table of requests notes what is put in and taken out ([`Requests::since`]), and what was noted since is looked up, too.
-//! The sum of the list of ages follows each change (`talea_run::lists::sum`), so that a list which was seen before
-//! is found at once, and another one is written as its difference from the list before.
+//! Owns the detection of changes: handles are compared with those of the last time, a block at a time, and only different
+//! ones are looked up. An unchanged handle may be another request now, as implementations reuse handles: the table of
+//! requests notes insertions and removals ([`Requests::since`]), and handles noted since are looked up, too. The sum of the
+//! list of ages follows each change (`talea_run::lists::sum`), so that a known list is found at once, and another one is
+//! written as its difference from the list before.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -20,7 +20,7 @@ use crate::handles::lists::{Known, Lists};
 use crate::memory::Memory;
 use crate::requests::{Mix, Request, Requests};
 
-/// Handles that are compared at a time, in bytes.
+/// Bytes of handles that are compared at a time.
 const BLOCK: usize = 1024;
 
 /// State of an entry, in one word: a kind, two flags, and numbers.
@@ -49,7 +49,7 @@ impl Entry {
         )
     }
 
-    /// The age when the thread has made no request; true where it grows with each one made.
+    /// The age when the thread has created no request; true where it grows with each one created.
     #[inline]
     fn value(self) -> (i64, bool) {
         match self.0 & 3 {
@@ -78,7 +78,7 @@ impl Entry {
     }
 }
 
-/// How an array lies in memory.
+/// Layout of an array in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Array {
     pub(super) address: usize,
@@ -91,12 +91,12 @@ impl Array {
     /// The handles of the program, as bytes.
     ///
     /// # Safety
-    /// The array has `count` entries, which nobody changes while the slice lives.
+    /// The array has `count` entries, which do not change while the slice lives.
     unsafe fn bytes<'a>(self, count: usize) -> &'a [u8] {
         if count == 0 || self.address == 0 {
             return &[];
         }
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         unsafe { std::slice::from_raw_parts(self.address as *const u8, count * self.size) }
     }
 
@@ -117,12 +117,12 @@ impl Array {
     }
 }
 
-/// The list that stands in the file for an earlier state of the array.
+/// The list in the file for an earlier state of the array.
 #[derive(Clone, Copy, Debug)]
 struct Base {
     list: Known,
     length: u32,
-    /// Requests that the thread had made then.
+    /// Number of requests that the thread had created then.
     made: u64,
 }
 
@@ -133,9 +133,9 @@ const MANY: u32 = u32::MAX;
 #[derive(Debug)]
 pub(super) struct Shadow {
     pub(super) array: Array,
-    /// When it was asked for last.
+    /// Time of its last use.
     pub(super) used: u64,
-    /// Its number at the table of requests.
+    /// Its watcher number in the table of requests.
     number: u32,
     /// The program's bytes.
     raw: Vec<u8>,
@@ -143,22 +143,22 @@ pub(super) struct Shadow {
     words: Vec<usize>,
     entries: Vec<Entry>,
     sum: Sum,
-    /// Entries that are receives with wild cards.
+    /// Number of entries that are receives with wild cards.
     wild: usize,
-    /// Entries that have a handle which is not in the table.
+    /// Number of entries with a handle that is not in the table.
     unknown: usize,
-    /// Changes of the table of requests that were looked at.
+    /// Number of changes of the table of requests that were processed.
     seen: u64,
-    /// Positions of handles; made when it is needed first.
+    /// Positions of handles; built on first use.
     places: Option<HashMap<usize, u32, BuildHasherDefault<Mix>>>,
     base: Option<Base>,
     /// Positions that changed since then.
     pending: Vec<u32>,
     /// A list of positions whose entries have become null since then, and its length.
     nulls: Option<(u32, u32)>,
-    /// Positions to look at.
+    /// Positions to look up.
     suspects: Vec<u32>,
-    /// Handles that several requests had when one of these was complete: the other entries may mean others now.
+    /// Handles that several requests had when one of these was complete: the other entries may have another meaning now.
     shared: Vec<usize>,
 }
 
@@ -189,43 +189,43 @@ impl Shadow {
         self.entries.len()
     }
 
-    /// All handles as words of C, as they were when they were looked at.
+    /// All handles as words of C, as of the last update.
     pub(super) fn handles(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.len()).map(|position| self.word(position))
     }
 
-    /// Whether a receive with wild cards is among them.
+    /// True if a receive with wild cards is among them.
     pub(super) fn has_wild(&self) -> bool {
         self.wild > 0
     }
 
-    /// Whether the entry at a position is a receive with wild cards.
+    /// True if the entry at a position is a receive with wild cards.
     pub(super) fn is_wild(&self, position: usize) -> bool {
         self.entries.get(position).is_some_and(|entry| entry.is_wild())
     }
 
-    /// Whether neither the array nor what is known of its requests has changed since it was looked at.
+    /// True if neither the array nor the table entries of its requests have changed since the last update.
     ///
     /// # Safety
     /// The program's array has `count` entries.
     pub(super) unsafe fn is_current(&self, count: usize, requests: &Requests) -> bool {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let now = unsafe { self.array.bytes(count) };
         count == self.len() && self.seen == requests.changed() && now == self.raw
     }
 
-    /// Looks at the array, which has `count` entries now.
+    /// Updates from the array, which has `count` entries now.
     ///
     /// # Safety
-    /// The program's array has so many entries.
+    /// The program's array has this many entries.
     pub(super) unsafe fn refresh(&mut self, count: usize, thread: u32, requests: &mut Requests) {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let now = unsafe { self.array.bytes(count) };
         let count = now.len() / self.array.size;
         self.shrink(count);
         let before = self.len();
         let all = !self.suspect(requests);
-        // Positions that differ are looked at anyway.
+        // Positions that differ are looked up anyway.
         let (raw, size) = (&self.raw, self.array.size);
         self.suspects.retain(|&position| {
             let place = position as usize * size..(position as usize + 1) * size;
@@ -294,7 +294,7 @@ impl Shadow {
             let offset = change.address.wrapping_sub(start);
             if offset < self.raw.len() {
                 self.suspects.push((offset / size) as u32);
-                // A handle is given again only when its request was taken out; that was noted, too.
+                // A handle is reused only when its request was removed; that was noted, too.
                 if change.added && self.unknown == 0 {
                     continue;
                 }
@@ -333,7 +333,7 @@ impl Shadow {
         self.places.get_or_insert_default()
     }
 
-    /// The handle at a position as a word of C, as it was when it was looked at.
+    /// The handle at a position as a word of C, as of the last update.
     #[inline]
     fn word(&self, position: usize) -> usize {
         if self.array.fortran {
@@ -376,7 +376,7 @@ impl Shadow {
         }
     }
 
-    /// Another handle stands at a position.
+    /// Sets another handle at a position.
     fn rename(&mut self, position: usize, handle: usize) {
         let old = self.word(position);
         if let Some(places) = &mut self.places {
@@ -390,7 +390,7 @@ impl Shadow {
         }
     }
 
-    /// Another entry stands at a position; false if it is the same.
+    /// Sets another entry at a position; false if it is the same.
     fn set(&mut self, position: usize, entry: Entry) -> bool {
         let old = self.entries[position];
         if old == entry {
@@ -422,7 +422,7 @@ impl Shadow {
         self.unknown -= usize::from(entry == Entry::UNKNOWN);
     }
 
-    /// The list of ages; none where there was no room for it. The thread has made so many requests.
+    /// The list of ages; `None` where there was no room for it. The thread has created `made` requests.
     pub(super) fn list(&mut self, made: u64, memory: &Memory, lists: &mut Lists) -> Option<Known> {
         let length = self.len() as u32;
         let sum = self.sum.number(self.len(), made as i64);
@@ -462,7 +462,7 @@ impl Shadow {
         lists.add(memory, sum, 0, |out| put_full(out, &ages))
     }
 
-    /// The request at a position is complete; those that are not persistent (or `freed`) are known no more.
+    /// The request at a position is complete; those that are not persistent (or `freed`) leave the table.
     ///
     /// # Safety
     /// The program's array is as long as it was before the call.
@@ -477,7 +477,7 @@ impl Shadow {
         if entry == Entry::NULL {
             return;
         }
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let now = unsafe { self.array.bytes(self.len()) };
         if entry.is_known() && (freed || !entry.is_persistent()) {
             let address = self.array.address + position * self.array.size;
@@ -486,7 +486,7 @@ impl Shadow {
             if shared && self.shared.last() != Some(&handle) && !self.shared.contains(&handle) {
                 self.shared.push(handle);
             }
-            // Nothing else has changed, mostly.
+            // Mostly nothing else has changed.
             if self.seen + 1 == requests.changed() {
                 self.seen += 1;
             }
@@ -513,11 +513,11 @@ impl Shadow {
         let first = self.pending.is_empty() && self.nulls.is_none() && self.base.is_some();
         let mut all_null = true;
         for position in positions.iter().filter_map(|&at| usize::try_from(at).ok()) {
-            // SAFETY: as the caller says.
+            // SAFETY: guaranteed by the caller.
             unsafe { self.complete(position, false, thread, requests) };
             all_null &= self.entries.get(position) == Some(&Entry::NULL);
         }
-        // The positions stand in the file already. Only full lists can be named so.
+        // The positions are in the file already. Only full lists can be referenced in this way.
         if let Some(Known { id, weight: 0 }) = list
             && first
             && all_null

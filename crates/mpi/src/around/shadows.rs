@@ -1,26 +1,26 @@
-//! The arrays of requests that a thread has used last.
+//! The most recently used arrays of requests of a thread.
 //!
-//! Owns how many are remembered, and finding the one of a call.
+//! Owns their maximum number, and the lookup of a call's array.
 
 use super::shadow::{Array, Shadow};
 use crate::process::Process;
 
-/// Arrays that are remembered.
+/// Maximum number of remembered arrays.
 const MOST: usize = 16;
-/// Entries of those that are remembered beside the newest one.
+/// Maximum number of entries of the remembered ones beside the newest.
 const MOST_ENTRIES: usize = 1 << 20;
 
 /// Arrays of requests.
 #[derive(Debug, Default)]
 pub(super) struct Shadows {
     all: Vec<Shadow>,
-    /// The one that was used last.
+    /// The last used array.
     last: usize,
     asked: u64,
 }
 
 impl Shadows {
-    /// The array that a call names, which has so many entries.
+    /// The array of a call, with this many entries.
     pub(super) fn of(&mut self, array: Array, count: usize, process: &Process) -> &mut Shadow {
         self.asked += 1;
         let is_it = |shadow: &Shadow| shadow.array == array;
@@ -45,7 +45,7 @@ impl Shadows {
         self.all.len() - 1
     }
 
-    /// The array that was named last.
+    /// The last used array.
     pub(super) fn last(&mut self) -> Option<&mut Shadow> {
         self.all.get_mut(self.last)
     }

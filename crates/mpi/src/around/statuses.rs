@@ -1,17 +1,17 @@
-//! Statuses that tell what a receive with wild cards has met.
+//! Statuses with the matches of receives with wild cards.
 //!
-//! Owns a status where the program ignores it, and finding out which of them a call filled.
+//! Owns a status where the program ignores it, and the detection of those that a call filled.
 
 use super::Around;
 use crate::abi::abi;
 use crate::entry::Call;
 use crate::plan::Plan;
 
-/// Written into a status before the call; still there afterwards when nobody filled it.
+/// Marker written into a status before the call; unchanged afterwards if the status was not filled.
 const UNTOUCHED: i32 = i32::MIN + 77;
 
 impl Around {
-    /// Makes sure that the status which tells a wild card's answer will be written somewhere.
+    /// Ensures that the status with a wild card's match will be written somewhere.
     pub(super) unsafe fn prepare_status(&mut self, plan: &Plan, lanes: &[u64], call: Call) {
         let statuses = plan.statuses;
         let Some(arg) = plan.status.or(statuses) else { return };
@@ -24,7 +24,7 @@ impl Around {
         if !wild && !own_wild {
             return;
         }
-        // SAFETY: the table says that this argument points to one status, or to one for each request.
+        // SAFETY: by the table this argument points to one status, or to one for each request.
         unsafe {
             let count = if statuses.is_some() { count } else { 1 };
             let mut address = call.arg(usize::from(arg));
@@ -43,7 +43,7 @@ impl Around {
             self.saved.clear();
             self.status = address;
             if statuses.is_some() {
-                // Of a list only the statuses of complete receives are looked at, and these are written.
+                // Of a list only the statuses of complete receives are read, and these are written.
                 return;
             }
             let source = (address + abi.status_source) as *mut i32;
@@ -52,7 +52,7 @@ impl Around {
         }
     }
 
-    /// Gives statuses that the call left alone back as they were.
+    /// Restores statuses that the call did not fill.
     ///
     /// # Safety
     /// [`Self::before`] was called for the call that has just returned.
@@ -73,7 +73,7 @@ impl Around {
         self.status = 0;
     }
 
-    /// Source and tag of a status that was prepared.
+    /// Source and tag of a prepared status.
     pub(super) unsafe fn status(&self, number: usize) -> Option<(i64, i64)> {
         if self.status == 0 {
             return None;
@@ -88,7 +88,7 @@ impl Around {
     }
 }
 
-/// Whether the lanes of a receive or probe have a wild card.
+/// True if the lanes of a receive or probe have a wild card.
 #[inline(always)]
 pub(super) fn is_wild(plan: &Plan, lanes: &[u64]) -> bool {
     let abi = abi();

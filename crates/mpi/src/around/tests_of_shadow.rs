@@ -1,4 +1,4 @@
-//! Arrays of requests through any program: what the file says of each call must be what looking up every handle gives.
+//! Arrays of requests through any program: the list in the file for each call must equal the lookup of every handle.
 
 use proptest::prelude::*;
 use talea_run::MappedRegion;
@@ -9,27 +9,27 @@ use super::*;
 use crate::requests::age_of;
 use crate::shared::Shared;
 
-/// Longest array.
+/// Maximum length of an array.
 const MOST: usize = 40;
 
 /// Operations of a program between two calls.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// Makes a request at a position of the array, if nothing is there.
+    /// Creates a request at a position of the array, if there is none.
     Make { at: usize, wild: bool, persistent: bool, thread: u32, shared: bool },
-    /// Makes one in a variable, and copies it.
+    /// Creates one in a variable, and copies it.
     Copy { at: usize, shared: bool },
     /// Completes the request at a position, through its place in the array.
     Wait { at: usize },
     /// Completes it through a copy somewhere else; the handle stays in the array.
     WaitElsewhere { at: usize },
-    /// Two entries change places.
+    /// Swaps two entries.
     Swap { at: usize, with: usize },
     /// The next calls are about fewer or more entries.
     Count { count: usize },
-    /// A handle that nobody has seen.
+    /// An unknown handle.
     Unknown { at: usize },
-    /// A call that looks at the array, and completes some of it.
+    /// A call that processes the array, and completes some of it.
     Call { complete: u64, some: bool },
 }
 
@@ -38,7 +38,7 @@ struct Program {
     requests: Shared<Requests>,
     lists: Lists,
     handles: Vec<usize>,
-    /// Handles that may be given again, the newest last.
+    /// Handles that may be reused, the newest last.
     free: Vec<usize>,
     next: usize,
     made: u64,
@@ -49,7 +49,7 @@ struct Program {
 
 /// A handle that several requests may have at a time.
 const SHARED: usize = 77;
-/// Where the program's single variable lies.
+/// Address of the program's single variable.
 const VARIABLE: usize = 1 << 60;
 
 impl Program {
@@ -85,7 +85,7 @@ impl Program {
     }
 
     fn add(&mut self, address: usize, shared: bool, thread: u32, flags: (bool, bool)) -> usize {
-        // A request that is overwritten before it is complete is lost, which an array that is remembered does not notice.
+        // A request that is overwritten before it is complete is lost, which a remembered array does not notice.
         let address = if shared { VARIABLE + 16 * (1 + self.next) } else { address };
         self.next += 1;
         let handle = if shared {
@@ -104,7 +104,7 @@ impl Program {
         handle
     }
 
-    /// A request is complete; its handle may be given again, if no other request has it.
+    /// A request is complete; its handle may be reused, if no other request has it.
     fn give_back(&mut self, handle: usize) {
         if handle != SHARED && !self.free.contains(&handle) {
             self.free.push(handle);
@@ -156,7 +156,7 @@ impl Program {
 
     fn call(&mut self, complete: u64, some: bool) {
         let Self { memory, count, made, .. } = *self;
-        // No request may stand twice in an array that a call gets.
+        // No request may occur twice in an array of a call.
         for at in 1..self.handles.len().min(MOST) {
             let (before, handle) = (&self.handles[..at], self.handles[at]);
             if handle != SHARED && before.contains(&handle) {
@@ -221,7 +221,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// The file has the expected list of each call.
 fn check(program: &Program) {
-    // SAFETY: nobody writes any more.
+    // SAFETY: no thread writes any more.
     let live = LiveProcess::read(unsafe { program.memory.bytes() }).unwrap();
     assert!(live.damage.is_empty(), "{:?}", live.damage);
     let mut cursor = live.lists.cursor();
@@ -291,7 +291,7 @@ fn a_completed_request_takes_two_bytes() {
         // SAFETY: the array lives as long as the program.
         program.requests.with(|r| unsafe { shadow.complete(at, false, 0, r) });
     }
-    // SAFETY: nobody writes any more.
+    // SAFETY: no thread writes any more.
     let live = LiveProcess::read(unsafe { program.memory.bytes() }).unwrap();
     // And the empty list of positions.
     assert_eq!(live.lists.len(), calls + 1);

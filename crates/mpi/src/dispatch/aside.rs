@@ -1,6 +1,6 @@
 //! Calls beside the event path: before a recording begins, while it is paused, after its end, and first ones of threads.
 //!
-//! Owns what starts the recording of a process and of a thread, and `MPI_Pcontrol`. Slow ways only.
+//! Owns the start of the recording of a process and of a thread, and `MPI_Pcontrol`. Slow paths only.
 
 use std::sync::atomic::Ordering;
 
@@ -106,8 +106,8 @@ unsafe fn probed(
     }
 }
 
-/// Ticks now, or those of the last poll while polls find nothing: a poll is so short that reading the clock for it would be seen. What a
-/// thread computes between two such polls is then probed at the end of the second, not at its begin.
+/// Present ticks, or those of the last poll while polls find nothing: a poll is so short that reading the clock for it would be
+/// noticeable. Computation between two such polls is then probed at the end of the second, not at its begin.
 #[inline]
 fn now(state: &State) -> u64 {
     if !state.series.is_open() {
@@ -117,7 +117,7 @@ fn now(state: &State) -> u64 {
     unsafe { (*state.recorder.thread).poll_end }
 }
 
-/// `MPI_Pcontrol`: 0 pauses, everything else goes on.
+/// `MPI_Pcontrol`: 0 pauses, any other level continues.
 pub(super) unsafe fn control(entry: &Entry, call: Call) -> usize {
     // SAFETY: the first argument is an integer.
     unsafe {
@@ -125,7 +125,7 @@ pub(super) unsafe fn control(entry: &Entry, call: Call) -> usize {
         let level =
             if entry.binding == Binding::Fortran { *(word as *const i32) } else { word as i32 };
         if level == 0 {
-            // Requests may change while nobody looks.
+            // Requests may change unobserved.
             if let Some(state) = this_thread().as_mut().filter(|state| state.series.is_open()) {
                 state.close_series();
             }

@@ -1,6 +1,6 @@
-//! The event path of calls about one request, which most are that complete any.
+//! The event path of calls about one request, the majority of those that complete any.
 //!
-//! Owns the order of things for them; what is looked at is [`crate::single`]'s.
+//! Owns the order of steps for them; reading requests is [`crate::single`]'s.
 
 use super::around;
 use crate::around::Scene;
@@ -32,7 +32,7 @@ pub(super) unsafe fn single(
             && let Some(request) = &state.series.site(place).single
             && request.is(handle, address)
         {
-            // Once more in vain, as a rule: nothing but the times need be known.
+            // As a rule another unsuccessful poll: only the times are needed.
             let begin = state.open(node);
             let result = forward(real(entry), entry, call);
             let end = clock::ticks();
@@ -49,7 +49,7 @@ pub(super) unsafe fn single(
         }
         let made = (*state.recorder.thread).requests;
         let Some(request) = Single::look(scene, made, handle, address) else {
-            // A receive with wild cards, whose status tells what it met.
+            // A receive with wild cards, whose status has its match.
             return around(state, entry, node, call);
         };
         request.put(&mut state.words[usize::from(plan.lanes)..(*node).used as usize]);

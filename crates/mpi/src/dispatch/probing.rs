@@ -1,6 +1,6 @@
 //! The event path of probes that return at once.
 //!
-//! Owns the order of things for them; what is looked at is [`crate::probe`]'s.
+//! Owns the order of steps for them; reading messages is [`crate::probe`]'s.
 
 use super::take_lanes;
 use crate::around::Scene;

@@ -1,7 +1,8 @@
 //! Counters of other hosts, brought to rank 0 in `MPI_Finalize`.
 //!
-//! Owns that exchange: processes that made their node's file say what it begins with; rank 0 asks for the files that are not in its run directory, as those on nodes' own disks, and writes
-//! them there. What it wrote is removed where it came from. When anything fails files stay where they are, and the run says of which nodes it has none.
+//! Owns that exchange: processes that created their node's file send its beginning; rank 0 requests the files that are not in its run
+//! directory, as those on nodes' own disks, and writes them there. Files that it wrote are removed at their origin. After any failure files
+//! stay where they are, and the run lists the nodes without one.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -12,9 +13,9 @@ use talea_run::counters;
 use super::{CLAIM, Claim, is_asked};
 use crate::gather::World;
 
-/// Names of files that may be taken, as by hosts of the same name.
+/// Maximum number of file names that may be taken, as by hosts of the same name.
 const MOST_NAMES: u32 = 10_000;
-/// How rank 0 says yes; no is no byte.
+/// Answer of rank 0 for yes; no is no byte.
 const YES: &[u8] = b"1";
 
 /// Brings files to rank 0's run directory. All ranks of the world call it, when the last readings were made.
@@ -35,7 +36,7 @@ pub(crate) fn gather(directory: &Path) {
     }
 }
 
-/// The side of the process that made a file.
+/// The side of the process that created a file.
 fn hand_over(world: &World, claim: &Claim, folder: &Path) {
     let bytes = || std::fs::read(&claim.path).unwrap_or_default();
     let kept = if world.rank == 0 {
@@ -66,7 +67,8 @@ fn take_over(world: &World, from: usize, folder: &Path) {
     }
 }
 
-/// Whether the file of a host lies in this folder and begins so: the folder may be shared by all hosts, or another one of the same path.
+/// True if the file of a host lies in this folder and has this beginning: the folder may be shared by all hosts, or another one of the same
+/// path.
 fn holds(folder: &Path, host: &str, head: &[u8]) -> bool {
     let Ok(file) = File::open(counters::file(folder, host)) else { return false };
     let mut begin = Vec::with_capacity(head.len());

@@ -1,7 +1,7 @@
 //! Readings of this node's ports, into the node's file.
 //!
-//! Owns the file: its head says which ports there are and who reads, then each reading is appended with one call of the system. Its size is bounded: with each half of what is left of
-//! the bound readings become half as many. Ports are those of `/sys`, see [`talea_sampling::fabric`].
+//! Owns the file: its head lists the ports and the reader, then each reading is appended with one system call. Its size is bounded: with
+//! each half of the remaining bound readings become half as frequent. Ports are those of `/sys`, see [`talea_sampling::fabric`].
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use talea_sampling::fabric::{CounterSource, Files, Port, PortKind, of_machine, r
 use crate::clock;
 use crate::kept::KeptFile;
 
-/// Intervals become twice as long at most so often.
+/// Maximum number of doublings of the interval.
 const MOST_HALVES: u32 = 32;
 
 #[derive(Debug)]
@@ -23,17 +23,17 @@ pub(super) struct Reader {
     file: KeptFile,
     clocks: Clocks,
     interval: Nanos,
-    /// Bytes of the file, and how often readings became half as many.
+    /// Bytes of the file, and number of doublings of the interval.
     written: u64,
     halves: u32,
-    /// The file cannot be written any more.
+    /// True if the file cannot be written any more.
     failed: bool,
 }
 
 impl Reader {
-    /// Makes the node's file with the first reading; gives what the file begins with too. An error if there is such a file.
+    /// Creates the node's file with the first reading; also returns the file's beginning. An error if there is such a file.
     pub(super) fn create(path: PathBuf, host: &str, interval: Nanos) -> io::Result<(Self, String)> {
-        // First of all, as other processes of the node try the same.
+        // First, as other processes of the node try the same.
         let file = KeptFile::create(path)?;
         let mut gaps = Gaps::default();
         let root = Root::machine();
@@ -59,17 +59,17 @@ impl Reader {
         Ok((reader, head))
     }
 
-    /// Between two readings.
+    /// Interval between two readings.
     pub(super) fn interval(&self) -> Nanos {
         self.interval
     }
 
     /// Reads all ports once.
     pub(super) fn read(&mut self) {
-        // The date of the begin, and steps of a clock that nobody sets.
+        // The date of the beginning, and steps of a monotonic clock.
         let passed = clock::monotonic().saturating_sub(self.clocks.monotonic.0);
         let at = Nanos(self.clocks.realtime.0.saturating_add(passed));
-        // What cannot be read is absent in the text.
+        // Unreadable counters are absent in the text.
         let Some(readings) = self.source.read(at, &mut Gaps::default()) else { return };
         self.append(&recorded::totals(self.source.ports(), at, &readings));
         let left = MOST_BYTES >> self.halves.min(MOST_HALVES);
@@ -81,13 +81,13 @@ impl Reader {
         }
     }
 
-    /// The last reading, and why it is the last one.
+    /// The last reading, and the reason for it.
     pub(super) fn end(mut self, why: &str) {
         self.read();
         self.append(&note("ended", why));
     }
 
-    /// Without room on the disk readings end here, which the missing end of the file tells.
+    /// Without room on the disk readings end here; the missing end of the file shows this.
     fn append(&mut self, text: &str) {
         if !self.failed {
             self.failed = self.file.write_all(text.as_bytes()).is_err();

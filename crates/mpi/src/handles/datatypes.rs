@@ -1,6 +1,6 @@
 //! Ids of datatypes.
 //!
-//! Owns asking the MPI library for size and name, which are all that tells datatypes apart.
+//! Owns querying the MPI library for size and name, the only properties that distinguish datatypes.
 
 use talea_run::live::record::Symbol;
 
@@ -28,7 +28,7 @@ impl Handles {
         self.new_datatype(memory, handle)
     }
 
-    /// Registers a datatype that was made, or is seen for the first time.
+    /// Registers a new datatype, or one that is seen for the first time.
     pub fn new_datatype(&mut self, memory: &Memory, handle: usize) -> i64 {
         if handle == abi().datatype_null {
             return -1;

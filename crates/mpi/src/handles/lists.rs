@@ -1,7 +1,7 @@
 //! Numbers of lists.
 //!
-//! Owns which lists were written, by what stands for their entries, so that a list which comes again takes no bytes. Only the
-//! newest ones are remembered: a list that comes again after many others is written again.
+//! Owns the set of written lists, by the sums of their entries, so that a repeated list takes no bytes. Only the newest ones
+//! are remembered: a list that returns after many others is written again.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -11,10 +11,10 @@ use talea_run::lists::sum::Sum;
 
 use crate::memory::Memory;
 
-/// Lists that are remembered: few enough to stay in the cache beside the program.
+/// Maximum number of remembered lists: few enough to stay in the cache beside the program.
 const MOST: usize = 1 << 12;
 
-/// Sums of lists are as good as random: the lower half will do.
+/// Hasher of sums of lists, which are practically random: the lower half suffices.
 #[derive(Debug, Default)]
 pub struct Lower(u64);
 
@@ -37,7 +37,7 @@ impl Hasher for Lower {
 pub struct Known {
     /// Its number.
     pub id: u32,
-    /// Changes since the last full list; 0 for one that is full itself.
+    /// Number of changes since the last full list; 0 for a full one.
     pub weight: u32,
 }
 
@@ -45,11 +45,11 @@ pub struct Known {
 #[derive(Debug, Default)]
 pub struct Lists {
     known: HashMap<u128, Known, BuildHasherDefault<Lower>>,
-    /// From the oldest to the newest.
+    /// Sums from the oldest to the newest.
     order: VecDeque<u128>,
-    /// Lists in the file.
+    /// Number of lists in the file.
     count: u32,
-    /// There was no room for a list: those that come are not written any more.
+    /// True if there was no room for a list: later ones are not written any more.
     full: bool,
     bytes: Vec<u8>,
 }
@@ -61,7 +61,7 @@ impl Lists {
         self.known.get(&sum).copied()
     }
 
-    /// The number that the next list gets; none where it would not be written.
+    /// The number of the next list; `None` where it would not be written.
     #[inline]
     pub fn next(&self) -> Option<u32> {
         (!self.full && self.count < u32::MAX).then_some(self.count)

@@ -1,6 +1,6 @@
-//! Who belongs to a communicator, as ranks of the world.
+//! Members of a communicator, as ranks of the world.
 //!
-//! Owns asking the MPI library, or where groups must not be compared the members themselves.
+//! Owns querying the MPI library, or where groups must not be compared the members themselves.
 
 use talea_run::live::record::Members;
 
@@ -48,12 +48,13 @@ impl Handles {
     }
 }
 
-/// Members of a communicator that was just made in a session, as world ranks (of the remote group for an
-/// inter-communicator): its group must not be compared with another session's, so that all members tell each other.
+/// Members of a communicator that was just created in a session, as world ranks (of the remote group for an
+/// inter-communicator): its group must not be compared with another session's, so that all members exchange their
+/// ranks.
 pub fn ask_members(handle: usize, rank: u32) -> (Members, bool) {
     let (mut inter, mut count) = (0_i32, 0_i32);
     let own = i64::from(rank);
-    // SAFETY: all members come here, as all of them made the communicator; the list has room for each.
+    // SAFETY: all members call this, as all of them created the communicator; the list has room for each.
     unsafe {
         pmpi::comm_test_inter(handle, (&raw mut inter) as usize);
         if inter != 0 {

@@ -1,14 +1,14 @@
-//! Where the words of a tuple and the values of its columns come from.
+//! Sources of the words of a tuple and of the values of its columns.
 //!
-//! Owns the names only: who reads a word before or after a call is [`crate::around`], who makes values of them
-//! [`crate::values`].
+//! Owns the names only: [`crate::around`] reads words before or after a call, [`crate::values`] turns them
+//! into values.
 
 use crate::table::{Kind, Length, Param, Procedure};
 
 /// A word that is found before or after the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Age of the request that a pointer (or in C a value) gives.
+    /// Age of the request at a pointer (or in C of a value).
     Request {
         /// Argument.
         arg: u8,
@@ -19,31 +19,31 @@ pub enum Found {
     Requests {
         /// Argument.
         arg: u8,
-        /// Argument that tells the length.
+        /// Argument with the length.
         length: u8,
     },
     /// A handle read before the call through a pointer.
     HandleIo {
         /// Argument.
         arg: u8,
-        /// What it is.
+        /// Its kind.
         kind: Kind,
     },
-    /// A handle that the call makes.
+    /// A handle that the call creates.
     HandleOut {
         /// Argument.
         arg: u8,
-        /// What it is.
+        /// Its kind.
         kind: Kind,
     },
     /// An integer or truth value that the call returns.
     IntOut {
         /// Argument.
         arg: u8,
-        /// How to read it.
+        /// Form of the value.
         kind: Out,
     },
-    /// Source and, as the next word, tag that a receive with wild cards met.
+    /// Source and, as the next word, tag of the match of a receive with wild cards.
     Status {
         /// Argument.
         arg: u8,
@@ -57,7 +57,7 @@ pub enum Found {
     Indices {
         /// Argument.
         arg: u8,
-        /// Argument of their number.
+        /// Argument with their number.
         length: u8,
     },
     /// A list of integers.
@@ -66,28 +66,28 @@ pub enum Found {
         arg: u8,
         /// Its length.
         length: Length,
-        /// What its entries are.
+        /// Kind of its entries.
         kind: Kind,
-        /// Where it is significant.
+        /// Condition of its significance.
         significance: Significance,
     },
     /// The word after a `Status`: its tag.
     Second,
 }
 
-/// Where the standard says that a list is significant: elsewhere nothing need stand there.
+/// Condition under which the standard defines a list as significant: elsewhere it may be invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Significance {
     /// Everywhere.
     Always,
-    /// In the process whose rank this argument is, or of an inter-communicator where it says so.
+    /// In the process whose rank this argument is, or of an inter-communicator by its own rule.
     AtRoot(u8),
     /// Unless the first buffer is `MPI_IN_PLACE`.
     NotInPlace,
 }
 
 impl Significance {
-    /// That of an argument of a procedure.
+    /// Significance of an argument of a procedure.
     pub(super) fn of(procedure: &Procedure, param: &Param) -> Self {
         if param.length != Length::Members {
             return Self::Always;
@@ -95,7 +95,7 @@ impl Significance {
         let root = procedure.params.iter().position(|param| param.kind == Kind::Root);
         match root {
             Some(root) => Self::AtRoot(root as u8),
-            // Arguments of the send buffer count for nothing without one.
+            // Arguments of the send buffer have no meaning without one.
             None if param.name.starts_with("send") && procedure.name.contains("lltoall") => {
                 Self::NotInPlace
             }
@@ -115,11 +115,11 @@ pub enum Out {
     Index,
 }
 
-/// Where a column's values come from.
+/// Source of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A lane, read as this kind.
     Lane(u8, Kind),
-    /// A found word as it stands.
+    /// A found word, unchanged.
     Found(u8),
 }

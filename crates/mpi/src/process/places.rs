@@ -1,7 +1,7 @@
-//! Where this process is: the objects of its host, and the PUs on which its threads may run.
+//! Placement of this process: the objects of its host, and the PUs on which its threads may run.
 //!
-//! Owns asking the kernel at the begin and at the end of the recording. Nothing here is on the event path, and whatever the
-//! kernel does not tell stays absent.
+//! Owns the kernel queries at the begin and at the end of the recording. Nothing here is on the event path, and properties
+//! that the kernel does not provide stay absent.
 
 use std::fs::File;
 use std::io::Write;
@@ -18,7 +18,7 @@ use talea_topology::xml;
 use super::Process;
 
 impl Process {
-    /// Notes where each thread may run and ran.
+    /// Notes for each thread the PUs on which it may run and ran.
     pub(super) fn note_places(&self) {
         let threads = placement(&Root::machine(), &mut Family::new(&[std::process::id()], false));
         let mut bytes = Vec::new();
@@ -33,20 +33,20 @@ impl Process {
             place.put(&mut bytes);
         }
         let Ok(_guard) = self.slow.lock() else { return };
-        // SAFETY: this stream is only written under `slow`. Without room the places are missing, which the reader says.
+        // SAFETY: this stream is only written under `slow`. Without room the places are missing, which the reader reports.
         let _ = unsafe { self.memory.append(&raw mut (*self.memory.header()).places, &bytes) };
     }
 }
 
 /// Writes the objects of this host into the run directory unless they are there; `talea run` has done it for its own host.
 ///
-/// Of the ranks of a host the one that can make the file writes it; where that fails, views say that nothing is known.
+/// Of the ranks of a host the one that can create the file writes it; where that fails, views report that nothing is known.
 pub(super) fn note_host(host: &str) {
     let Some(directory) = std::env::var_os("TALEA_OUT").map(PathBuf::from) else { return };
     let path = host_file(&directory, host);
     let (Some(folder), false) = (path.parent(), path.exists()) else { return };
     let new = path.with_extension("xml.new");
-    // A run directory that is gone is not made again.
+    // A run directory that was removed is not created again.
     if (folder.is_dir() || std::fs::create_dir(folder).is_ok())
         && let Ok(mut file) = File::options().write(true).create_new(true).open(&new)
         && let Some(topology) = sysfs::topology(&Root::machine())

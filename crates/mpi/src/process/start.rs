@@ -1,6 +1,6 @@
-//! How the recording of a process begins.
+//! Begin of a process's recording.
 //!
-//! Owns reading the environment that `talea run` gives, and the header of the mapped file before anybody else can see it.
+//! Owns reading the environment of `talea run`, and the header of the mapped file before it is visible to others.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,7 +20,7 @@ use crate::paths::DEEPEST;
 use crate::shared::Shared;
 use crate::table::PROCEDURES;
 
-/// Begins the recording if the environment asks for one; before the program's MPI is initialised.
+/// Begins the recording if the environment requests one; before the program's MPI is initialised.
 pub fn start() {
     if process().is_some() {
         return;
@@ -44,11 +44,11 @@ pub fn start() {
     let host = host_name();
     let start_realtime = clock::realtime();
     let name = mapped::live_name(&host, std::process::id(), Nanos(start_realtime));
-    // Where the file cannot be made the program must still run; talea finds no file and says which rank has none.
+    // Where the file cannot be created the program must still run; talea finds no file and reports the rank without one.
     let mult = clock::rate();
     let new = format!("{name}.new");
     if !is_of_run(&dir) {
-        // On the disk of another node nobody else makes the folder of this run.
+        // On the disk of another node only this process creates the folder of this run.
         let _ = std::fs::create_dir(&dir);
     }
     let Ok(region) = MappedRegion::create(&dir, &new, max) else { return };
@@ -59,7 +59,7 @@ pub fn start() {
     header.version = layout::VERSION;
     header.header_bytes = size_of::<Header>() as u32;
     header.pid = std::process::id();
-    // What the launcher says holds for a process that ends before MPI is initialised.
+    // The launcher's values hold for a process that ends before MPI is initialised.
     (header.rank, header.size) = launched();
     put_words(&mut header.host, &host);
     header.used = memory.used();
@@ -80,7 +80,7 @@ pub fn start() {
     header.syncs[0] = Sync { ticks: start_ticks, nanos: start_nanos };
     header.sync_count = 1;
     header.magic = layout::MAGIC;
-    // Only now, so that nobody meets half a header.
+    // Only now, so that no reader meets half a header.
     if memory.publish(&name).is_err() {
         return;
     }
@@ -116,7 +116,7 @@ pub fn start() {
     }
 }
 
-/// Whether a folder of live files is the run directory's own, which is not made again when it is gone.
+/// True if a folder of live files is the run directory's own, which is not created again when it was removed.
 fn is_of_run(live: &Path) -> bool {
     live.parent().map(Path::as_os_str) == std::env::var_os("TALEA_OUT").as_deref()
 }
@@ -125,7 +125,7 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
 }
 
-/// Rank and size of the world as the launcher says them; -1 and 1 where it does not.
+/// Rank and size of the world by the launcher; -1 and 1 where it has none.
 fn launched() -> (i32, u32) {
     let say =
         |names: &[&str]| names.iter().find_map(|n| std::env::var(n).ok()?.parse::<i32>().ok());

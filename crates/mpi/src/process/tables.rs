@@ -1,6 +1,6 @@
-//! Tables of the mapped file that only grow when something is seen for the first time.
+//! Tables of the mapped file that only grow with new items.
 //!
-//! Owns modules and procedures: which of them are in the file, and as what number.
+//! Owns modules and procedures: their presence in the file, and their numbers.
 
 use talea_model::Module;
 use talea_run::live::layout::PathFrame;
@@ -11,10 +11,10 @@ use super::Process;
 use crate::paths::{DEEPEST, Frame};
 use crate::plan::Plan;
 
-/// Facts of a module that call paths need.
+/// Properties of a module for call paths.
 #[derive(Clone, Copy, Debug, Default)]
 struct ModuleKind {
-    /// Its frames say nothing of the program.
+    /// True if its frames are not the program's.
     silent: bool,
     /// A hash of its name, the same in all processes of a run.
     name: u64,
@@ -32,24 +32,24 @@ impl ModuleKind {
     }
 }
 
-/// Tables that only grow when something is seen for the first time.
+/// Tables that only grow with new items.
 #[derive(Debug, Default)]
 pub(super) struct Slow {
     loaded: Vec<LoadedModule>,
     /// Modules in the file, in its order.
     modules: Vec<Module>,
-    /// Facts of each of these that paths need.
+    /// Properties of each of these for paths.
     kinds: Vec<ModuleKind>,
     /// Procedures that are in the file.
     procedures: Vec<u16>,
 }
 
 impl Process {
-    /// The call path of a stack: its frames as places in modules, which are put into the file when they are new.
+    /// The call path of a stack: its frames as places in modules, which are written to the file when they are new.
     ///
-    /// Left out are frames of the C library and of an interpreter, which say nothing of the program, and those of a function that
-    /// stands in the path already: recursion would make a path of each depth. Of what lies beyond the most callers
-    /// that are kept, a hash tells paths apart.
+    /// Left out are frames of the C library and of an interpreter, which are not the program's, and those of a function that is
+    /// in the path already: recursion would make a path of each depth. Beyond the maximum number of kept callers a hash
+    /// distinguishes paths.
     pub fn path(&self, stack: &[Frame]) -> Vec<PathFrame> {
         let Ok(mut slow) = self.slow.lock() else { return Vec::new() };
         let mut path: Vec<PathFrame> = Vec::new();
@@ -82,12 +82,12 @@ impl Process {
         path
     }
 
-    /// A call site is known by its direct caller only, as there are too many paths to it.
+    /// Notes a call site that is identified by its direct caller only, as there are too many paths to it.
     pub fn shortened_path(&self) {
         self.header().shortened_paths += 1;
     }
 
-    /// Puts a procedure into the file's table if it is not there.
+    /// Writes a procedure to the file's table if it is not there.
     pub fn procedure(&self, plan: &Plan) {
         let Ok(mut slow) = self.slow.lock() else { return };
         if !slow.procedures.contains(&plan.procedure) {
@@ -117,7 +117,7 @@ impl Slow {
             let mut bytes = Vec::new();
             put_module(&mut bytes, module);
             let header = process.memory.header();
-            // SAFETY: this stream is only written under `slow`. Without room the module is missing, which the reader says.
+            // SAFETY: this stream is only written under `slow`. Without room the module is missing, which the reader reports.
             let _ = unsafe { process.memory.append(&raw mut (*header).modules, &bytes) };
             self.modules.push(module.clone());
             self.kinds.push(ModuleKind::of(module));

@@ -1,6 +1,6 @@
-//! Times of an event, as they go into the thread's stream.
+//! Times of an event, in the form of the thread's stream.
 //!
-//! Owns their bytes in each of the modes, and giving them up first where memory becomes scarce.
+//! Owns their bytes in each of the modes, and dropping them first where memory becomes scarce.
 
 use talea_flow::times::ONE_BYTE;
 use talea_model::Nanos;
@@ -13,11 +13,12 @@ impl Recorder {
     /// Appends the cells of a gap and a duration: one byte below 224, else two, and bytes for extra bits.
     #[inline(always)]
     pub(super) unsafe fn cells(&mut self, gap: u64, duration: u64) {
-        // SAFETY: the stream belongs to this thread; ten bytes are the most that two cells take.
+        // SAFETY: the stream belongs to this thread; ten bytes are the maximum of two cells.
         unsafe {
             let stream = &raw mut (*self.thread).times;
             if (*stream).tail_cap - (*stream).tail_len < 12 && self.memory.is_scarce() {
-                // Times are the largest part and the first to go: the sequence and its arguments matter more.
+                // Times are the largest part and are dropped first: the sequence and its arguments matter
+                // more.
                 self.times_off = true;
                 return;
             }

@@ -1,6 +1,6 @@
-//! What follows a node, when it is not the same as before.
+//! Successors of a node that differ from the ones before.
 //!
-//! Owns a node's list of successors and what is foretold of their runs.
+//! Owns a node's list of successors and the prediction of their runs.
 
 use super::{HotNode, NONE, Recorder};
 use crate::memory::Full;

@@ -1,4 +1,5 @@
-//! What goes into the recorder must come out of the live file, a bundle, its bytes, and a recording.
+//! Data that go into the recorder must come out of the live file, a bundle, its bytes, and a
+//! recording.
 
 use proptest::prelude::*;
 use talea_flow::times::Bound;
@@ -13,7 +14,7 @@ use talea_run::recording::{Recording, Sizes};
 use super::*;
 use crate::entry::ENTRIES;
 
-/// Takes the words themselves as values, so that what comes back can be compared with what went in.
+/// Uses the words themselves as values, so that output can be compared with input.
 struct AsTheyAre;
 
 impl Translate for AsTheyAre {
@@ -101,13 +102,13 @@ fn record(calls: &[Call]) -> Vec<u8> {
     }
 }
 
-/// What went in must come out, through the live file, a bundle, its bytes, and a recording.
+/// Input must equal output, through the live file, a bundle, its bytes, and a recording.
 fn check(calls: &[Call]) {
     let live = LiveProcess::read(&record(calls)).unwrap();
     assert!(live.damage.is_empty(), "{:?}", live.damage);
     let mut bundle = Bundle::of(&live);
     let times = bundle.take_times();
-    // Both ways in which bundles travel.
+    // The two ways in which bundles travel.
     let bundle = Bundle::from_bytes(&bundle.to_message(), 1).unwrap();
     let bundle = Bundle::from_bytes(&bundle.to_bytes(), 1).unwrap();
     let recording: Recording = bundle.into_recording(&times, Sizes::default());

@@ -1,4 +1,4 @@
-//! Bytes of what was not foretold.
+//! Bytes of deviations from the prediction.
 //!
 //! Owns the token that ends a run of tuples or successors, and numbers on the stack before they go into a stream.
 

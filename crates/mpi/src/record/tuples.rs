@@ -1,6 +1,6 @@
-//! Argument tuples of a node in slots, and what an event changes of them.
+//! Argument tuples of a node in slots, and their changes by an event.
 //!
-//! Owns finding a tuple by its words, what is foretold to follow it, and the bytes of new ones. A slot is used again when
+//! Owns finding a tuple by its words, the prediction of the next one, and the bytes of new ones. A slot is reused when
 //! all are taken; the reader of the file does the same.
 
 use talea_run::live::layout::{Stream, TUPLE_SLOTS};
@@ -13,11 +13,11 @@ use crate::memory::Full;
 /// Argument tuples of a node in slots.
 #[derive(Debug)]
 pub(super) struct Tuples {
-    /// Words of a slot.
+    /// Number of words of a slot.
     words: usize,
     /// Words of each slot in a row.
     slots: Vec<u64>,
-    /// For each slot: the run and the slot that followed, and the state of handles it was checked at.
+    /// For each slot: the run and the slot that followed, and the epoch of handles at which it was checked.
     pub(super) meta: Vec<Slot>,
     /// Recorded values of each slot, `columns` in a row.
     values: Vec<i64>,
@@ -26,7 +26,7 @@ pub(super) struct Tuples {
     table: Vec<u32>,
     /// Values of the newest tuple.
     newest: Vec<i64>,
-    /// Slot to be used for the next new tuple.
+    /// Slot of the next new tuple.
     next: u32,
     /// The slot of the current run.
     pub(super) current: u32,
@@ -55,7 +55,7 @@ impl Tuples {
         }
     }
 
-    /// Whether a slot holds these words, and they mean what they did.
+    /// True if a slot holds these words with an unchanged meaning.
     #[inline(always)]
     pub(super) fn is(&self, slot: u32, words: &[u64], epoch: u32) -> bool {
         let from = slot as usize * self.words;
@@ -105,7 +105,7 @@ impl Tuples {
         }
     }
 
-    /// Puts a new tuple into the next slot; the slot's number.
+    /// Stores a new tuple in the next slot; returns the slot's number.
     fn add(&mut self, words: &[u64], values: &[i64], epoch: u32) -> u32 {
         let slot = self.next;
         self.next = (self.next + 1) % TUPLE_SLOTS;
@@ -119,7 +119,7 @@ impl Tuples {
                 return slot;
             }
         } else {
-            // A reused slot leaves its old entry in the table: it must go, or it would lead to the new words.
+            // A reused slot leaves its old entry in the table: it must be removed, or it would lead to the new words.
             self.remove(slot);
             let (words_from, values_from) =
                 (slot as usize * self.words, slot as usize * self.columns);
@@ -136,7 +136,7 @@ impl Tuples {
         slot
     }
 
-    /// Takes a slot out of the table, moving up the entries behind it.
+    /// Removes a slot from the table, moving up the entries after it.
     fn remove(&mut self, slot: u32) {
         let mask = self.table.len() - 1;
         let words = &self.slots[slot as usize * self.words..(slot as usize + 1) * self.words];
@@ -156,7 +156,7 @@ impl Tuples {
             }
             let from = (entry - 1) as usize * self.words;
             let home = Self::hash(&self.slots[from..from + self.words]) as usize & mask;
-            // The entry may move into the hole unless its home lies behind the hole.
+            // The entry may move into the hole unless its home lies after the hole.
             if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(hole) & mask) {
                 self.table[hole] = entry;
                 hole = at;
@@ -167,7 +167,7 @@ impl Tuples {
 }
 
 impl HotNode {
-    /// Brings up to date what is compared at every event: slots may have moved.
+    /// Updates the data that every event compares: slots may have moved.
     fn remember(&mut self) {
         let tuples = &self.tuples;
         if let Some(slot) = tuples.meta.get(tuples.current as usize) {
@@ -178,7 +178,7 @@ impl HotNode {
 }
 
 impl Recorder {
-    /// The current tuple's run ends, or its meaning has to be looked at again.
+    /// The current tuple's run ends, or its meaning has to be checked again.
     pub(super) unsafe fn next_tuple(
         &mut self,
         hot: &mut HotNode,
@@ -186,7 +186,7 @@ impl Recorder {
         epoch: u32,
         translate: &mut impl Translate,
     ) -> Result<(), Full> {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let result = unsafe { self.change_tuple(hot, words, epoch, translate) };
         hot.remember();
         result
@@ -241,7 +241,7 @@ impl Recorder {
                     return Ok(());
                 }
             } else {
-                // The same words mean something else now: the old meaning keeps its slot, but is found no more.
+                // The same words have another meaning now: the old meaning keeps its slot, but is no longer found.
                 tuples.remove(slot);
                 let from = slot as usize * tuples.words;
                 tuples.slots[from..from + tuples.words].fill(u64::MAX);

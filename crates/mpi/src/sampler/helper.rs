@@ -1,6 +1,6 @@
-//! The helper thread: it looks for threads, empties buffers, and writes.
+//! The helper thread: it searches for threads, empties buffers, and writes.
 //!
-//! Owns when that happens. New threads are looked for often while the process is young or has just got some; buffers are emptied ten times a
+//! Owns the timing. New threads are searched often while the process is young or has just started some; buffers are emptied ten times a
 //! second, more often where they fill. A file exists from the first sample or phase on, so that programs too short for one leave nothing.
 
 mod look;
@@ -24,19 +24,19 @@ use crate::clock;
 use crate::kept::KeptFile;
 use crate::process::host_name;
 
-/// Between two looks at buffers, at most and at least.
+/// Maximum and minimum interval between two checks of buffers.
 const SLOW: Duration = Duration::from_millis(100);
 const FAST: Duration = Duration::from_millis(2);
-/// Between two looks for threads, when some have just come and otherwise.
+/// Intervals between two searches for threads, when some have just started and otherwise.
 const EAGER: Duration = Duration::from_millis(10);
 const CALM: Duration = Duration::from_millis(50);
-/// How long looks stay eager after a thread has come.
+/// Time for which searches stay frequent after a thread has started.
 const EAGERNESS: u64 = 1_000_000_000;
-/// Between two looks at a thread's name.
+/// Interval between two readings of a thread's name.
 const NAMES: u64 = 1_000_000_000;
-/// Names that may be taken by what this process was before it executed another program.
+/// Maximum number of file names that may be taken by the same process before it executed another program.
 const MOST_NAMES: u32 = 10_000;
-/// A set's turn.
+/// Length of a set's turn.
 const TURN: u64 = 500_000_000;
 
 /// Works until the process ends.
@@ -65,11 +65,11 @@ struct Helper<'a> {
     world: Option<World>,
     world_written: bool,
     begin: u64,
-    /// When a thread came last.
+    /// Time of the last new thread.
     came: u64,
     turned: u64,
     random: u64,
-    /// Two readings of both clocks.
+    /// Two readings of the two clocks.
     pairs: [(u64, u64); 2],
     waiting: Vec<&'static ProbeThread>,
     failed: bool,
@@ -140,7 +140,7 @@ fn work(options: &Options) {
     }
 }
 
-/// Sleeps; gives whether the process ends, and the number of a wish to write everything.
+/// Sleeps; returns whether the process ends, and the number of a request to write everything.
 fn wait(pause: Duration, world: &mut Option<World>) -> (bool, Option<u64>) {
     let Ok(control) = CONTROL.lock() else { return (true, None) };
     let idle = |control: &mut super::Control| control.done >= control.wanted;
@@ -152,7 +152,7 @@ fn wait(pause: Duration, world: &mut Option<World>) -> (bool, Option<u64>) {
 }
 
 impl Helper<'_> {
-    /// Takes everything that was collected; gives how full the fullest buffer was.
+    /// Takes all collected samples; returns the fill level of the fullest buffer.
     fn collect(&mut self, now: u64) -> f64 {
         self.stacks.follow_modules();
         self.pairs = [self.pairs[1], clock::pair()];
@@ -179,10 +179,10 @@ impl Helper<'_> {
         full
     }
 
-    /// Writes what is new.
+    /// Writes new data.
     fn write(&mut self, end: bool) {
         if self.failed {
-            // Nobody will read what comes now.
+            // Later samples will not be read.
             self.threads.values_mut().for_each(Watched::forget);
             self.threads.retain(|_, watched| !watched.ended);
             return;
@@ -196,11 +196,11 @@ impl Helper<'_> {
             self.file = Some(file);
         }
         let Some(mut file) = self.file.take() else {
-            // Nobody will hear of threads that have ended without a sample.
+            // Threads that have ended without a sample are dropped.
             self.threads.retain(|_, watched| !watched.ended);
             return;
         };
-        // Without room on the disk samples end here, which the missing end of the file tells.
+        // Without room on the disk samples end here; the missing end of the file shows this.
         if self.append(&mut file, end).and_then(|()| file.flush()).is_err() {
             self.failed = true;
             return;
@@ -274,14 +274,14 @@ impl Helper<'_> {
         }
         let now = Nanos(clock::monotonic());
         for watched in self.threads.values_mut() {
-            // Threads name themselves soon after their begin; later ones are seen at the end or with the next second.
+            // Threads set their names soon after their begin; later changes are read at the end or with the next second.
             if end || now.0 - watched.looked >= NAMES {
                 watched.looked = now.0;
                 watched.rename(name(watched.tid));
             }
             tell(watched, file, Nanos(self.begin), now)?;
         }
-        // A thread's number may come again.
+        // A thread's number may be reused.
         self.threads.retain(|_, watched| !watched.ended);
         if end {
             if self.stacks.without_room > 0 {
@@ -295,7 +295,7 @@ impl Helper<'_> {
     }
 }
 
-/// Writes what is new of a thread.
+/// Writes new data of a thread.
 fn tell(
     watched: &mut Watched,
     file: &mut Writer<KeptFile>,
@@ -333,7 +333,7 @@ fn tell(
     Ok(())
 }
 
-/// Makes the file of this process, by the first name that is free.
+/// Creates the file of this process, by the first name that is free.
 fn file(folder: &Path, host: &str, pid: u32) -> std::io::Result<KeptFile> {
     for number in 0..MOST_NAMES {
         match KeptFile::create(folder.join(file_name(host, pid, number))) {
@@ -344,7 +344,7 @@ fn file(folder: &Path, host: &str, pid: u32) -> std::io::Result<KeptFile> {
     Err(std::io::ErrorKind::AlreadyExists.into())
 }
 
-/// From ticks to `CLOCK_MONOTONIC`, by two readings of both.
+/// Conversion from ticks to `CLOCK_MONOTONIC`, by two readings of the two clocks.
 fn nanos([before, after]: [(u64, u64); 2]) -> impl Fn(u64) -> u64 + Copy {
     move |ticks| {
         let span = after.0.saturating_sub(before.0);

@@ -1,9 +1,9 @@
-//! Phases that the program marks, with counters at both ends: what `libtalea_mark` calls.
+//! Phases that the program marks, with counters at either end: the functions called by `libtalea_mark`.
 //!
-//! Owns the functions that it finds by the name `talea_mpi_phases`, the names of phases, and what is recorded of a thread that marks any. An
-//! instance is recorded whole or not at all: whether its end is recorded was decided at its begin. A phase that comes faster than every
-//! 50 µs for long is recorded now and then only, and counters are read for at most one part in 200 of the time, beside what calls of MPI
-//! take; short bursts of both are let pass. What is not recorded is counted.
+//! Owns the functions that it finds by the name `talea_mpi_phases`, the names of phases, and the recording of a thread that marks any. An
+//! instance is recorded completely or not at all: its begin decides about its end. A phase that repeats faster than every 50 µs for long is
+//! recorded only occasionally, and counters are read for at most one part in 200 of the time, in addition to MPI calls; short bursts of
+//! either are permitted. Instances that are not recorded are counted.
 
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Mutex;
@@ -16,16 +16,17 @@ use crate::clock;
 
 /// Version of the table of functions.
 const VERSION: u32 = 1;
-/// Nanoseconds between instances of one phase that are recorded, on the average, and how many of these may be made up for at once.
+/// Mean nanoseconds between recorded instances of one phase, and the maximum number that may be made up for at once.
 const STEP: u64 = 50_000;
 const BURST: u64 = 64;
-/// How much of the time between reads of counters is saved up, in steps: sixteen of the longest reads, so that phases which nest have theirs where reads are slow, too.
+/// Maximum saved time between reads of counters, in steps: sixteen of the longest reads, so that nested phases have theirs where reads are
+/// slow, too.
 const SAVED: u64 = 16 * LONGEST;
-/// Rows before the helper has opened the thread's counters; they are short.
+/// Number of rows before the helper has opened the thread's counters; they are short.
 const EARLY: usize = 256;
-/// Rows afterwards: the helper looks more often where they fill.
+/// Number of rows afterwards: the helper checks more often where they fill.
 pub(super) const ROWS: usize = 1 << 11;
-/// Rows that are left for the ends of phases that have begun.
+/// Number of rows that are reserved for the ends of phases that have begun.
 const KEPT: usize = 64;
 
 /// Functions for `libtalea_mark`; see its `recorder`.
@@ -55,7 +56,7 @@ pub(super) fn names_from(first: usize) -> Vec<String> {
 }
 
 unsafe extern "C" fn name(name: *const u8, length: usize) -> u32 {
-    // SAFETY: the caller says how long its text is.
+    // SAFETY: the caller gives the length of its text.
     let name = unsafe { std::slice::from_raw_parts(name, length) };
     let name = String::from_utf8_lossy(name);
     let mut names = NAMES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -66,7 +67,7 @@ unsafe extern "C" fn name(name: *const u8, length: usize) -> u32 {
         }
         names.len() - 1
     });
-    // With more names than there is room for, the last stands for all others.
+    // With too many names, the last one represents all others.
     at as u32 + 1
 }
 
@@ -74,7 +75,7 @@ thread_local! {
     static THREAD: Cell<Option<&'static ProbeThread>> = const { Cell::new(None) };
 }
 
-/// The calling thread as the helper knows it, from now on.
+/// The calling thread, known to the helper from now on.
 pub(crate) fn this_thread() -> &'static ProbeThread {
     THREAD.with(|thread| {
         thread.get().unwrap_or_else(|| {
@@ -98,27 +99,27 @@ extern "C" fn leave(phase: u32) {
     let _ = thread.phases.guarded(|own| own.leave(thread, phase));
 }
 
-/// What a thread's phases need; the thread's own but for the ring and for what is not recorded.
+/// State of a thread's phases; the thread's own except for the ring and the count of lost instances.
 #[derive(Debug)]
 pub(super) struct ThreadPhases {
     own: UnsafeCell<Option<Box<Own>>>,
-    /// A signal's handler must not go on where the thread is in here itself.
+    /// A signal's handler must not continue where the thread is in here itself.
     busy: AtomicBool,
-    /// Instances that are not recorded.
+    /// Number of instances that are not recorded.
     pub(super) lost: AtomicU64,
     /// For the time until the helper has opened the thread's counters.
     early: AtomicPtr<Ring>,
 }
 
-// SAFETY: `own` is touched by its thread only, one call at a time, which `busy` sees to, and by the helper when the thread is gone.
+// SAFETY: `own` is accessed by its thread only, one call at a time, which `busy` ensures, and by the helper when the thread is gone.
 unsafe impl Sync for ThreadPhases {}
 
 #[derive(Debug)]
 struct Own {
-    /// Whether the phases that the thread is in are recorded, and whether their counters were read: the innermost is the lowest bit.
+    /// Bits of the open phases of the thread: recorded, and with counters; the innermost is the lowest bit.
     recorded: u64,
     counted: u64,
-    /// For each phase the ticks at which all that was recorded of it would be due at an even pace.
+    /// For each phase the ticks at which its recorded instances would be due at an even pace.
     due: Box<[u64]>,
     /// The same for reads of counters.
     read: u64,
@@ -138,15 +139,15 @@ impl ThreadPhases {
         }
     }
 
-    /// Does something with the thread's own part; false if the thread is in it already.
+    /// Accesses the thread's own part; false if the thread is in it already.
     fn guarded(&self, what: impl FnOnce(&mut Own)) -> bool {
-        // Only the thread itself and its signals' handlers come here: nothing that locks the bus is needed.
+        // Only the thread itself and its signals' handlers come here: no locked instruction is needed.
         if self.busy.load(Ordering::Relaxed) {
             return false;
         }
         self.busy.store(true, Ordering::Relaxed);
         compiler_fence(Ordering::SeqCst);
-        // SAFETY: this is the thread that it belongs to, and nobody else is in it.
+        // SAFETY: this is the owning thread, and no other call is in it.
         let own = unsafe { &mut *self.own.get() };
         what(own.get_or_insert_with(|| {
             let ring = Box::into_raw(Box::new(Ring::new(0, EARLY)));
@@ -166,19 +167,19 @@ impl ThreadPhases {
         self.lost.store(self.lost.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// Where phases go before counters are opened; for the thread and the helper.
+    /// Ring of phases before counters are opened; for the thread and the helper.
     pub(super) fn early(&self) -> Option<&Ring> {
         // SAFETY: it is freed by the helper only, when the thread is gone.
         unsafe { self.early.load(Ordering::Acquire).as_ref() }
     }
 
-    /// Frees what the thread had.
+    /// Frees the thread's memory.
     ///
     /// # Safety
     /// The thread is gone, and the helper calls.
     pub(super) unsafe fn release(&self) {
         let ring = self.early.swap(std::ptr::null_mut(), Ordering::AcqRel);
-        // SAFETY: nobody else knows of either any more.
+        // SAFETY: no other reference to either exists.
         unsafe {
             *self.own.get() = None;
             if !ring.is_null() {
@@ -195,14 +196,14 @@ impl Own {
         let now = clock::ticks();
         let (step, burst) = (self.step, self.burst);
         let Some(due) = self.due.get_mut(phase as usize) else { return };
-        // A phase that comes fast leaves half of the ring to the others.
+        // A phase that repeats fast leaves half of the ring to the others.
         let hasty = *due > now;
         let room = |ring: &Ring| ring.room() > if hasty { ring.rows() / 2 } else { KEPT };
         if *due > now + burst {
             return thread.phases.lose();
         }
         if !thread.phase_ring(room) {
-            // As hasty as if it had been recorded: otherwise it would take the other half, too.
+            // Its pace counts as if it had been recorded: otherwise it would take the other half, too.
             *due = ((*due).max(now) + step).min(now + burst);
             return thread.phases.lose();
         }
@@ -211,7 +212,7 @@ impl Own {
         let due = self.read <= now + self.saved;
         let taken = if due { thread.read_now(&mut self.read) } else { None };
         self.counted |= u64::from(taken.is_some());
-        // What reading took is not the phase's.
+        // The time of reading does not belong to the phase.
         let begin = taken.as_ref().map_or(now, |taken| taken.after);
         put(thread, begin, taken.as_ref(), 2 * u64::from(phase));
     }
@@ -229,7 +230,7 @@ impl Own {
     }
 }
 
-/// Hands one end of an instance to the helper; there is room for it, see [`KEPT`].
+/// Passes one end of an instance to the helper; there is room for it, see [`KEPT`].
 fn put(thread: &ProbeThread, ticks: u64, taken: Option<&Taken>, what: u64) {
     let (state, row) = taken.map_or((0, &[][..]), |taken| (taken.state, &taken.row[..]));
     thread.phase_ring(|ring| ring.push([ticks, state, what], row));

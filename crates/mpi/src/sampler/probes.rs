@@ -1,8 +1,8 @@
-//! Counters at the begin and end of calls: what a thread itself reads.
+//! Counters at the begin and end of calls, read by the thread itself.
 //!
 //! Owns the only part of sampling that is on the event path, and only of threads that are sampled. A read by a system call is taken at most
 //! every 50 µs and for at most one part in 200 of the time, so that it costs half a percent at most; one without a system call every 10 µs.
-//! Rows go to the helper through a ring without locks; what finds no room is counted.
+//! Rows go to the helper through a ring without locks; rows without room are counted.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -12,25 +12,25 @@ use talea_sampling::threads::Reader;
 use super::phases::{self, ThreadPhases};
 use crate::clock;
 
-/// Between two system calls, in nanoseconds.
+/// Interval between two system calls, in nanoseconds.
 const STEP: u64 = 50_000;
-/// Between two reads without one.
+/// Interval between two reads without one.
 const FAST_STEP: u64 = 10_000;
-/// Time between two reads, in costs of one.
+/// Minimum time between two reads, in costs of one.
 const SHARE: u64 = 200;
-/// The longest time from one read to the next, in steps: what takes longer was off its PU most of the time.
+/// Maximum time from one read to the next, in steps: a longer read was off its PU most of the time.
 pub(super) const LONGEST: u64 = 40;
 /// Rows in the ring: a tenth of a second's, at the fastest.
 const ROWS: usize = 1 << 14;
 /// Words of a row before the counts: ticks, state, what.
 const HEAD: usize = 3;
-/// Most counts of a row.
+/// Maximum number of counts of a row.
 const WIDEST: usize = 64;
 
-/// What happened; see [`talea_run::samples::records::Record::Probes`].
+/// Kind of event; see [`talea_run::samples::records::Record::Probes`].
 pub(crate) const NO_EVENT: u64 = 0;
 
-/// In place of the number of a thread that made no call.
+/// In place of the number of a thread without calls.
 const NO_NUMBER: u32 = u32::MAX;
 
 /// A thread that calls MPI, or marks phases.
@@ -42,7 +42,7 @@ pub(crate) struct ProbeThread {
     /// The next of those that the helper has not seen.
     next: *mut ProbeThread,
     open: AtomicPtr<Open>,
-    /// Turn and set that count now, see [`state_of`]; 0 for none.
+    /// Turn and set that are active, see [`state_of`]; 0 for none.
     pub(super) state: AtomicU64,
     pub(super) lost: AtomicU64,
     /// Ticks before which nothing is read; the thread's own.
@@ -50,15 +50,15 @@ pub(crate) struct ProbeThread {
     pub(super) phases: ThreadPhases,
 }
 
-/// What the helper made for the thread.
+/// Data that the helper created for the thread.
 #[derive(Debug)]
 pub(super) struct Open {
-    /// For each set.
+    /// Readers, one for each set.
     readers: Vec<Reader>,
     ring: Ring,
-    /// Of phases.
+    /// Ring of phases.
     phases: Ring,
-    /// Least ticks between two reads.
+    /// Minimum ticks between two reads.
     step: u64,
     fast: bool,
 }
@@ -79,7 +79,7 @@ pub(super) fn turn_of(state: u64) -> (u32, usize) {
 /// Counters at one moment.
 #[derive(Debug)]
 pub(crate) struct Taken {
-    /// Before and after they were read.
+    /// Ticks before and after the read.
     pub(super) ticks: u64,
     pub(super) after: u64,
     pub(super) state: u64,
@@ -99,7 +99,7 @@ impl ProbeThread {
         Some(self.number.load(Ordering::Relaxed)).filter(|&number| number != NO_NUMBER)
     }
 
-    /// Makes the calling thread known to the helper; once for each thread.
+    /// Registers the calling thread with the helper; once for each thread.
     pub(super) fn register() -> &'static Self {
         // SAFETY: the call has no precondition.
         let tid = unsafe { libc::gettid() } as u32;
@@ -114,7 +114,7 @@ impl ProbeThread {
             phases: ThreadPhases::new(),
         }));
         let made: *mut Self = made;
-        // SAFETY: nobody else knows of it before the exchange succeeds, after which it is only read.
+        // SAFETY: no other thread knows of it before the exchange succeeds, after which it is only read.
         unsafe {
             let mut first = NEW.load(Ordering::Relaxed);
             loop {
@@ -127,11 +127,11 @@ impl ProbeThread {
         }
     }
 
-    /// Those that registered since the last call; for the helper.
+    /// Threads that registered since the last call; for the helper.
     pub(super) fn new_ones() -> Vec<&'static Self> {
         let mut at = NEW.swap(std::ptr::null_mut(), Ordering::Acquire);
         let mut all = Vec::new();
-        // SAFETY: registered threads are never freed, only what was opened for them is.
+        // SAFETY: registered threads are never freed, only the data that were opened for them are.
         while let Some(thread) = unsafe { at.as_ref() } {
             all.push(thread);
             at = thread.next;
@@ -139,19 +139,19 @@ impl ProbeThread {
         all
     }
 
-    /// Gives the thread what it reads by; for the helper, once.
+    /// Gives the thread its readers; for the helper, once.
     pub(super) fn open(&self, readers: Vec<Reader>) {
         let fast = readers.iter().any(Reader::is_fast);
         let width = readers.iter().map(Reader::width).max().unwrap_or(0).min(WIDEST);
         let step = if fast { FAST_STEP } else { STEP };
         let (ring, phases) = (Ring::new(width, ROWS), Ring::new(width, phases::ROWS));
-        // Its pages are there from the beginning: a fault of ours in a phase would be counted as the program's.
+        // Its pages exist from the beginning: a fault of ours in a phase would be counted as the program's.
         phases.touch();
         let open = Open { readers, ring, phases, step: clock::ticks_of(step), fast };
         self.open.store(Box::into_raw(Box::new(open)), Ordering::Release);
     }
 
-    /// Reads the counters, if it is time to, as far as `recent` ticks tell.
+    /// Reads the counters, if due by `recent` ticks.
     #[inline]
     pub(crate) fn take(&self, recent: u64) -> Option<Taken> {
         if recent < self.due.load(Ordering::Relaxed) {
@@ -168,11 +168,11 @@ impl ProbeThread {
         taken
     }
 
-    /// Reads the counters, and moves `due` by what this costs.
+    /// Reads the counters, and advances `due` by the cost.
     pub(super) fn read_now(&self, due: &mut u64) -> Option<Taken> {
         let ticks = clock::ticks();
         let state = self.state.load(Ordering::Acquire);
-        // SAFETY: what was opened is not freed while the thread is there.
+        // SAFETY: opened data are not freed while the thread exists.
         let open = unsafe { self.open.load(Ordering::Acquire).as_ref() }.filter(|_| state != 0)?;
         let reader = open.readers.get(turn_of(state).1)?;
         let mut row = [talea_sampling::threads::ABSENT; WIDEST];
@@ -195,9 +195,9 @@ impl ProbeThread {
         })
     }
 
-    /// Hands what was taken to the helper; `what` is told in [`talea_run::samples::records::Record::Probes`].
+    /// Passes counters to the helper; [`talea_run::samples::records::Record::Probes`] defines `what`.
     pub(crate) fn put(&self, taken: &Taken, what: u64) {
-        // SAFETY: what was opened is not freed while the thread is there.
+        // SAFETY: opened data are not freed while the thread exists.
         if let Some(open) = unsafe { self.open.load(Ordering::Acquire).as_ref() }
             && !open.ring.push([taken.ticks, taken.state, what], &taken.row)
         {
@@ -205,18 +205,18 @@ impl ProbeThread {
         }
     }
 
-    /// The ring that phases go to now.
+    /// The present ring of phases.
     pub(super) fn phase_ring<T: Default>(&self, what: impl FnOnce(&Ring) -> T) -> T {
-        // SAFETY: what was opened is not freed while the thread is there.
+        // SAFETY: opened data are not freed while the thread exists.
         match unsafe { self.open.load(Ordering::Acquire).as_ref() } {
             Some(open) => what(&open.phases),
             None => self.phases.early().map(what).unwrap_or_default(),
         }
     }
 
-    /// Gives all rows of phases since the last call, and what part of the fuller ring they were; for the helper.
+    /// Passes on all rows of phases since the last call, and returns the fill level of the fuller ring; for the helper.
     pub(super) fn drain_phases(&self, mut each: impl FnMut(&[u64])) -> f64 {
-        // SAFETY: the helper alone frees what was opened.
+        // SAFETY: the helper alone frees opened data.
         let open = unsafe { self.open.load(Ordering::Acquire).as_ref() };
         // Rows of the early one came before.
         let rings = [self.phases.early(), open.map(|open| &open.phases)];
@@ -228,13 +228,13 @@ impl ProbeThread {
         full
     }
 
-    /// Frees what was made for the thread.
+    /// Frees the data created for the thread.
     ///
     /// # Safety
     /// The thread is gone, and the helper calls.
     pub(super) unsafe fn release(&self) {
         let open = self.open.swap(std::ptr::null_mut(), Ordering::AcqRel);
-        // SAFETY: it was a box, and nobody else knows of it any more.
+        // SAFETY: it was a box, and no other reference to it exists.
         unsafe {
             if !open.is_null() {
                 drop(Box::from_raw(open));
@@ -243,9 +243,9 @@ impl ProbeThread {
         }
     }
 
-    /// Gives all rows since the last call: ticks, state, what, counts; for the helper.
+    /// Passes on all rows since the last call: ticks, state, what, counts; for the helper.
     pub(super) fn drain(&self, each: impl FnMut(&[u64])) {
-        // SAFETY: the helper alone frees what was opened.
+        // SAFETY: the helper alone frees opened data.
         if let Some(open) = unsafe { self.open.load(Ordering::Acquire).as_ref() } {
             open.ring.drain(each);
         }
@@ -254,7 +254,7 @@ impl ProbeThread {
 
 /// Ticks from one read, which took `cost`, to the next.
 fn pause(step: u64, cost: u64) -> u64 {
-    // A thread that was off its PU meanwhile has not paid for that.
+    // A thread that was off its PU meanwhile is not charged for that.
     step.max(cost.saturating_mul(SHARE).min(step * LONGEST))
 }
 
@@ -264,9 +264,9 @@ pub(super) struct Ring {
     words: UnsafeCell<Box<[u64]>>,
     rows: usize,
     stride: usize,
-    /// Rows written, by the thread.
+    /// Number of rows written, by the thread.
     head: AtomicUsize,
-    /// Rows read, by the helper.
+    /// Number of rows read, by the helper.
     tail: AtomicUsize,
 }
 
@@ -281,7 +281,7 @@ impl Ring {
         Self { words, rows, stride, head: AtomicUsize::new(0), tail: AtomicUsize::new(0) }
     }
 
-    /// Takes the memory at once, before anybody else knows of it.
+    /// Allocates the memory at once, before it is shared.
     fn touch(&self) {
         // SAFETY: only the caller has it.
         for word in unsafe { &mut *self.words.get() }.iter_mut().step_by(512) {
@@ -290,12 +290,12 @@ impl Ring {
         }
     }
 
-    /// Rows that it has in all.
+    /// Total number of rows.
     pub(super) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Rows that may be pushed.
+    /// Number of rows that may be pushed.
     pub(super) fn room(&self) -> usize {
         let (head, tail) = (self.head.load(Ordering::Relaxed), self.tail.load(Ordering::Acquire));
         self.rows.saturating_sub(head.wrapping_sub(tail))
@@ -303,7 +303,7 @@ impl Ring {
 
     pub(super) fn push(&self, head: [u64; HEAD], row: &[u64]) -> bool {
         let at = self.head.load(Ordering::Relaxed);
-        // Acquire pairs with the helper's store: it is done with the row.
+        // Acquire pairs with the helper's store: it has finished with the row.
         if at.wrapping_sub(self.tail.load(Ordering::Acquire)) >= self.rows {
             return false;
         }

@@ -1,7 +1,7 @@
 //! From a sample's registers and stack to a node in the tree of call stacks.
 //!
-//! Owns the modules that are mapped now, the unwinder with their tables, and the nodes that the file has. Frames of this library are left out:
-//! a call of MPI goes on where the intercepted function begins.
+//! Owns the modules that are mapped now, the unwinder with their tables, and the nodes in the file. Frames of this library are left out: an
+//! MPI call continues where the intercepted function begins.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use talea_run::samples::{MOST_FRAMES, Node, Stacks};
 use talea_sampling::threads::Stack;
 use talea_sampling::unwind::{Unwinder, Walked};
 
-/// Most nodes, some 60 bytes each.
+/// Maximum number of nodes, some 60 bytes each.
 const MOST_NODES: usize = 1 << 20;
 const PAGE: usize = 4096;
 
@@ -25,7 +25,7 @@ struct Mapped {
     /// Its number in the file.
     module: u32,
     own: bool,
-    /// It has unwind tables.
+    /// True if it has unwind tables.
     walked: bool,
 }
 
@@ -33,17 +33,17 @@ struct Mapped {
 #[derive(Debug, Default)]
 pub(super) struct Interned {
     unwinder: Unwinder,
-    /// By address.
+    /// Modules by address.
     mapped: Vec<Mapped>,
     generation: Option<u64>,
-    /// In the order of the file.
+    /// Modules in the order of the file.
     pub(super) modules: Vec<Module>,
     known: HashMap<Node, u32>,
     /// New ones, until they are written.
     pub(super) new: Vec<Node>,
     count: u32,
     addresses: Vec<u64>,
-    /// Samples whose stack found no room.
+    /// Number of samples whose stack found no room.
     pub(super) without_room: u64,
     /// Modules whose unwind tables cannot be read, with the reason.
     pub(super) without_tables: Vec<String>,
@@ -55,7 +55,7 @@ impl Interned {
         self.count - self.new.len() as u32
     }
 
-    /// Looks whether modules came or went.
+    /// Checks for loaded and unloaded modules.
     pub(super) fn follow_modules(&mut self) {
         let generation = modules::generation();
         if self.generation == Some(generation) {
@@ -63,7 +63,7 @@ impl Interned {
         }
         self.generation = Some(generation);
         let own = Self::follow_modules as fn(&mut Self) as usize as u64;
-        // Programs load dozens of libraries one by one when they begin: what stays is not looked at again.
+        // Programs load dozens of libraries one by one when they begin: unchanged ones are not read again.
         let mut before = std::mem::take(&mut self.mapped);
         for loaded in modules::loaded() {
             let (Some(first), Some(last)) = (loaded.ranges.first(), loaded.ranges.last()) else {
@@ -82,7 +82,7 @@ impl Interned {
                 self.mapped.push(before.swap_remove(place));
                 continue;
             }
-            // Another module may have lain there.
+            // Another module may have been there.
             if let Some(gone) = before.iter().position(|known| known.range.start == range.start) {
                 let gone = before.swap_remove(gone);
                 if gone.walked {
@@ -180,7 +180,7 @@ impl Interned {
     }
 }
 
-/// A copy of a module that has no file, which is there as long as the process.
+/// A copy of a module that has no file, which exists as long as the process.
 fn image(range: &Range<u64>) -> Vec<u8> {
     // SAFETY: the call has no precondition.
     let vdso = unsafe { libc::getauxval(libc::AT_SYSINFO_EHDR) };

@@ -1,7 +1,7 @@
-//! A thread that is watched: its events, the turns of its sets, its period, and what was read of it but not yet written.
+//! A watched thread: its events, the turns of its sets, its period, and its data that are not written yet.
 //!
-//! Owns how periods differ at random. A new period forgets how far the thread is from its next sample, so that the mean is corrected by
-//! what is missing so far: samples are as many as the rate says.
+//! Owns the random variation of periods. A new period loses the distance to the thread's next sample, so that the mean is corrected by
+//! the deficit so far: the number of samples matches the rate.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,10 +14,10 @@ use super::stacks::Interned;
 
 const _: () = assert!(ABSENT == threads::ABSENT);
 
-/// Entries that were collected: those of one turn each.
+/// Collected entries: those of one turn each.
 type Turns<T> = Vec<(Entries, Vec<T>)>;
 
-/// What is known of a thread by now.
+/// Present state of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
     /// Number in the recording of MPI calls.
@@ -34,19 +34,19 @@ pub(super) struct Watched {
     pub(super) number: u32,
     pub(super) name: String,
     pub(super) renamed: bool,
-    /// When its name was looked at; nanoseconds.
+    /// Time of the last reading of its name; nanoseconds.
     pub(super) looked: u64,
-    /// When counting began.
+    /// Begin of counting.
     pub(super) begin: Nanos,
     events: Option<Sampled>,
     turn: u32,
     probe: Option<&'static ProbeThread>,
-    /// Counters of each set.
+    /// Number of counters of each set.
     widths: Vec<usize>,
     /// For each set the trigger's count at its last sample.
     grown: Vec<u64>,
     taken: u64,
-    /// A sample came since the period changed.
+    /// True if a sample came since the period changed.
     fresh: bool,
     pub(super) lost_samples: u64,
     pub(super) samples: Turns<u32>,
@@ -54,7 +54,7 @@ pub(super) struct Watched {
     /// Ends of phases with counters, and those without.
     pub(super) phases: Turns<u64>,
     pub(super) bare_phases: Turns<u64>,
-    /// What was written of the thread's state.
+    /// The written state of the thread.
     pub(super) told: Option<State>,
     pub(super) ended: bool,
 }
@@ -85,21 +85,21 @@ impl Watched {
         }
     }
 
-    /// Something was collected of it that is worth a file.
+    /// True if its collected data are worth a file.
     pub(super) fn has_some(&self) -> bool {
         !self.samples.is_empty() || !self.phases.is_empty() || !self.bare_phases.is_empty()
     }
 
-    /// The thread may have got another name by now.
+    /// Sets the name, which may have changed.
     pub(super) fn rename(&mut self, name: String) {
-        // A thread that is gone has none.
+        // A thread that has ended has none.
         if !name.is_empty() && name != self.name {
             self.name = name;
             self.renamed = true;
         }
     }
 
-    /// What is known of it by now.
+    /// Its present state.
     pub(super) fn state(&self) -> State {
         let lost = |of: fn(&ProbeThread) -> &AtomicU64| {
             self.probe.map_or(0, |probe| of(probe).load(Ordering::Relaxed))
@@ -130,7 +130,7 @@ impl Watched {
         }
     }
 
-    /// Takes what the kernel and the thread have collected; gives what part of the kernel's buffer was in use.
+    /// Takes the entries that the kernel and the thread have collected; returns the fill level of the kernel's buffer.
     pub(super) fn drain(&mut self, stacks: &mut Interned, nanos: impl Fn(u64) -> u64) -> f64 {
         let mut full = 0.0;
         if let Some(events) = &mut self.events {
@@ -138,7 +138,7 @@ impl Watched {
             let (samples, grown) = (&mut self.samples, &mut self.grown);
             let (taken, fresh) = (&mut self.taken, &mut self.fresh);
             let drained = events.drain(|sample| {
-                // What the last turn left.
+                // A remnant of the last turn.
                 let turn = if sample.set == active { turn } else { turn.saturating_sub(1) };
                 let node = stacks.stack(&sample.stack);
                 put(samples, number, (turn, sample.set), sample.time, sample.counts(), node);
@@ -175,7 +175,7 @@ impl Watched {
         full
     }
 
-    /// Gives the next set of counters its turn.
+    /// Starts the turn of the next set of counters.
     pub(super) fn rotate(
         &mut self,
         sets: usize,
@@ -206,7 +206,7 @@ impl Watched {
         if let Some(events) = &self.events {
             let mean = selected.period as f64;
             let due = self.grown.iter().map(|&grown| grown as f64).sum::<f64>() / mean;
-            // A tenth of what is missing is made up for at a time.
+            // A tenth of the deficit is made up for at a time.
             let behind = (due - self.taken as f64).clamp(-5.0, 5.0);
             let period = mean * (1.0 - 0.08 * behind) * (0.5 + random);
             // A thread that has ended has no period.
@@ -214,12 +214,12 @@ impl Watched {
         }
     }
 
-    /// Something reads its counters, or is told of its phases.
+    /// True if its counters are read by probes, or its phases are recorded.
     pub(super) fn is_probed(&self) -> bool {
         self.probe.is_some()
     }
 
-    /// What was collected is not written.
+    /// Drops collected data that are not written.
     pub(super) fn forget(&mut self) {
         self.samples.clear();
         self.probes.clear();
@@ -227,10 +227,10 @@ impl Watched {
         self.bare_phases.clear();
     }
 
-    /// The thread is gone: takes what it has left, after which nothing will come.
+    /// The thread has ended: takes its remaining data, after which nothing will come.
     pub(super) fn end(&mut self, stacks: &mut Interned, nanos: impl Fn(u64) -> u64) {
         self.drain(stacks, nanos);
-        // It was there when it marked its first phase, whenever it was found.
+        // It existed when it marked its first phase, whenever it was found.
         let phases = self.phases.iter().chain(&self.bare_phases);
         let first = phases.filter_map(|(entries, _)| entries.times.first()).min();
         self.begin = first.map_or(self.begin, |&first| self.begin.min(Nanos(first)));

@@ -1,7 +1,7 @@
-//! What clusters of bursts are shown with: the public JSON of `talea cluster` and `talea track`, key by key.
+//! Data of clusters of bursts: the public JSON of `talea cluster` and `talea track`, key by key.
 //!
-//! Owns the shape and the names; every field name is a key of the JSON, but for what pictures alone need, which is not written. Times are
-//! nanoseconds, shares 0 to 1, null is absent. It computes nothing.
+//! Owns the shape and the names; every field name is a key of the JSON, except for fields that only pictures need, which are not written.
+//! Times are nanoseconds, shares 0 to 1, null is absent. It computes nothing.
 
 use serde::Serialize;
 use talea_model::Gaps;
@@ -9,20 +9,20 @@ use talea_model::Gaps;
 /// The clusters of one input.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ClusterData {
-    /// The input as the user named it.
+    /// The input as the user wrote it.
     pub input: String,
-    /// What a reader knows it by, in titles.
+    /// Short name in titles.
     #[serde(skip)]
     pub name: String,
-    /// What bursts are: `states`, `calls`, `regions` or `table`.
+    /// Source of bursts: `states`, `calls`, `regions` or `table`.
     pub source: String,
-    /// Bursts of the input.
+    /// Number of bursts of the input.
     pub bursts: u64,
-    /// The part of it that is looked at; null for a table.
+    /// The analysed part of it; null for a table.
     pub span_ns: Option<SpanData>,
-    /// Those that were clustered.
+    /// Number of those that were clustered.
     pub points: u64,
-    /// Ranks (threads, where ranks have several) with bursts.
+    /// Number of ranks (threads, where ranks have several) with bursts.
     pub ranks: u64,
     /// Time of all bursts in that part.
     pub time_ns: Option<f64>,
@@ -30,33 +30,33 @@ pub struct ClusterData {
     pub points_time_share: Option<f64>,
     /// Bursts that are no points, by reason.
     pub left_out: Vec<LeftOutData>,
-    /// What bursts are compared by.
+    /// Dimensions in which bursts are compared.
     pub dimensions: Vec<DimensionData>,
-    /// Edges of the flow graph, of the calls at both ends of a burst, that tell points apart; null where they were not used.
+    /// Number of edges of the flow graph, of the calls at the two ends of a burst, that separate points; null where they were not used.
     pub edges: Option<u64>,
     /// The radius; null where each cluster has its own.
     pub eps: Option<f64>,
-    /// Points with this many neighbours, themselves included, make a cluster.
+    /// Points with this many neighbours, themselves included, form a cluster.
     pub min_points: u64,
-    /// Where the radius is from: `given`, `knee`, `score`, `alike` or `refinement`.
+    /// Source of the radius: `given`, `knee`, `score`, `alike` or `refinement`.
     pub eps_from: String,
     /// Radii that were tried for it.
     pub tried: Vec<TriedData>,
-    /// What was clustered, if not all points.
+    /// The clustered subset, if not all points.
     pub subset: Option<SubsetData>,
-    /// The clusters beside those of all points.
+    /// Comparison of the clusters with those of all points.
     pub check: Option<CheckData>,
-    /// By time, the longest first.
+    /// Clusters by time, the longest first.
     pub clusters: Vec<ClusterRow>,
-    /// Points in no cluster.
+    /// Number of points in no cluster.
     pub noise: u64,
     /// Share of the points' time in noise.
     pub noise_time_share: Option<f64>,
-    /// How much the ranks do the same at the same time, 0 to 1.
+    /// Similarity of the ranks' behaviour at the same time, 0 to 1.
     pub spmd_score: Option<f64>,
-    /// What matters, a sentence each.
+    /// Findings, a sentence each.
     pub findings: Vec<String>,
-    /// What is missing.
+    /// Gaps.
     pub gaps: Gaps,
     /// Seconds of each stage.
     pub seconds: Stages,
@@ -92,7 +92,7 @@ pub struct Stages {
 pub struct SpanData {
     /// From the start of the trace.
     pub begin: u64,
-    /// Behind the begin.
+    /// After the begin.
     pub end: u64,
     /// `between-init-and-finalize`, `whole` or `asked`.
     pub chosen: String,
@@ -101,9 +101,9 @@ pub struct SpanData {
 /// Bursts that were left out for one reason.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LeftOutData {
-    /// In words.
+    /// Text of the reason.
     pub reason: String,
-    /// How many.
+    /// Number of bursts.
     pub bursts: u64,
     /// Their share of all time.
     pub time_share: Option<f64>,
@@ -112,19 +112,19 @@ pub struct LeftOutData {
 /// One dimension.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DimensionData {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// How it is computed.
+    /// Its expression.
     pub expression: String,
     /// `ns`, or empty for counts and ratios.
     pub unit: String,
     /// True if logarithms are compared.
     pub logarithmic: bool,
-    /// How much it counts.
+    /// Its weight.
     pub factor: f64,
-    /// The least of the points.
+    /// Minimum of the points.
     pub low: Option<f64>,
-    /// The most of the points.
+    /// Maximum of the points.
     pub high: Option<f64>,
 }
 
@@ -133,9 +133,9 @@ pub struct DimensionData {
 pub struct TriedData {
     /// The radius.
     pub eps: f64,
-    /// Clusters with it.
+    /// Number of clusters with it.
     pub clusters: u64,
-    /// Points in none; null in refinement.
+    /// Number of points in none; null in refinement.
     pub noise: Option<u64>,
     /// Share of the time in clusters; null in refinement.
     pub time_share: Option<f64>,
@@ -143,36 +143,36 @@ pub struct TriedData {
     pub spmd_score: Option<f64>,
 }
 
-/// What was clustered of all points.
+/// The clustered subset of all points.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SubsetData {
     /// The rule, as the user wrote it.
     pub rule: String,
-    /// Points that were clustered; the others took the label of the nearest.
+    /// Number of points that were clustered; the others took the label of the nearest.
     pub points: u64,
     /// Their share of all points.
     pub share: f64,
 }
 
-/// Clusters from a subset beside those of all points.
+/// Comparison of clusters of a subset with those of all points.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CheckData {
     /// The radius with which all points were clustered; null where each cluster has its own.
     pub eps: Option<f64>,
     /// Adjusted Rand index: 1 for the same clusters.
     pub adjusted_rand: Option<f64>,
-    /// Clusters of all points that were lost: less than half of their points are together.
+    /// Number of clusters of all points that were lost: less than half of their points are together.
     pub lost: u64,
-    /// What became of each cluster of all points.
+    /// Recovery of each cluster of all points.
     pub clusters: Vec<KeptData>,
 }
 
-/// What became of one cluster of all points.
+/// Recovery of one cluster of all points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct KeptData {
     /// Its number among those of all points.
     pub id: u32,
-    /// Its points.
+    /// Number of its points.
     pub points: u64,
     /// The cluster that has most of them; null if none has any.
     pub found: Option<u32>,
@@ -187,9 +187,9 @@ pub struct KeptData {
 pub struct ClusterRow {
     /// From 1, by time.
     pub id: u32,
-    /// Its bursts.
+    /// Number of its bursts.
     pub points: u64,
-    /// Ranks that have it.
+    /// Number of ranks that have it.
     pub ranks: u64,
     /// The sum of their durations.
     pub time_ns: f64,
@@ -201,21 +201,21 @@ pub struct ClusterRow {
     pub median_duration_ns: Option<f64>,
     /// Its middle, in the units of the dimensions and in their order: means, of logarithms where those are compared.
     pub centroid: Vec<f64>,
-    /// The least of each dimension.
+    /// Minimum of each dimension.
     pub low: Vec<f64>,
-    /// The most of each dimension.
+    /// Maximum of each dimension.
     pub high: Vec<f64>,
-    /// The radius that made it.
+    /// The radius of its clustering.
     pub eps: f64,
-    /// How much the ranks do it at the same time, 0 to 1.
+    /// Similarity of the ranks' timing of it, 0 to 1.
     pub spmd_score: Option<f64>,
     /// Instructions per cycle: sums divided, not a mean of ratios.
     pub ipc: Option<f64>,
     /// Million instructions per second.
     pub mips: Option<f64>,
-    /// Where in the source most of its time is.
+    /// Place in the source with most of its time.
     pub site: Option<ClusterSite>,
-    /// Each counter, made whole where sets take turns.
+    /// Each counter, completed where sets take turns.
     pub counters: Vec<CounterData>,
 }
 
@@ -224,7 +224,7 @@ pub struct ClusterRow {
 pub struct ClusterSite {
     /// The function.
     pub function: String,
-    /// Its line, as the trace says it; empty where it does not.
+    /// Its line, as in the trace; empty where unknown.
     pub line: String,
     /// Share of the cluster's time there.
     pub share: f64,
@@ -235,7 +235,7 @@ pub struct ClusterSite {
 pub struct CounterData {
     /// Its name.
     pub name: String,
-    /// Bursts that have it; 0: it is absent here.
+    /// Number of bursts that have it; 0: it is absent here.
     pub measured: u64,
     /// Their mean.
     pub mean: Option<f64>,
@@ -246,11 +246,11 @@ pub struct CounterData {
 /// Points of a scatter plot, of two dimensions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScatterData {
-    /// The dimensions that are drawn; the second is missing where there is only one.
+    /// The displayed dimensions; the second is missing where there is only one.
     pub axes: Vec<usize>,
     /// In the units of the dimensions.
     pub marks: Vec<ScatterMark>,
-    /// Points that they stand for.
+    /// Number of points that they represent.
     pub points: u64,
 }
 
@@ -261,7 +261,7 @@ pub struct ScatterMark {
     pub x: f64,
     /// Up.
     pub y: f64,
-    /// Points that it stands for.
+    /// Number of points that it represents.
     pub points: u64,
     /// The cluster; 0 for noise.
     pub cluster: u32,
@@ -276,16 +276,16 @@ pub struct ClusterTimeline {
     pub to: u64,
     /// From top to bottom.
     pub rows: Vec<ClusterRowTimeline>,
-    /// Ranks that the rows stand for.
+    /// Number of ranks that the rows represent.
     pub ranks: u64,
 }
 
 /// One row: a rank, or neighbours that are drawn as one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClusterRowTimeline {
-    /// Whose.
+    /// Its rank or ranks.
     pub name: String,
-    /// Stretches by time; what is between is not computation, or was left out.
+    /// Stretches by time; gaps between them are not computation, or were left out.
     pub spans: Vec<ClusterSpan>,
 }
 
@@ -298,67 +298,67 @@ pub struct ClusterSpan {
     pub end: u64,
     /// The cluster; 0 for noise.
     pub cluster: u32,
-    /// Bursts in it.
+    /// Number of bursts in it.
     pub bursts: u32,
 }
 
-/// Clusters followed over runs or windows.
+/// Clusters tracked over runs or windows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TrackData {
-    /// What frames are: `runs` or `windows`.
+    /// Kind of frames: `runs` or `windows`.
     pub of: String,
     /// True where counts were multiplied by the ranks of their frame, so that strong scaling keeps them.
     pub per_task: bool,
-    /// What bursts are compared by, on one scale for all frames.
+    /// Dimensions in which bursts are compared, on one scale for all frames.
     pub dimensions: Vec<DimensionData>,
-    /// Whether the calls at both ends of bursts tell them apart.
+    /// True if the calls at the two ends of bursts separate them.
     pub edges: bool,
-    /// In the order of the command line, or of time.
+    /// Frames in the order of the command line, or of time.
     pub frames: Vec<FrameData>,
-    /// What was followed, by time in all frames.
+    /// Tracked objects, by time in all frames.
     pub objects: Vec<ObjectData>,
-    /// What matters, a sentence each.
+    /// Findings, a sentence each.
     pub findings: Vec<String>,
-    /// What is missing.
+    /// Gaps.
     pub gaps: Gaps,
 }
 
 /// One run, or one window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FrameData {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Ranks with bursts.
+    /// Number of ranks with bursts.
     pub ranks: u64,
     /// Begin, in nanoseconds since the start of the trace.
     pub begin_ns: u64,
     /// End.
     pub end_ns: u64,
-    /// Bursts.
+    /// Number of bursts.
     pub bursts: u64,
-    /// Those that were clustered.
+    /// Number of those that were clustered.
     pub points: u64,
     /// The radius.
     pub eps: f64,
-    /// Points with this many neighbours make a cluster.
+    /// Points with this many neighbours form a cluster.
     pub min_points: u64,
-    /// Clusters.
+    /// Number of clusters.
     pub clusters: u64,
-    /// Points in none.
+    /// Number of points in none.
     pub noise: u64,
     /// Time of all points.
     pub time_ns: f64,
-    /// How much ranks do the same at the same time.
+    /// Similarity of the ranks' behaviour at the same time.
     pub spmd_score: Option<f64>,
     /// Share of the earlier frame's time, and of this one's, in clusters that match; null for the first.
     pub matched: Option<[Option<f64>; 2]>,
-    /// True if both are enough.
+    /// True if the two shares suffice.
     pub is_equivalent: Option<bool>,
-    /// Equivalent frames in a row so far.
+    /// Number of equivalent frames in a row so far.
     pub in_a_row: u64,
-    /// True if those are enough.
+    /// True if those suffice.
     pub is_stable: bool,
-    /// How far requisites had been lowered when it was matched.
+    /// Number of times that requisites had been lowered when it was matched.
     pub lowered: u64,
     /// The requisites: margin, share, likeness.
     pub requisites: [f64; 3],
@@ -369,18 +369,18 @@ pub struct FrameData {
 pub struct ObjectData {
     /// From 1, by time in all frames.
     pub id: u32,
-    /// Where in the source most of its time is.
+    /// Place in the source with most of its time.
     pub site: Option<ClusterSite>,
-    /// One for each frame; null where it is not there.
+    /// One for each frame; null where it is absent.
     pub frames: Vec<Option<ObjectFrame>>,
 }
 
 /// One object in one frame.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ObjectFrame {
-    /// The frame's clusters that it is.
+    /// Its clusters in the frame.
     pub clusters: Vec<u32>,
-    /// Its bursts.
+    /// Number of its bursts.
     pub points: u64,
     /// Time.
     pub time_ns: f64,
@@ -394,6 +394,6 @@ pub struct ObjectFrame {
     pub ipc: Option<f64>,
     /// Instructions of all its bursts.
     pub instructions: Option<f64>,
-    /// How much the ranks do it at the same time.
+    /// Similarity of the ranks' timing of it.
     pub spmd_score: Option<f64>,
 }

@@ -1,7 +1,7 @@
-//! A folded region: the public JSON of `talea fold`, key by key, and what its pictures are drawn from.
+//! A folded region: the public JSON of `talea fold`, key by key, and the source of its pictures.
 //!
 //! Owns the shape and the names; every field name is a key of the JSON. Places are shares of the region from 0 to 1, times whole
-//! nanoseconds, rates counts a second. What could not be had is null: a number that is `NaN` in memory becomes that. It computes nothing.
+//! nanoseconds, rates counts a second. Unavailable values are null: a number that is `NaN` in memory becomes that. It computes nothing.
 
 use serde::Serialize;
 use talea_model::{Gaps, Nanos};
@@ -9,55 +9,55 @@ use talea_model::{Gaps, Nanos};
 /// One region, folded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FoldedData {
-    /// What was read.
+    /// Inputs.
     pub inputs: Vec<String>,
-    /// What a reader knows them by, in titles.
+    /// Their short names in titles.
     #[serde(skip)]
     pub names: Vec<String>,
-    /// What was folded.
+    /// The folded region.
     pub region: FoldedRegion,
     /// `spline` or `kriging`.
     pub fit: String,
-    /// Whether errors and coverages come from the whole trial (`--score`).
+    /// True if errors and coverages come from the whole trial (`--score`).
     pub scored: bool,
-    /// What matters, most important first: sentences.
+    /// Findings, most important first: sentences.
     pub findings: Vec<String>,
     /// All instances together.
     #[serde(flatten)]
     pub all: FoldedGroup,
-    /// Ranks, groups of instances or inputs, each for itself; empty where only all were asked for.
+    /// Ranks, groups of instances or inputs, each folded separately; empty where only all were requested.
     pub parts: Vec<FoldedGroup>,
-    /// Where parts differ by more than chance.
+    /// Places at which parts differ by more than chance.
     pub differences: Vec<FoldedDifference>,
-    /// What is missing, estimated or left out.
+    /// Gaps: missing, estimated or omitted data.
     pub gaps: Gaps,
 }
 
-/// Which region.
+/// The region.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FoldedRegion {
     /// Its name: a routine, a cluster, `iteration`.
     pub name: String,
-    /// What it is one of: the label of an event type, `state`, `from call to call`.
+    /// Its kind: the label of an event type, `state`, `from call to call`.
     pub of: String,
-    /// How `--region` names it.
+    /// Argument of `--region` that names it.
     pub argument: String,
-    /// Whether time in MPI was cut out.
+    /// True if time in MPI was cut out.
     pub without_mpi: bool,
-    /// What was decided for the user; empty where nothing was.
+    /// Explanation of a default choice; empty where the user chose.
     pub why: String,
 }
 
 /// Instances that were folded together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FoldedGroup {
-    /// What they have in common: `all ranks`, `rank 3`, `group 2`, a file.
+    /// Their common property: `all ranks`, `rank 3`, `group 2`, a file.
     pub name: String,
-    /// Instances that were found.
+    /// Number of instances that were found.
     pub found: u64,
-    /// Those of them that were folded.
+    /// Number of those that were folded.
     pub folded: u64,
-    /// Those left out for their duration.
+    /// Number of those left out for their duration.
     pub outliers: u64,
     /// Mean duration of those that were folded.
     pub mean_ns: Nanos,
@@ -65,13 +65,13 @@ pub struct FoldedGroup {
     pub median_ns: Nanos,
     /// Standard deviation of their durations as a share of the mean.
     pub spread: f64,
-    /// Locations that they ran on.
+    /// Number of their locations.
     pub locations: u64,
-    /// How samples cover the region.
+    /// Coverage of the region by samples.
     pub coverage: FoldedCoverage,
     /// One a counter.
     pub counters: Vec<FoldedCounter>,
-    /// What combines counters.
+    /// Models that combine counters.
     pub models: Vec<FoldedModel>,
     /// The routine at each place, from 0 to 1 without holes; empty without call stacks.
     pub stack: Vec<FoldedRun>,
@@ -79,16 +79,16 @@ pub struct FoldedGroup {
     pub lines: Vec<FoldedLine>,
 }
 
-/// How samples cover the region.
+/// Coverage of the region by samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FoldedCoverage {
-    /// Samples of the counter that has the most.
+    /// Number of samples of the counter that has the most.
     pub samples: u64,
-    /// Where the widest part without a sample begins.
+    /// Begin of the widest part without a sample.
     pub hole_at: f64,
     /// Its width.
     pub hole: f64,
-    /// The width of the widest hole if samples fell at random.
+    /// Expected width of the widest hole for random samples.
     pub hole_expected: f64,
     /// Share of equal parts of the region without a sample.
     pub empty: f64,
@@ -105,9 +105,9 @@ pub struct FoldedCounter {
     pub event_type: u32,
     /// Unit of its rates: `ns/s` for clocks, else `/s`.
     pub unit: String,
-    /// Samples that the curve rests on.
+    /// Number of samples of the curve.
     pub samples: u64,
-    /// Instances that the curve rests on.
+    /// Number of instances of the curve.
     pub instances: u64,
     /// Lambda of `sum (y - f)^2 + lambda * integral f''^2`, of accumulated shares y.
     pub smoothing: f64,
@@ -115,9 +115,9 @@ pub struct FoldedCounter {
     pub error_held_out: Option<f64>,
     /// Error of the rate at a single place by the band, as a share of the mean rate.
     pub error_estimated: Option<f64>,
-    /// Share of places at which the band held what held-out instances counted; with `--score`.
+    /// Share of places at which the band contained the counts of held-out instances; with `--score`.
     pub band_coverage: Option<f64>,
-    /// Where the rate jumps.
+    /// Jumps of the rate.
     pub jumps: Vec<FoldedJump>,
     /// Parts of the region with an even rate.
     pub phases: Vec<FoldedPhase>,
@@ -147,20 +147,20 @@ pub struct FoldedBand {
 /// A jump of the rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FoldedJump {
-    /// Where.
+    /// Place.
     pub at: f64,
     /// 95 % of its place to either side.
     pub within: f64,
-    /// Counts a second behind it less those before it.
+    /// Counts a second after it minus those before it.
     pub height: f64,
 }
 
 /// A part of the region between two jumps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FoldedPhase {
-    /// Where it begins.
+    /// Its begin.
     pub from: f64,
-    /// Where it ends.
+    /// Its end.
     pub to: f64,
     /// Mean counts a second inside.
     pub rate: f64,
@@ -171,28 +171,28 @@ pub struct FoldedPhase {
 pub struct FoldedModel {
     /// Its name.
     pub name: String,
-    /// Of which counters, as an expression of their rates a second.
+    /// Expression of its counters' rates a second.
     pub expression: String,
     /// Unit of its values.
     pub unit: String,
-    /// Its value of the mean rates.
+    /// Its value at the mean rates.
     pub mean: f64,
-    /// At equal steps from 0 to 1.
+    /// Values at equal steps from 0 to 1.
     pub curve: FoldedBand,
 }
 
 /// One stretch of the region in which one routine runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FoldedRun {
-    /// Where it begins.
+    /// Its begin.
     pub from: f64,
-    /// Where it ends.
+    /// Its end.
     pub to: f64,
     /// The routine; null where none lasts long enough.
     pub routine: Option<String>,
-    /// Samples inside.
+    /// Number of samples inside.
     pub samples: u64,
-    /// Share of them that is the routine's, or the most frequent one's.
+    /// The routine's share of them, or the most frequent one's.
     pub purity: f64,
     /// The most frequent routines, where none lasts long enough.
     pub mixed: Vec<String>,
@@ -212,19 +212,19 @@ pub struct FoldedShare {
 /// The most frequent line of a small part of the region.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FoldedLine {
-    /// Where the part begins.
+    /// Begin of the part.
     pub from: f64,
-    /// Where it ends.
+    /// Its end.
     pub to: f64,
     /// Routine; null without samples.
     pub routine: Option<String>,
     /// Line; null without samples or lines.
     pub line: Option<u32>,
-    /// Its file; null where the trace does not say it.
+    /// Its file; null where the trace has none.
     pub file: Option<String>,
     /// Share of the part's samples.
     pub share: f64,
-    /// Samples of the part.
+    /// Number of samples of the part.
     pub samples: u64,
 }
 
@@ -233,14 +233,14 @@ pub struct FoldedLine {
 pub struct FoldedDifference {
     /// The counter.
     pub counter: String,
-    /// Where it begins.
+    /// Its begin.
     pub from: f64,
-    /// Where it ends.
+    /// Its end.
     pub to: f64,
     /// The part with the lowest mean rate there.
     pub lowest: String,
     /// The part with the highest.
     pub highest: String,
-    /// How much higher, as a share of the mean.
+    /// Difference of the two, as a share of the mean.
     pub difference: f64,
 }

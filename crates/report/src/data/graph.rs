@@ -1,6 +1,6 @@
-//! The flow graph of one class as it is to be drawn: chains merged, loops named, labels written.
+//! The flow graph of one class for drawing: chains merged, loops named, labels written.
 //!
-//! Owns the shape only; where things stand on the paper is the layout's business.
+//! Owns the shape only; the layout decides the places on the paper.
 
 use serde::Serialize;
 use talea_model::Nanos;
@@ -10,30 +10,31 @@ use super::{Category, LoopId, SiteId};
 /// Nodes, edges and loops of one representative rank.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct GraphData {
-    /// In the order of first execution; `nodes[i].id == i`.
+    /// Nodes in the order of first execution; `nodes[i].id == i`.
     pub nodes: Vec<GraphNode>,
-    /// Any order; at most one for a pair of nodes.
+    /// Edges in any order; at most one for a pair of nodes.
     pub edges: Vec<GraphEdge>,
     /// Outer loops before the loops inside them.
     pub loops: Vec<GraphLoop>,
 }
 
-/// One event signature, or a chain of them that always run one after the other.
+/// One event signature, or a chain of several that always follow each other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GraphNode {
     /// Index in the graph's list.
     pub id: u32,
-    /// Short text: the procedure and its place, or for a chain how many calls from where on.
+    /// Short text: the procedure and its place, or for a chain the number of calls and the first
+    /// place.
     pub label: String,
     /// `MPI_Waitall`; empty for a chain.
     pub procedure: String,
-    /// Where it is called; absent for a chain.
+    /// Its call site; absent for a chain.
     pub site: Option<SiteId>,
-    /// How often it ran.
+    /// Number of visits.
     pub visits: u64,
     /// Time inside the call (for a chain: inside all its calls, without the gaps between them).
     pub time: Nanos,
-    /// Innermost loop that it belongs to.
+    /// Its innermost loop.
     pub loop_id: Option<LoopId>,
     /// Its colour; for a chain that of the calls with most time.
     pub category: Category,
@@ -46,7 +47,7 @@ pub struct GraphNode {
 pub struct ChainCall {
     /// Short text: the procedure and its place.
     pub label: String,
-    /// Where it is called.
+    /// Its call site.
     pub site: Option<SiteId>,
     /// Time inside it.
     pub time: Nanos,
@@ -61,25 +62,25 @@ pub struct GraphEdge {
     pub from: u32,
     /// Node that was reached.
     pub to: u32,
-    /// How often.
+    /// Number of transitions.
     pub transitions: u64,
     /// Time between the two calls, summed: computation.
     pub gap: Nanos,
-    /// On which visits of `from` it is taken, `1,9,2,1`; empty for all.
+    /// The visits of `from` on which it is taken, `1,9,2,1`; empty for all.
     pub label: String,
     /// True when it closes a loop.
     pub back: bool,
 }
 
-/// A loop of the graph; its nodes are those that name it, and those of the loops inside it.
+/// A loop of the graph; its nodes are those that refer to it, and those of the loops inside it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GraphLoop {
     /// The same number as in the tree.
     pub id: LoopId,
-    /// The loop around it.
+    /// The loop that contains it.
     pub parent: Option<LoopId>,
     /// Iterations over the whole run.
     pub iterations: u64,
-    /// What stands at the corner, `×400`.
+    /// Text at the corner, `×400`.
     pub label: String,
 }

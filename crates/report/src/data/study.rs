@@ -1,6 +1,6 @@
-//! Studies of the computation between calls: the inside of a loop's iteration, kinds of computation, and how these change.
+//! Studies of the computation between calls: the inside of a loop's iteration, kinds of computation, and their changes.
 //!
-//! Owns the shape that all of them are shown in: sentences, pictures, a table. What a study found is decided where it is made.
+//! Owns the common shape of all of them: sentences, pictures, a table. The analysis decides the findings.
 
 use serde::Serialize;
 
@@ -9,28 +9,28 @@ use super::LoopId;
 /// One study.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Study {
-    /// Which of the page's views it stands in.
+    /// The page's view that shows it.
     pub kind: StudyKind,
     /// The loop whose iterations were studied; absent where it is the whole run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loop_id: Option<LoopId>,
-    /// What was studied, in a few words: the name that it is chosen by where there are several.
+    /// Subject of the study, in a few words: its name in the choice where there are several.
     pub title: String,
-    /// How much of it, in a few words.
+    /// Extent of the subject, in a few words.
     pub note: String,
-    /// What matters, a sentence each, most important first.
+    /// Findings, a sentence each, most important first.
     pub findings: Vec<String>,
-    /// In the order in which they are shown.
+    /// Pictures in the order of display.
     pub pictures: Vec<Picture>,
-    /// What the columns of the table are.
+    /// The columns of the table.
     pub columns: Vec<StudyColumn>,
     /// The table; each row has a value for each column.
     pub rows: Vec<Vec<StudyValue>>,
-    /// What is missing, a sentence each.
+    /// Gaps, a sentence each.
     pub gaps: Vec<String>,
 }
 
-/// What a study is of.
+/// Kind of a study.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StudyKind {
@@ -39,14 +39,14 @@ pub enum StudyKind {
     Inside,
     /// Kinds of computation: clusters of bursts.
     Kinds,
-    /// How these change over the run.
+    /// Changes of these over the run.
     Drift,
 }
 
 /// A picture of a study.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Picture {
-    /// What it shows, in some words.
+    /// Its subject, in some words.
     pub caption: String,
     /// An SVG element without scripts, in which every name is escaped.
     pub svg: String,
@@ -65,10 +65,10 @@ pub struct StudyColumn {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum StudyValue {
-    /// Not known.
+    /// Unknown.
     #[default]
     Absent,
-    /// In the column's unit; not finite ones become null.
+    /// A number in the column's unit; a non-finite one becomes null.
     Number(f64),
     /// Any text.
     Text(String),

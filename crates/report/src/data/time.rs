@@ -1,4 +1,4 @@
-//! What a report shows over time: representative iterations, and durations of iterations over the run.
+//! Data of a report over time: representative iterations, and durations of iterations over the run.
 //!
 //! Owns the shape only. Lists that can be long are arrays of numbers in the JSON, in the order that each
 //! type states.
@@ -8,15 +8,15 @@ use talea_model::{Nanos, Rank};
 
 use super::{ClassId, LoopId, SiteId};
 
-/// One stretch of the run, normally one iteration of a loop: rows are locations, bars are calls.
-/// What a row shows between bars is computation.
+/// One stretch of the run, normally one iteration of a loop: rows are locations, bars are calls. The space
+/// between bars is computation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Timeline {
-    /// The loop that it shows an iteration of; absent for a picture of the whole run.
+    /// Its loop; absent for a picture of the whole run.
     pub loop_id: Option<LoopId>,
-    /// Which iteration, from 0.
+    /// Number of the iteration, from 0.
     pub iteration: u64,
-    /// Why this one was chosen, one line (`median duration of 400`); may be empty.
+    /// Reason for its choice, one line (`median duration of 400`); may be empty.
     pub why: String,
     /// Start of the picture, since the start of the run.
     pub begin: Nanos,
@@ -24,13 +24,14 @@ pub struct Timeline {
     pub end: Nanos,
     /// Iteration boundaries inside the picture, since the start of the run.
     pub bounds: Vec<Nanos>,
-    /// From top to bottom. With many ranks: at least each class's representative and the ranks that stand out.
+    /// Rows from top to bottom. With many ranks: at least each class's representative and the ranks that stand
+    /// out.
     pub rows: Vec<Row>,
-    /// By row and begin.
+    /// Bars by row and begin.
     pub bars: Vec<Bar>,
     /// Arguments as text; bars point here, so that equal text is stored once.
     pub args: Vec<String>,
-    /// Who sent to whom; may be empty.
+    /// Messages between rows; may be empty.
     pub messages: Vec<Message>,
 }
 
@@ -43,9 +44,9 @@ pub struct Row {
     pub thread: u32,
     /// Class of the thread.
     pub class: ClassId,
-    /// First moment that its record covers, since the start of the run.
+    /// First moment of its record, since the start of the run.
     pub begin: Nanos,
-    /// Last moment that its record covers; what follows inside the picture is drawn as lost.
+    /// Last moment of its record; later parts of the picture are drawn as lost.
     pub end: Nanos,
 }
 
@@ -55,11 +56,11 @@ pub struct Row {
 pub struct Bar {
     /// Index into the timeline's rows.
     pub row: u32,
-    /// Since the start of the run.
+    /// Begin, since the start of the run.
     pub begin: Nanos,
-    /// How long the call took.
+    /// Duration of the call.
     pub duration: Nanos,
-    /// Which call; gives procedure, place and category.
+    /// The call; determines procedure, place and category.
     pub site: SiteId,
     /// Index into the timeline's `args`.
     pub args: Option<u32>,
@@ -100,8 +101,8 @@ pub struct IterationSeries {
     pub loop_id: LoopId,
     /// The class whose ranks are summarised; absent for all ranks.
     pub class: Option<ClassId>,
-    /// Iterations in one point: 1, or more where a run had too many to keep each (then `min` and `max` are over
-    /// these too).
+    /// Number of iterations in one point: 1, or more where a run had too many to keep each (then `min` and
+    /// `max` are over these too).
     pub stride: u64,
     /// Duration of an iteration, one line: `12.6 µs (median of 1,200; mean 631 µs) on rank 0`.
     pub takes: String,
@@ -124,12 +125,12 @@ pub struct IterationSeries {
 /// Durations of one rank, or of one thread of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankSeries {
-    /// Which.
+    /// The rank.
     pub rank: Rank,
     /// Its thread; absent where the rank has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<u32>,
-    /// One entry a point of the series.
+    /// One entry for each point of the series.
     pub durations: Vec<Nanos>,
 }
 
@@ -138,11 +139,11 @@ pub struct RankSeries {
 pub struct Outlier {
     /// Its number, from 0.
     pub iteration: u64,
-    /// The rank that was slowest.
+    /// The slowest rank.
     pub rank: Rank,
     /// Its thread; absent where the rank has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<u32>,
-    /// How long it took there.
+    /// Its duration there.
     pub duration: Nanos,
 }

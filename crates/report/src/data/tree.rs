@@ -1,4 +1,4 @@
-//! The structure tree of one class as it is shown: loops, sequences and calls with their figures.
+//! The structure tree of one class for display: loops, sequences and calls with their figures.
 //!
 //! Owns the shape only; labels are the analysis's.
 
@@ -7,7 +7,7 @@ use talea_model::Nanos;
 
 use super::{LoopId, SiteId};
 
-/// What a node of the structure tree is.
+/// Kind of a node of the structure tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TreeKind {
@@ -15,7 +15,7 @@ pub enum TreeKind {
     Root,
     /// Children one after the other; with a guard only in some iterations.
     Sequence,
-    /// Children again and again.
+    /// Children repeatedly.
     Loop,
     /// One call.
     Call,
@@ -26,7 +26,7 @@ pub enum TreeKind {
 pub struct TreeNode {
     /// Unique in the report.
     pub id: u32,
-    /// What it is.
+    /// Its kind.
     pub kind: TreeKind,
     /// Set on loops, and only there.
     pub loop_id: Option<LoopId>,
@@ -38,18 +38,18 @@ pub struct TreeNode {
     pub range: String,
     /// Iterations of all its executions together; set on loops, and only there.
     pub iterations: Option<u64>,
-    /// On which iterations it runs, in the notation of the graph (`0,2,2,1|4,5,0,2`); empty for all.
+    /// The iterations on which it runs, in the notation of the graph (`0,2,2,1|4,5,0,2`); empty for all.
     pub guard: String,
     /// Time inside it, children and computation between calls included.
     pub time: Nanos,
     /// `time` as a part of the root's, 0 to 1.
     pub share: f64,
-    /// Part of `time` that is in MPI, 0 to 1.
+    /// Part of `time` in MPI, 0 to 1.
     pub mpi_share: f64,
-    /// Calls inside it.
+    /// Number of calls inside it.
     pub events: u64,
     /// Set on calls.
     pub site: Option<SiteId>,
-    /// In the order of execution.
+    /// Children in the order of execution.
     pub children: Vec<TreeNode>,
 }

@@ -1,7 +1,7 @@
 //! One panel of folded curves: a counter or a model over the region.
 //!
-//! Owns what lies in it, from the back: the part without samples, samples as dots, the band, the share counted so far, jumps, the curve (those
-//! of parts over each other), and bars that say the value when pointed at. Where the value axis ends and begins is decided here too.
+//! Owns its layers, from the back: the part without samples, samples as dots, the band, the share counted so far, jumps, the curve (those
+//! of parts over each other), and bars that show the value under the pointer. It also decides the ends of the value axis.
 
 use std::fmt::Write;
 
@@ -21,11 +21,11 @@ pub(super) struct Panel<'a> {
     pub(super) mean: f64,
     pub(super) curve: &'a FoldedBand,
     pub(super) counter: Option<&'a FoldedCounter>,
-    /// The same of each part.
+    /// The curve of each part.
     pub(super) parts: Vec<Option<&'a FoldedBand>>,
 }
 
-/// The largest value that a panel shows: that of the curves, and of the band as far as it is not wild.
+/// The maximum value of a panel: that of the curves, and of the band unless it is extreme.
 fn highest(panel: &Panel<'_>) -> f64 {
     let most =
         |values: &[f64]| values.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max);
@@ -42,7 +42,7 @@ fn highest(panel: &Panel<'_>) -> f64 {
     curves.max(usual.min(2.0 * curves))
 }
 
-/// Where the axis begins: at 0 but where curves vary and stay far above it.
+/// Begin of the axis: at 0 except where curves vary and stay far above it.
 fn lowest(panel: &Panel<'_>, most: f64) -> f64 {
     let least =
         |values: &[f64]| values.iter().copied().filter(|v| v.is_finite()).fold(most, f64::min);
@@ -65,7 +65,7 @@ pub(super) fn draw(panel: &Panel<'_>, area: Area, data: &FoldedData) -> String {
     let mean = number(panel, panel.mean);
     let cut = if bottom > 0.0 { "axis cut · " } else { "" };
     let mean = format!("mean {mean}");
-    // Letters are some 6 pixels wide; what does not fit beside the mean is left out.
+    // Letters are about 6 pixels wide; text that does not fit beside the mean is left out.
     let room = area.width
         - 6.4 * (mean.len() + cut.len()) as f64
         - 7.2 * panel.name.chars().count() as f64;
@@ -131,12 +131,12 @@ fn number(panel: &Panel<'_>, value: f64) -> String {
     }
 }
 
-/// Units that stand behind numbers on an axis.
+/// Units after numbers on an axis.
 fn unit_of(unit: &str) -> &str {
     if unit.ends_with("/s") { unit } else { "" }
 }
 
-/// Pixels of the values at equal steps; pieces end where there is none.
+/// Pixels of the values at equal steps; pieces end at an absent value.
 fn path(plot: &Plot, values: &[f64], top: f64) -> String {
     let steps = values.len().saturating_sub(1).max(1) as f64;
     let mut out = String::new();
@@ -266,7 +266,7 @@ fn jumps(plot: &Plot, counter: &FoldedCounter, mean: Nanos) -> String {
     out
 }
 
-/// Invisible bars that say the value when pointed at.
+/// Invisible bars that show the value under the pointer.
 fn hover(plot: &Plot, panel: &Panel<'_>, mean: Nanos) -> String {
     const BARS: usize = 50;
     let values = &panel.curve.value;

@@ -1,6 +1,7 @@
-//! From regions that are laid out each by itself to one picture.
+//! Assembly of separately laid out regions into one picture.
 //!
-//! Owns the way from a region's coordinates to the paper's, the corners of whole edges, and where gaps are written.
+//! Owns the conversion from a region's coordinates to the paper's, the corners of whole edges, and the places of
+//! gap texts.
 
 use talea_model::Nanos;
 

@@ -1,10 +1,10 @@
-//! What a region is made of: items in layers, and the pieces of edges between them.
+//! Parts of a region: items in layers, and the pieces of edges between them.
 //!
 //! Owns the two shapes. Coordinates count from the region's top left corner.
 
 use std::collections::HashMap;
 
-/// What an item of a region is.
+/// Kind of an item of a region.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Kind {
     Node(usize),
@@ -13,7 +13,7 @@ pub(super) enum Kind {
     Pass,
 }
 
-/// What stands in a layer of a region.
+/// An item in a layer of a region.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) kind: Kind,
@@ -22,19 +22,19 @@ pub(super) struct Item {
     pub(super) width: f64,
     pub(super) height: f64,
     pub(super) layer: usize,
-    /// For a loop: where each edge enters and leaves its frame, from its left.
+    /// For a loop: the places at which each edge enters and leaves its frame, from its left.
     pub(super) top: HashMap<usize, f64>,
     pub(super) bottom: HashMap<usize, f64>,
 }
 
-/// Where a piece of an edge begins or ends.
+/// The begin or end of a piece of an edge.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum End {
     Item(usize),
     Outside,
 }
 
-/// Which way a piece goes: from layer to layer, or along a lane at the side.
+/// Course of a piece: from layer to layer, or along a lane at the side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Way {
     Layers,
@@ -49,15 +49,15 @@ pub(super) struct Segment {
     pub(super) from: End,
     pub(super) to: End,
     pub(super) way: Way,
-    /// Its places in layers that it passes.
+    /// Its places in the layers that it passes.
     pub(super) passes: Vec<usize>,
-    /// Where it comes from and goes to outside the region, when that is known.
+    /// Its origin and destination outside the region, when known.
     pub(super) outside: (Option<f64>, Option<f64>),
     pub(super) corners: Vec<(f64, f64)>,
 }
 
 impl Segment {
-    /// A piece that goes through the layers until another way is found for it.
+    /// A piece that goes through the layers until another course is found for it.
     pub(super) fn new(edge: usize, from: End, to: End) -> Self {
         let (way, passes, corners) = (Way::Layers, Vec::new(), Vec::new());
         Self { edge, from, to, way, passes, outside: (None, None), corners }
@@ -75,7 +75,7 @@ impl Segment {
 }
 
 impl Item {
-    /// An item that has no place yet.
+    /// An item without a place.
     pub(super) fn new(kind: Kind, width: f64, height: f64) -> Self {
         let (top, bottom) = (HashMap::new(), HashMap::new());
         Self { kind, x: 0.0, y: 0.0, width, height, layer: 0, top, bottom }

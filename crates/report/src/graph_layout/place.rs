@@ -1,12 +1,12 @@
-//! The parts of a layered layout that know nothing of graphs of events: depth-first order, order in layers,
-//! columns, lanes and ports.
+//! The parts of a layered layout that are independent of graphs of events: depth-first order, order in
+//! layers, columns, lanes and ports.
 //!
-//! Columns follow the pools of adjacent violators: each layer moves to where its neighbours pull it, as near
-//! as the order and the distances allow.
+//! Columns follow the pools of adjacent violators: each layer moves towards its neighbours, as near as the
+//! order and the distances allow.
 
 use std::collections::HashMap;
 
-/// Rounds of moving layers towards their neighbours.
+/// Number of rounds of moving layers towards their neighbours.
 const ROUNDS: usize = 40;
 
 /// Items in the order in which a depth-first search leaves them, and the edges that close a cycle.
@@ -46,7 +46,7 @@ pub(super) fn depth_first(next: &[Vec<(usize, usize)>]) -> (Vec<usize>, Vec<usiz
     (finished, closing)
 }
 
-/// Sorts each layer by the mean place of its neighbours, down and up; what has no neighbours stays.
+/// Sorts each layer by the mean place of its neighbours, down and up; items without neighbours stay.
 pub(super) fn order(layers: &mut [Vec<usize>], links: &[(usize, usize)]) {
     let count = layers.iter().map(Vec::len).sum();
     let mut neighbours: [Vec<Vec<usize>>; 2] = [vec![Vec::new(); count], vec![Vec::new(); count]];
@@ -87,7 +87,7 @@ pub(super) fn order(layers: &mut [Vec<usize>], links: &[(usize, usize)]) {
     }
 }
 
-/// What an edge wants of an item: to stand `offset` right of another item's left.
+/// Preference of an edge for an item: to stand `offset` right of another item's left.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pull {
     pub(super) toward: usize,

@@ -18,9 +18,9 @@ const PASS: f64 = 12.0;
 const BESIDE: f64 = 18.0;
 /// Inside a loop's frame, left and right.
 const FRAME: f64 = 14.0;
-/// For the count at a loop's corner.
+/// Room for the count at a loop's corner.
 pub(super) const CORNER: f64 = 22.0;
-/// An edge that would pass more layers than this takes a lane on the right.
+/// Maximum number of layers that an edge passes; a longer one takes a lane on the right.
 const PASSES: usize = 5;
 
 #[derive(Clone, Debug, Default)]
@@ -42,7 +42,7 @@ impl Region {
         self.segments.len() - 1
     }
 
-    /// Tells where an edge goes on outside.
+    /// Notes the continuation of an edge outside.
     pub(super) fn hint(&mut self, edge: usize, leaves: bool, x: f64) {
         for segment in &mut self.segments {
             if segment.edge == edge && leaves && segment.to == End::Outside {
@@ -169,7 +169,8 @@ impl Region {
         links
     }
 
-    /// Gives the edges beside the layers their lanes, short ones inside; returns how many on each side.
+    /// Assigns lanes to the edges beside the layers, short ones inside; returns the number on each
+    /// side.
     fn lanes(&mut self, depth: usize) -> (usize, usize) {
         let mut sides = (Vec::new(), Vec::new());
         for (number, segment) in self.segments.iter().enumerate() {
@@ -197,7 +198,7 @@ impl Region {
         (left_lanes, right_lanes)
     }
 
-    /// Sets every item's x; returns where the content ends.
+    /// Sets every item's x; returns the right end of the content.
     fn columns(&mut self, layers: &[Vec<usize>], left: f64) -> f64 {
         let mut pulls: Vec<Vec<Pull>> = vec![Vec::new(); self.items.len()];
         let (mut leaving, mut entering) = (vec![0; self.items.len()], vec![0; self.items.len()]);
@@ -210,7 +211,8 @@ impl Region {
             for pair in stops.windows(2) {
                 let from = self.items[pair[0]].leave(segment.edge);
                 let to = self.items[pair[1]].enter(segment.edge);
-                // Long edges and chains are kept straight first; what they join may move for them.
+                // Long edges and chains are kept straight first; the items at their ends may move for
+                // them.
                 let only = leaving[pair[0]] == 1 && entering[pair[1]] == 1;
                 let pass = pair.iter().any(|&item| self.items[item].kind == Kind::Pass);
                 let weight = match (only, pass) {

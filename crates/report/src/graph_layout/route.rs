@@ -1,6 +1,6 @@
 //! The second half of a region's layout: rows, ports, and the corners of the edges' pieces.
 //!
-//! Owns heights and tracks. Which layer an item is in, and its x, are settled before.
+//! Owns heights and tracks. The layer of an item, and its x, are settled before.
 
 use super::piece::{End, Kind, Way};
 use super::place;
@@ -48,7 +48,7 @@ impl Region {
         rows
     }
 
-    /// Spreads the ends of edges along a node's upper and lower side by where they come from.
+    /// Spreads the ends of edges along a node's upper and lower side by their origins.
     pub(super) fn ports(&mut self) {
         let mut tops: Vec<Vec<(f64, usize)>> = vec![Vec::new(); self.items.len()];
         let mut bottoms = tops.clone();
@@ -59,7 +59,8 @@ impl Region {
                 Way::Left(_) => Some(f64::MIN),
                 Way::Right(_) => Some(f64::MAX),
             };
-            // A hint counts only where nothing inside the region says more; it is kept off the marks for lanes.
+            // A hint counts only where nothing inside the region is more specific; it is kept off the marks for
+            // lanes.
             let known = |hint: Option<f64>| hint.map(|x| x.clamp(-1e9, 1e9));
             let middle = |item: usize| self.middle(item);
             if let End::Item(from) = segment.from {

@@ -1,4 +1,4 @@
-//! Areas nest and never overlap, and edges join what they should, whatever graph comes.
+//! For any graph, areas nest and never overlap, and edges join the right items.
 
 use proptest::prelude::*;
 
@@ -60,7 +60,7 @@ proptest! {
         let layout = layout(&graph);
         let around = enclosing(&graph);
         let paper = Area { x: 0.0, y: 0.0, width: layout.width, height: layout.height };
-        // Every area with the region that it stands in.
+        // Every area with its region.
         let mut areas: Vec<(usize, Area)> = Vec::new();
         for (index, area) in layout.loops.iter().enumerate().filter(|one| one.1.width > 0.0) {
             areas.push((around[index + 1], *area));

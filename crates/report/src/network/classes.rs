@@ -1,7 +1,7 @@
-//! Which links are alike: an axis and direction of a torus, inside or between groups, up or down between levels.
+//! Classes of similar links: an axis and direction of a torus, inside or between groups, up or down between levels.
 //!
-//! Owns the names that tables and pictures give to kinds of links. It reads coordinates and the form alone, so that a link that does not fit its form (a torus with a link across)
-//! is `other` and is said, not drawn in a wrong place.
+//! Owns the names of kinds of links in tables and pictures. It reads coordinates and the form alone, so that a link that does not fit its
+//! form (a torus with a link across) is `other` and listed, not drawn in a wrong place.
 
 use talea_fabric::Link;
 
@@ -17,7 +17,7 @@ pub(super) const OTHER: &str = "other";
 pub(super) struct Classes {
     /// Names, such as `X+` or `global`.
     pub(super) names: Vec<String>,
-    /// For each class the dimension that it belongs to, in [`Classes::dimensions`].
+    /// For each class its dimension, in [`Classes::dimensions`].
     pub(super) of: Vec<usize>,
     /// Names of dimensions, such as `X`.
     pub(super) dimensions: Vec<String>,
@@ -77,10 +77,10 @@ impl Classes {
 
 const SIGNS: [&str; 2] = ["+", "-"];
 
-/// Most levels that have names of their own.
+/// Maximum number of levels with names of their own.
 const LEVELS: u32 = 16;
 
-/// Whether groups have rows and columns.
+/// True if groups have rows and columns.
 pub(super) fn grid(network: &Network<'_>) -> bool {
     let mut routers = network.fabric.routers().iter();
     routers.all(|router| router.at.is_some_and(|at| at.values().len() == 3))
@@ -120,7 +120,8 @@ fn class(network: &Network<'_>, link: &Link) -> Option<u16> {
     }
 }
 
-/// The axis on which two neighbours differ, and whether the way leads to larger numbers (or round from the largest to 0). On an axis of two the way from 0 is the one to larger numbers.
+/// The axis on which two neighbours differ, and true if the direction is to larger numbers (or round from the largest to 0). On an axis of
+/// two the direction from 0 is the one to larger numbers.
 pub(super) fn step(from: &[u16], to: &[u16], lengths: &[u16]) -> Option<(usize, bool)> {
     if from.len() != lengths.len() || to.len() != lengths.len() || lengths.len() > AXES.len() {
         return None;

@@ -1,14 +1,15 @@
-//! Which of too many lines are coloured.
+//! Choice of the coloured lines where there are too many.
 //!
-//! Owns the rule for lines that cross each other, so that pictures and pages (`web/src/network/cut.ts`) leave the same ones grey: those with most are coloured, lines alike are so
-//! together, and zero never is. It refuses to look at places: of equal lines none is nearer to the cut.
+//! Owns the rule for lines that cross each other, so that pictures and pages (`web/src/network/cut.ts`) leave the same ones grey: those
+//! with most are coloured, equal lines are treated equally, and zero is never coloured. It refuses to look at places: of equal lines none
+//! is nearer to the cut.
 
 use talea_model::written::grouped;
 
-/// For each line whether it is coloured: at most about so many, those with most. Sizes are not negative; absent ones come first, as what is not known is to be seen, unless these alone
-/// are too many.
+/// For each line true if it is coloured: at most about `most`, those with the largest sizes. Sizes are not negative; absent ones come
+/// first, as unknown values must be visible, unless these alone are too many.
 ///
-/// Equal lines at the cut are all left out, unless no line with anything would be left: then those with most are all in.
+/// Equal lines at the cut are all left out, unless no line with anything would be left: then those with most are all included.
 pub(super) fn coloured(sizes: &[Option<f64>], most: usize) -> Vec<bool> {
     if sizes.len() <= most {
         return vec![true; sizes.len()];
@@ -34,7 +35,7 @@ pub(super) fn coloured(sizes: &[Option<f64>], most: usize) -> Vec<bool> {
     out
 }
 
-/// What is said of lines that are left grey; none if all are coloured.
+/// Note on lines that are left grey; `None` if all are coloured.
 pub(super) fn note(sizes: &[Option<f64>], coloured: &[bool]) -> Option<String> {
     let lit = coloured.iter().filter(|lit| **lit).count();
     let grey = || sizes.iter().zip(coloured).filter(|(_, lit)| !**lit).map(|(size, _)| size);
@@ -80,7 +81,7 @@ mod tests {
         // Zero has no colour of its own among so many.
         check(&[0.0, 5.0, 0.0, 0.0], 3, ".#..");
         check(&[0.0, 0.0, 0.0], 2, "...");
-        // What is not known is to be seen, as long as it hides nothing.
+        // Unknown values are visible, unless they hide others.
         check(&[absent, 1.0, 2.0, 0.0], 2, "#.#.");
         check(&[absent, absent, absent, 1.0], 2, "...#");
         check(&[absent, absent, 1.0, 1.0], 2, "####");

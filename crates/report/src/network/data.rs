@@ -1,7 +1,7 @@
-//! A network as the page and the report keep it: the JSON of its routers, links, views and ways.
+//! A network as the page and the report keep it: the JSON of its routers, links, views and routes.
 //!
-//! Owns the keys. Numbers of links stand in lists by link, so that thousands of them pack well; loads keep six digits, shares four, and what is absent is null. It computes nothing but
-//! where routers are drawn.
+//! Owns the keys. Numbers of links stand in lists by link, so that thousands of them compress well; loads keep six digits, shares four, and
+//! an absent value is null. It computes only the places of routers.
 
 use serde::Serialize;
 use talea_fabric::RouterId;
@@ -11,16 +11,16 @@ use super::quantity::Quantity;
 use super::ways::WaysData;
 use super::{Carried, Form, Network, Picture, Source, View};
 
-/// A network with what its links carry.
+/// A network with the loads of its links.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct NetworkData {
-    /// What it is of.
+    /// Its title.
     pub title: String,
     /// Machine, source, date.
     pub facts: Vec<String>,
-    /// What there is to see, a sentence each.
+    /// Findings, a sentence each.
     pub findings: Vec<String>,
-    /// What is missing or estimated, a sentence each.
+    /// Gaps: missing or estimated data, a sentence each.
     pub gaps: Vec<String>,
     /// `torus`, `groups` or `levels`.
     pub form: &'static str,
@@ -34,35 +34,35 @@ pub struct NetworkData {
     pub hosts: HostsData,
     /// Links, by the router that they leave.
     pub links: LinksData,
-    /// What links carry.
+    /// Loads of links.
     pub views: Vec<ViewData>,
-    /// Links that are worse than they should be, and why.
+    /// Degraded links, and the reasons.
     pub degraded: Vec<(u32, String)>,
-    /// Where routers and lines stand, for forms that are not a torus.
+    /// Places of routers and lines, for forms that are not a torus.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scene: Option<SceneData>,
-    /// Ways between routers.
+    /// Routes between routers.
     pub ways: WaysData,
-    /// What a page shows first; absent in the report, where it is the first view.
+    /// Initial display of a page; absent in the report, where it is the first view.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opens: Option<OpensData>,
 }
 
-/// What a page shows first.
+/// Initial display of a page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct OpensData {
     /// Places of one view, or of two beside each other.
     pub views: Vec<usize>,
-    /// The routers at both ends of a way; null for none.
+    /// The routers at the ends of a route; null for none.
     pub route: Option<(u32, u32)>,
-    /// The place of the view that is recommended; null for none.
+    /// The place of the recommended view; null for none.
     pub recommended: Option<usize>,
 }
 
 /// Routers, by id.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RoutersData {
-    /// As the machine calls them.
+    /// Names on the machine.
     pub names: Vec<String>,
     /// Coordinates; an empty list where a router has none.
     pub at: Vec<Vec<u16>>,
@@ -80,9 +80,9 @@ pub struct HostsData {
 /// Links, by id.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LinksData {
-    /// How many links leave each router; they stand in the order of routers.
+    /// Number of links that leave each router; links are in the order of routers.
     pub counts: Vec<u32>,
-    /// The router that each reaches, less the one that it leaves.
+    /// The router that each reaches, minus the one that it leaves.
     pub to: Vec<i64>,
     /// Place in `classes`.
     pub class: Vec<u16>,
@@ -92,40 +92,40 @@ pub struct LinksData {
     pub classes: Vec<(String, usize)>,
     /// Names of dimensions.
     pub dimensions: Vec<String>,
-    /// What links are made of in words, and their capacity in bytes a second, one way.
+    /// Kinds of links in words, and their capacity in bytes a second, one way.
     pub kinds: Vec<(String, Option<f64>)>,
 }
 
-/// What links carry; lists are by link, or empty where no link has a number.
+/// Loads of links; lists are by link, or empty where no link has a number.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ViewData {
-    /// Such as `2x2x4, serpentine`.
+    /// Name, such as `2x2x4, serpentine`.
     pub name: String,
     /// `measured`, `recorded`, `simulated` or `a model`.
     pub source: &'static str,
-    /// Of loads.
+    /// Unit of loads.
     pub unit: &'static str,
-    /// In the unit.
+    /// Load in the unit.
     pub load: Vec<Option<f64>>,
     /// Share of the capacity.
     pub used: Vec<Option<f64>>,
     /// Share of the time.
     pub stalled: Vec<Option<f64>>,
-    /// How much more than a model says, as a share of it.
+    /// Excess over a model's value, as a share of it.
     pub deviation: Vec<Option<f64>>,
-    /// Name and value of what is said beside it.
+    /// Name and value of the figures beside it.
     pub figures: Vec<(String, String)>,
 }
 
-/// Ends (x, y, x, y), what is left free at both, width of the largest capacity, and what it bends towards.
+/// Ends (x, y, x, y), free lengths at either end, width of the largest capacity, and the point towards which it bends.
 pub type MarkData = (f64, f64, f64, f64, f64, f64, f64, Option<[f64; 2]>);
 
-/// Where routers and lines stand.
+/// Places of routers and lines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SceneData {
     /// Width and height.
     pub size: [f64; 2],
-    /// x, y, half the width, how many routers, name.
+    /// x, y, half the width, number of routers, name.
     pub nodes: Vec<(f64, f64, f64, usize, String)>,
     /// The node of each router.
     pub node_of: Vec<u32>,
@@ -133,9 +133,9 @@ pub struct SceneData {
     pub marks: Vec<MarkData>,
     /// The mark of each link; -1 inside a node.
     pub mark_of: Vec<i64>,
-    /// x, y, anchor, whether it stands out, text.
+    /// x, y, anchor, true if it stands out, text.
     pub labels: Vec<(f64, f64, &'static str, bool, String)>,
-    /// What is folded, in a sentence; may be empty.
+    /// Note on folding, in a sentence; may be empty.
     pub note: String,
 }
 
@@ -181,7 +181,7 @@ pub fn data(network: &Network<'_>) -> NetworkData {
     }
 }
 
-/// What a page of this network opens with.
+/// Initial display of a page of this network.
 pub(super) fn opens(network: &Network<'_>, picture: &Picture, views: &[usize]) -> OpensData {
     let known = |end: &RouterId| end.at() < network.fabric.routers().len();
     OpensData {
@@ -224,7 +224,7 @@ fn links(network: &Network<'_>) -> LinksData {
     }
 }
 
-/// So many digits that count.
+/// A value rounded to this many significant digits.
 pub(super) fn rounded(value: f64, digits: i32) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;

@@ -1,6 +1,6 @@
-//! A whole picture: what there is to see in words, the legend, each view with its figures and histogram, ways, degraded links, gaps.
+//! A whole picture: findings in words, the legend, each view with its figures and histogram, routes, degraded links, gaps.
 //!
-//! Owns the order of these and where they stand: 1,240 px wide, two views beside each other on one scale.
+//! Owns their order and places: 1,240 px wide, two views beside each other on one scale.
 
 use super::classes::Classes;
 use super::histogram::{Frame, Histogram};
@@ -111,7 +111,7 @@ pub(super) fn svg(network: &Network<'_>, picture: &Picture) -> String {
     document((WIDTH, sheet.y + 8.0), &label, &sheet.body)
 }
 
-/// The views that are drawn: of those that the network has two at most, or the first one.
+/// The views that are drawn: at most two of those that the network has, or the first one.
 pub(super) fn shown(network: &Network<'_>, picture: &Picture) -> Vec<usize> {
     let known = |at: &usize| *at < network.views.len();
     let mut views: Vec<usize> = picture.views.iter().copied().filter(known).take(2).collect();
@@ -136,7 +136,7 @@ fn ranges(network: &Network<'_>, views: &[usize], quantity: Quantity) -> Vec<Opt
     views.iter().map(|&view| of(view)).collect()
 }
 
-/// What is drawn of the form in a room of this width.
+/// The scene of the form in a room of this width.
 pub(super) fn scene(network: &Network<'_>, width: f64) -> Scene {
     match network.form {
         Form::Torus(_) => slabs::scene(network, [width, if width > 700.0 { 520.0 } else { 860.0 }]),

@@ -1,7 +1,8 @@
 //! A dragonfly: groups on a circle, global links as chords between them.
 //!
-//! Owns where groups and their routers stand (as Kim et al., "Technology-Driven, Highly-Scalable Dragonfly Topology", 2008, draw them). Up to 80 routers are drawn each; of larger
-//! machines a group is one disk, coloured by the most of the links inside it, and a chord stands for all links from a group to another one.
+//! Owns the places of groups and their routers (drawn as in Kim et al., "Technology-Driven, Highly-Scalable Dragonfly Topology", 2008). Up
+//! to 80 routers are drawn each; of larger machines a group is one disk, coloured by the maximum of the links inside it, and a chord
+//! represents all links from a group to another one.
 
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
@@ -9,7 +10,7 @@ use std::f64::consts::TAU;
 use super::scene::{Label, Mark, Node, Point, Scene, beside};
 use super::{Form, Network};
 
-/// Up to so many routers are drawn each.
+/// Maximum number of routers that are drawn each.
 const MOST_ROUTERS: usize = 80;
 
 /// Groups on a circle in a square of this side.
@@ -49,7 +50,7 @@ pub(super) fn scene(network: &Network<'_>, side: f64) -> Scene {
             x if x > 12.0 => "start",
             _ => "middle",
         };
-        // Names of many groups would stand in each other's way.
+        // Names of many groups would overlap.
         if place % (1 + members_apart(circle.apart)) == 0 {
             let text = if circle.apart > 60.0 { format!("group {name}") } else { name };
             scene.labels.push(Label { at: [at[0], at[1] + 4.0], anchor, strong: false, text });
@@ -73,7 +74,7 @@ struct Circle {
     groups: f64,
     side: f64,
     radius: f64,
-    /// Half of what a group may take.
+    /// Half of the room of a group.
     disk: f64,
     /// Pixels between neighbours.
     apart: f64,
@@ -90,7 +91,7 @@ impl Circle {
         Self { groups, side, radius, disk, apart: TAU * radius / groups }
     }
 
-    /// Where something stands at so much from the centre, the first group at the top.
+    /// A point at this radius from the centre, the first group at the top.
     fn at(&self, place: usize, radius: f64) -> Point {
         let angle = TAU * (place as f64 / self.groups - 0.25);
         [self.side / 2.0 + radius * angle.cos(), self.side / 2.0 + radius * angle.sin()]

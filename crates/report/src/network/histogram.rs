@@ -1,6 +1,7 @@
-//! How many links carry how much: bars over the range that the colours have.
+//! Histogram of links by load: bars over the range of the colours.
 //!
-//! Owns the bins and when counts are logarithmic: where one bin has more than thirty times the links of another one that has any. Links without a value are said, not drawn.
+//! Owns the bins and the choice of logarithmic counts: where one bin has more than thirty times the links of another one that has any.
+//! Links without a value are noted, not drawn.
 
 use std::fmt::Write;
 
@@ -11,19 +12,19 @@ use super::quantity::{Quantity, Range};
 use crate::plot::{Area, Plot, Scale, Spacing};
 use crate::text::xml;
 
-/// Bars.
+/// Number of bars.
 const BINS: usize = 36;
 
 /// Counts of links by value.
 pub(super) struct Histogram {
     counts: [usize; BINS],
-    /// Links that carry nothing.
+    /// Number of links that carry nothing.
     zero: usize,
     absent: usize,
 }
 
 impl Histogram {
-    /// Of all links of a view.
+    /// The histogram of all links of a view.
     pub(super) fn new(view: &View, links: usize, quantity: Quantity, range: Range) -> Self {
         let mut out = Self { counts: [0; BINS], zero: 0, absent: 0 };
         for link in 0..links {
@@ -39,23 +40,23 @@ impl Histogram {
         out
     }
 
-    /// The most links of a bin.
+    /// The maximum number of links of a bin.
     pub(super) fn most(&self) -> usize {
         self.counts.iter().copied().max().unwrap_or(0)
     }
 
-    /// Whether counts are better logarithmic.
+    /// True if counts are better logarithmic.
     pub(super) fn uneven(&self) -> bool {
         let least = self.counts.iter().copied().filter(|&count| count > 0).min().unwrap_or(0);
         self.most() > 30 * least.max(1)
     }
 }
 
-/// What histograms beside each other share.
+/// Common properties of histograms beside each other.
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
     pub(super) area: Area,
-    /// The most links of a bin of any of them.
+    /// The maximum number of links of a bin of any of them.
     pub(super) most: usize,
     pub(super) log: bool,
 }

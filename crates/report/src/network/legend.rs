@@ -1,6 +1,6 @@
-//! What colours, widths, notches, crosses and lines mean: rows above the views.
+//! The meaning of colours, widths, notches, crosses and lines: rows above the views.
 //!
-//! Owns these rows alone. Only what a picture shows is explained in them: a sample of the sign, its name, and a line with its unit or range.
+//! Owns these rows alone. They explain only signs of the picture: a sample of the sign, its name, and a line with its unit or range.
 
 use std::fmt::Write;
 
@@ -10,21 +10,21 @@ use super::scene::Point;
 use super::{Form, Network};
 use crate::text::xml;
 
-/// What the legend explains.
+/// Contents of the legend.
 pub(super) struct Legend<'a> {
     /// The network.
     pub(super) network: &'a Network<'a>,
-    /// What colours say.
+    /// Quantity of the colours.
     pub(super) quantity: Quantity,
     /// Range and unit of each view that has values.
     pub(super) ranges: Vec<(Range, &'a str)>,
     /// The largest capacity of a line.
     pub(super) widest: Option<f64>,
-    /// Some link has no value.
+    /// True if some link has no value.
     pub(super) absent: bool,
-    /// Stalls are known.
+    /// True if stalls are known.
     pub(super) stalled: bool,
-    /// A way is drawn.
+    /// True if a route is drawn.
     pub(super) way: bool,
 }
 

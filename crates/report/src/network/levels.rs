@@ -1,14 +1,15 @@
 //! A tree of switches: levels as rows, those with hosts below.
 //!
-//! Owns the order of switches in a row (by where their neighbours below stand, which leaves generated trees as they are numbered) and how large trees are folded: of more than 40
-//! switches in a level, successive ones are one box, and a line stands for all links from a box to another one. Links up are at the right of those down.
+//! Owns the order of switches in a row (by the places of their neighbours below, which leaves generated trees in their numbering) and the
+//! folding of large trees: of more than 40 switches in a level, successive ones are one box, and a line represents all links from a box to
+//! another one. Links up are at the right of those down.
 
 use std::collections::BTreeMap;
 
 use super::scene::{Label, Mark, Node, Scene, beside};
 use super::{Form, Network};
 
-/// Most boxes of a level.
+/// Maximum number of boxes of a level.
 const MOST: usize = 40;
 
 const LEFT: f64 = 96.0;
@@ -66,7 +67,8 @@ pub(super) fn scene(network: &Network<'_>, [width, height]: [f64; 2]) -> Scene {
                 format!("{} \u{2026} {}", names[0], names[1])
             };
             let radius = (apart * 0.3).clamp(2.0, 7.0);
-            // Names stand only where they have room: below the lowest boxes, above the highest, beside those between, where no links lead up or down.
+            // Names are written only where they have room: below the lowest boxes, above the highest, beside those between, where no links
+            // lead up or down.
             let (at_name, anchor, longest) = match row {
                 0 => ([at[0], y + 20.0], "middle", longest),
                 row if row + 1 == rows => ([at[0], y - 12.0], "middle", longest),

@@ -1,8 +1,10 @@
-//! A network and what its links carry: one file of HTML, and pictures in SVG.
+//! A network and the loads of its links: one file of HTML, and pictures in SVG.
 //!
-//! The caller fills a [`Network`] with one or more [`View`]s: placements beside each other, regions of a code or intervals one after the other. It says what the numbers are (measured, recorded,
-//! simulated, a model), which every picture repeats. Refuses to compute loads or ways: it asks the [`Routing`] that it is given. Follows Landge et al., "Visualizing Network Traffic to Understand the
-//! Performance of Massively Parallel Simulations", 2012 (slabs of a torus), and the usual drawings of dragonflies (groups on a circle) and fat trees (levels).
+//! The caller fills a [`Network`] with one or more [`View`]s: placements beside each other, regions of a code or intervals one after the
+//! other. It states the source of the numbers (measured, recorded, simulated, a model), which every picture repeats. Refuses to compute
+//! loads or routes: it uses the given [`Routing`]. Follows Landge et al., "Visualizing Network Traffic to Understand the Performance of
+//! Massively Parallel Simulations", 2012 (slabs of a torus), and the usual drawings of dragonflies (groups on a circle) and fat trees
+//! (levels).
 
 mod classes;
 mod cut;
@@ -29,30 +31,30 @@ pub use data::{
 };
 pub use ways::WaysData;
 
-/// A network as it is drawn.
+/// A network for drawing.
 #[derive(Clone)]
 pub struct Network<'a> {
-    /// What it is of.
+    /// Its title.
     pub title: String,
     /// Machine, source, date: shown below the title.
     pub facts: Vec<String>,
-    /// What there is to see, a sentence each.
+    /// Findings, a sentence each.
     pub findings: Vec<String>,
     /// Routers, links, hosts.
     pub fabric: &'a Fabric,
-    /// Where routers are drawn.
+    /// Form that determines the places of routers.
     pub form: Form,
-    /// The ways of messages, for the way between two chosen routers; none if nobody knows them.
+    /// The routes of messages, for the route between two chosen routers; `None` if unknown.
     pub routing: Option<&'a dyn Routing>,
-    /// What links carry; at least one.
+    /// Loads of links; at least one view.
     pub views: Vec<View>,
-    /// Links that are worse than they should be, and why, such as `16 of 24 lanes`.
+    /// Degraded links, and the reasons, such as `16 of 24 lanes`.
     pub degraded: Vec<(LinkId, String)>,
-    /// What is missing or estimated, a sentence each.
+    /// Gaps: missing or estimated data, a sentence each.
     pub gaps: Vec<String>,
 }
 
-/// How a network is drawn.
+/// Form of the drawing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A torus of these lengths, whose routers have coordinates.
@@ -63,49 +65,49 @@ pub enum Form {
     Levels(Vec<u32>),
 }
 
-/// What all links carried.
+/// Loads of all links.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
-    /// Such as `2x2x4, serpentine`, or `region 7`.
+    /// Name, such as `2x2x4, serpentine`, or `region 7`.
     pub name: String,
-    /// Where the numbers are from.
+    /// Source of the numbers.
     pub source: Source,
-    /// What loads are: `B`, `packets`, `B/s`.
+    /// Unit of loads: `B`, `packets`, `B/s`.
     pub unit: &'static str,
     /// By [`LinkId`].
     pub links: Vec<Carried>,
-    /// Name and value of what is said beside the picture, such as `off node` and `40.4 %`.
+    /// Name and value of the figures beside the picture, such as `off node` and `40.4 %`.
     pub figures: Vec<(String, String)>,
 }
 
-/// Where numbers are from.
+/// Source of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Counters of this machine.
     Measured,
-    /// Counters that were kept.
+    /// Recorded counters.
     Recorded,
-    /// Counters that were computed.
+    /// Simulated counters.
     Simulated,
-    /// What a model says.
+    /// Values of a model.
     Model,
 }
 
-/// What a link carried; what is not known is absent.
+/// Load of a link; unknown values are absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Carried {
-    /// In the unit of the view.
+    /// Load in the unit of the view.
     pub load: Option<f64>,
     /// Share of its capacity that was used, from 0 to about 1.
     pub used: Option<f64>,
     /// Share of the time that it was stalled, from 0 to about 1.
     pub stalled: Option<f64>,
-    /// By how much of the model's load it carries more (or less) than the model says: .1 is 10 % more.
+    /// Excess over the model's load (or shortfall), as a share of it: .1 is 10 % more.
     pub deviation: Option<f64>,
 }
 
 impl Source {
-    /// One word.
+    /// Its word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Measured => "measured",
@@ -116,7 +118,7 @@ impl Source {
     }
 }
 
-/// What is drawn of a view.
+/// Displayed quantity of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Shows {
     /// Loads, or shares of capacity where these are known.
@@ -126,27 +128,28 @@ pub enum Shows {
     Stalled,
 }
 
-/// A picture of one view, or of two side by side on the same scale; of a page what it opens with.
+/// A picture of one view, or of two side by side on the same scale; for a page its initial display.
 #[derive(Clone, Debug, Default)]
 pub struct Picture {
     /// Places in [`Network::views`]: one, or two to compare.
     pub views: Vec<usize>,
-    /// What colours say.
+    /// Quantity of the colours.
     pub shows: Shows,
-    /// Draw the way from a router to another one, and the way back.
+    /// Draw the route from a router to another one, and the route back.
     pub route: Option<(talea_fabric::RouterId, talea_fabric::RouterId)>,
-    /// The place of the view that is recommended among all, which is said beside its name.
+    /// The place of the recommended one of all views, which is marked beside its name.
     pub recommended: Option<usize>,
 }
 
-/// The picture as SVG: findings, legend, each view with its histogram, links that are degraded.
+/// The picture as SVG: findings, legend, each view with its histogram, degraded links.
 ///
-/// Views that the network has not are left out; without any the first one is drawn.
+/// Unknown views are left out; without any the first one is drawn.
 pub fn svg(network: &Network<'_>, picture: &Picture) -> String {
     draw::svg(network, picture)
 }
 
-/// The page: every view, the ways between chosen routers, histograms and tables. It opens with the picture's views and way, which without JavaScript are all of it.
+/// The page: every view, the routes between chosen routers, histograms and tables. It opens with the picture's views and route, which
+/// without JavaScript are all of it.
 pub fn page(network: &Network<'_>, opens: &Picture) -> String {
     page::page(network, opens)
 }

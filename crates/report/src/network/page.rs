@@ -1,7 +1,7 @@
-//! One file of HTML that shows a network: views beside each other, a torus that turns, ways, histograms, tables.
+//! One file of HTML that shows a network: views beside each other, a torus that turns, routes, histograms, tables.
 //!
-//! Owns how the data get into the page. The program in `web/src/network` draws them; where JavaScript is off the page shows what it opens with as SVG. Data are JSON, packed: a Gemini
-//! machine of 4,608 routers with ten views stays below three MB. It refuses every request.
+//! Owns the embedding of the data. The program in `web/src/network` draws them; where JavaScript is off the page shows its initial display
+//! as SVG. Data are compressed JSON: a Gemini machine of 4,608 routers with ten views stays below three MB. It refuses every request.
 
 use super::{Network, Picture, data, draw};
 use crate::document::{Document, base64};

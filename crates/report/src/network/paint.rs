@@ -1,7 +1,8 @@
 //! A picture without values, and the values of a view: SVG.
 //!
-//! Owns how a link looks: colour by its value in twelve classes, width by capacity, a notch where it was stalled, a cross where it is degraded, hatched where the value is absent. Marks
-//! alike are one path, so that a machine of thousands of links stays a small file. Of bundles between groups about 400, those with the most, are coloured, the others are hairlines.
+//! Owns the appearance of a link: colour by its value in twelve classes, width by capacity, a notch where it was stalled, a cross where it
+//! is degraded, hatched where the value is absent. Equal marks are one path, so that a machine of thousands of links stays a small file. Of
+//! bundles between groups about 400, those with the most, are coloured, the others are hairlines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -15,16 +16,16 @@ use super::scene::{Mark, Scene};
 use super::{Network, View};
 use crate::text::xml;
 
-/// A link that was stalled for this share of the time has a notch, and from the second one on two.
+/// Shares of stalled time from which on a link has one notch, and two.
 pub(super) const NOTCHES: [f64; 2] = [0.1, 0.4];
 
-/// Where more marks than these cross each other, those with less are hairlines.
+/// Maximum number of crossing marks that are coloured; of more, those with less are hairlines.
 const MOST: usize = 400;
 
-/// From the side of a link to the middle of the way that passes it.
+/// Distance from the side of a link to the middle of the route beside it.
 const WAY: f64 = 1.9;
 
-/// What is drawn on a scene.
+/// Values drawn on a scene.
 pub(super) struct Paint<'a> {
     pub(super) network: &'a Network<'a>,
     pub(super) view: &'a View,
@@ -32,16 +33,16 @@ pub(super) struct Paint<'a> {
     pub(super) range: Option<Range>,
     /// The largest capacity of a line.
     pub(super) widest: Option<f64>,
-    /// Whether a line is as wide as all its links together, not as the one with most.
+    /// True if a line is as wide as all its links together, not as the one with most.
     pub(super) bundled: bool,
-    /// The links of the way, and of the way back.
+    /// The links of the route, and of the route back.
     pub(super) ways: &'a [Option<Vec<LinkId>>; 2],
     pub(super) ends: Option<(RouterId, RouterId)>,
-    /// Whether this view is the one to choose.
+    /// True if this view is the recommended one.
     pub(super) recommended: bool,
 }
 
-/// What a mark says.
+/// Values of a mark.
 struct Said {
     value: Option<f64>,
     width: f64,
@@ -49,7 +50,7 @@ struct Said {
 }
 
 impl Paint<'_> {
-    /// The largest value of the links, the width of the line, and how long any was stalled.
+    /// The maximum value of the links, the width of the line, and the maximum stall.
     fn says(&self, links: &[u32], room: f64) -> Said {
         let carried = |link: u32| self.view.links.get(link as usize);
         let mut said = Said { value: None, width: 0.0, stalled: 0.0 };
@@ -84,16 +85,16 @@ impl Paint<'_> {
         }
     }
 
-    /// Everything but texts around it; returns what is said below it, which may be empty.
+    /// Everything except the surrounding texts; returns the note below it, which may be empty.
     pub(super) fn scene(&self, scene: &Scene, out: &mut String) -> String {
         let said: Vec<Said> =
             scene.marks.iter().map(|mark| self.says(&mark.links, mark.room)).collect();
         let crossing = scene.grids.is_empty();
-        // Pages have values of so many digits: what is alike there is alike here.
+        // Pages have values of this many digits: values that are equal there are equal here.
         let sizes: Vec<Option<f64>> =
             said.iter().map(|said| Some(rounded(said.value?, self.quantity.digits()))).collect();
         let coloured = cut::coloured(&sizes, if crossing { MOST } else { usize::MAX });
-        // By class and width in tenths: one path each; what is most comes last and is on top.
+        // By class and width in tenths: one path each; the largest comes last and is on top.
         let mut paths: BTreeMap<(u8, String, u32), String> = BTreeMap::new();
         for ((mark, said), &coloured) in scene.marks.iter().zip(&said).zip(&coloured) {
             let thin = !coloured;
@@ -184,7 +185,7 @@ impl Paint<'_> {
         }
     }
 
-    /// There solid, back dashed, ends named; beside the links that are passed, whose colours stay to be seen.
+    /// There solid, back dashed, ends named; beside the links on the route, whose colours stay visible.
     fn route(&self, scene: &Scene, out: &mut String) {
         for (way, class) in self.ways.iter().zip(["there", "back"]) {
             let Some(way) = way else { continue };
@@ -215,7 +216,7 @@ impl Paint<'_> {
     }
 }
 
-/// Cuts across a link: one, or two where it stood still for long.
+/// Cuts across a link: one, or two where it was stalled for long.
 fn notches(scene: &Scene, said: &[Said], out: &mut String) {
     let mut path = String::new();
     // Thin where marks are short, as a notch must not hide the colour.

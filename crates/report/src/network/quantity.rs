@@ -1,7 +1,7 @@
-//! What colours say: which of a link's numbers, on which scale.
+//! Quantity of the colours: the choice of a link's number, and its scale.
 //!
-//! Owns the choice of the number (shares of capacity where they are known, loads elsewhere), the range that all views of a picture share, and the classes of the ramp. It refuses to
-//! put a zero in the place of what is absent.
+//! Owns the choice of the number (shares of capacity where they are known, loads elsewhere), the range that all views of a picture share,
+//! and the classes of the ramp. It refuses to show an absent value as zero.
 
 use talea_model::units::{si, three_digits};
 
@@ -13,7 +13,7 @@ pub(super) const STEPS: usize = 12;
 /// A number of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quantity {
-    /// In the unit of the view.
+    /// Load in the unit of the view.
     Load,
     /// Share of capacity.
     Used,
@@ -22,10 +22,10 @@ pub(super) enum Quantity {
 }
 
 impl Quantity {
-    /// What a picture of these views colours by.
+    /// The quantity of a picture of these views.
     pub(super) fn of(network: &Network<'_>, views: &[usize], shows: Shows) -> Self {
         let views: Vec<&View> = views.iter().filter_map(|&at| network.views.get(at)).collect();
-        // Loads in different units have no scale in common, so that only shares can be compared.
+        // Loads in different units have no common scale, so that only shares can be compared.
         let known = views.iter().all(|view| view.links.iter().any(|link| link.used.is_some()));
         match shows {
             Shows::Stalled => Self::Stalled,
@@ -44,7 +44,7 @@ impl Quantity {
         value.filter(|value| value.is_finite())
     }
 
-    /// Digits with which pages keep it.
+    /// Digits of the number on pages.
     pub(super) fn digits(self) -> i32 {
         match self {
             Self::Load => 6,
@@ -52,7 +52,7 @@ impl Quantity {
         }
     }
 
-    /// As legends say it.
+    /// Name in legends.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Load => "load",
@@ -61,7 +61,7 @@ impl Quantity {
         }
     }
 
-    /// A value as people read it.
+    /// Text of a value.
     pub(super) fn text(self, value: f64, unit: &str) -> String {
         match self {
             Self::Load => amount(value, unit),
@@ -72,14 +72,14 @@ impl Quantity {
 
 /// A number with its unit.
 pub(super) fn amount(value: f64, unit: &str) -> String {
-    // What is counted is whole.
+    // Counts are whole numbers.
     if value.abs() < 1000.0 && value.fract() == 0.0 {
         return format!("{value:.0} {unit}").trim_end().to_owned();
     }
     si(value, unit)
 }
 
-/// A share as people read it: three digits, and never zero if there is anything.
+/// Text of a share: three digits, and zero only for exactly zero.
 pub(super) fn share(value: f64) -> String {
     let percent = value * 100.0;
     if percent > 0.0 && percent < 5e-6 {
@@ -91,12 +91,12 @@ pub(super) fn share(value: f64) -> String {
 /// A range of values from zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Range {
-    /// Of the darkest (in dark mode, the brightest) colour; above zero.
+    /// Value of the darkest (in dark mode, the brightest) colour; above zero.
     pub(super) high: f64,
 }
 
 impl Range {
-    /// Of all links of these views; absent if no link has a value.
+    /// The range of all links of these views; absent if no link has a value.
     pub(super) fn of(network: &Network<'_>, views: &[usize], quantity: Quantity) -> Option<Self> {
         let views = views.iter().filter_map(|&at| network.views.get(at));
         let values = views.flat_map(|view| &view.links).filter_map(|link| quantity.value(link));

@@ -1,7 +1,7 @@
 //! Colours of links, as rules of a style sheet in light and dark.
 //!
-//! Owns the ramp for lines in twelve classes. It is cividis (Nunez, Anderton and Renslow 2018) with a low end near the paper, as in the server's heat map (`web/src/serve/ramp.ts`): what
-//! carries little is calm.
+//! Owns the ramp for lines in twelve classes. It is cividis (Nunez, Anderton and Renslow 2018) with a low end near the paper, as in the
+//! server's heat map (`web/src/serve/ramp.ts`): links with small loads are inconspicuous.
 
 use std::fmt::Write;
 
@@ -30,7 +30,7 @@ const DARK: [Rgb; 7] = [
 
 fn sequential(part: f64, dark: bool) -> Rgb {
     let stops = if dark { DARK } else { LIGHT };
-    // A thin line of little must still be seen on the paper.
+    // A thin line with a small load must still be visible on the paper.
     let at = (0.06 + 0.94 * part).clamp(0.0, 1.0) * 6.0;
     let low = (at as usize).min(5);
     [0, 1, 2].map(|i| stops[low][i] + (stops[low + 1][i] - stops[low][i]) * (at - low as f64))
@@ -50,7 +50,7 @@ fn variables(dark: bool) -> String {
     out
 }
 
-/// Rules for pictures of networks, and the pattern of what is absent.
+/// Rules for pictures of networks, and the pattern of absent values.
 pub(super) fn style() -> String {
     let (light, dark) = (variables(false), variables(true));
     let mut out = format!(

@@ -1,6 +1,7 @@
-//! What is drawn, without values: places of routers, and marks that stand for one link or several.
+//! A drawing without values: places of routers, and marks for one link or several.
 //!
-//! Owns the words that slabs, groups and levels share, so that one painter draws all of them, here and in the page. Lengths are pixels, y down.
+//! Owns the common vocabulary of slabs, groups and levels, so that one painter draws all of them, here and in the page. Lengths are pixels,
+//! y down.
 
 use std::collections::BTreeMap;
 
@@ -22,37 +23,37 @@ pub(super) struct Node {
     pub(super) label: String,
     /// Links between its own routers, whose largest value colours it; empty for a single router.
     pub(super) inside: Vec<u32>,
-    /// How many routers it stands for.
+    /// Number of routers that it represents.
     pub(super) routers: usize,
 }
 
 /// One or more links one way, drawn as a line.
 #[derive(Clone, Debug)]
 pub(super) struct Mark {
-    /// Where it begins: beside the centre of a router.
+    /// Its begin: beside the centre of a router.
     pub(super) from: Point,
-    /// Where it ends.
+    /// Its end.
     pub(super) to: Point,
-    /// What it bends towards; absent for a straight line.
+    /// Point towards which it bends; absent for a straight line.
     pub(super) bend: Option<Point>,
-    /// How much of the beginning and of the end is left free.
+    /// Free lengths at the begin and at the end.
     pub(super) free: [f64; 2],
     /// Width of the largest capacity.
     pub(super) room: f64,
-    /// Which links.
+    /// Its links.
     pub(super) links: Vec<u32>,
 }
 
 /// Text in a picture.
 #[derive(Clone, Debug)]
 pub(super) struct Label {
-    /// Where.
+    /// Its place.
     pub(super) at: Point,
     /// `start`, `middle` or `end` of the text is there.
     pub(super) anchor: &'static str,
-    /// Whether it names what is below it.
+    /// True if it is the title of the part below it.
     pub(super) strong: bool,
-    /// What.
+    /// Its text.
     pub(super) text: String,
 }
 
@@ -67,7 +68,7 @@ pub(super) struct Grid {
     pub(super) cell: f64,
     /// To the right, and up.
     pub(super) places: [u16; 2],
-    /// How many numbers of an axis share a place.
+    /// Number of numbers of an axis that share a place.
     pub(super) folds: [u16; 2],
 }
 
@@ -77,7 +78,7 @@ impl Grid {
         [self.origin[0] + place[0] * self.cell, self.origin[1] - place[1] * self.cell]
     }
 
-    /// Where a coordinate is drawn; none outside.
+    /// The place of a coordinate; `None` outside.
     pub(super) fn place(&self, at: &[u16]) -> Option<[u16; 2]> {
         let along = |axis: Option<usize>, side: usize| match axis {
             None => Some(0),
@@ -106,11 +107,11 @@ pub(super) struct Scene {
     pub(super) node_of: Vec<u32>,
     /// Slabs of a torus.
     pub(super) grids: Vec<Grid>,
-    /// What is folded or left out, in a sentence; may be empty.
+    /// Note on folded or omitted parts, in a sentence; may be empty.
     pub(super) note: String,
 }
 
-/// The line from a point to another one, moved so far to its right-hand side.
+/// The line from a point to another one, shifted by `by` to its right-hand side.
 pub(super) fn beside(from: Point, to: Point, by: f64) -> (Point, Point) {
     let (dx, dy) = (to[0] - from[0], to[1] - from[1]);
     let length = dx.hypot(dy).max(1e-9);
@@ -119,7 +120,7 @@ pub(super) fn beside(from: Point, to: Point, by: f64) -> (Point, Point) {
 }
 
 impl Scene {
-    /// Links between other nodes of the picture by both of these; those inside one are put to it.
+    /// Links between different nodes of the picture, by both nodes; those inside one node are added to it.
     pub(super) fn bundles(&mut self, network: &Network<'_>) -> BTreeMap<(u32, u32), Vec<u32>> {
         let mut bundles: BTreeMap<(u32, u32), Vec<u32>> = BTreeMap::new();
         for (id, link) in (0..).zip(network.fabric.links()) {
@@ -133,7 +134,7 @@ impl Scene {
         bundles
     }
 
-    /// The largest capacity that a line has: of one link in slabs, of all links of a bundle elsewhere. Absent if none is known.
+    /// The largest capacity of a line: of one link in slabs, of all links of a bundle elsewhere. Absent if none is known.
     pub(super) fn widest(&self, network: &Network<'_>) -> Option<f64> {
         let links = network.fabric.links();
         let capacity = |link: &u32| links[*link as usize].capacity;
@@ -159,7 +160,7 @@ impl Scene {
 }
 
 impl Mark {
-    /// Both ends, without what is left free.
+    /// Both ends, without the free lengths if `cut`.
     fn ends(&self, cut: bool) -> (Point, Point) {
         let [before, after] = if cut { self.free } else { [0.0, 0.0] };
         let towards = |from: Point, to: Point, by: f64| {
@@ -171,7 +172,7 @@ impl Mark {
         (towards(self.from, first, before), towards(self.to, last, after))
     }
 
-    /// The same line, so far to the right-hand side of it that it does not cover it.
+    /// The same line, shifted to its right-hand side so that it does not cover the original.
     pub(super) fn shifted(&self, by: f64) -> Self {
         let (from, to) = beside(self.from, self.to, by);
         let [dx, dy] = [from[0] - self.from[0], from[1] - self.from[1]];

@@ -1,6 +1,6 @@
-//! Texts of a picture: title and findings, a view's name and figures, the links with most, ways, degraded links, gaps.
+//! Texts of a picture: title and findings, a view's name and figures, the links with most, routes, degraded links, gaps.
 //!
-//! Owns how long lines are broken and how many of each are written out. Text from outside goes through the crate's `text`.
+//! Owns the line breaks and the number of written items. External text goes through the crate's `text`.
 
 use std::fmt::Write;
 
@@ -15,19 +15,19 @@ use super::scene::Scene;
 use super::{Network, View};
 use crate::text::{plain, xml};
 
-/// Pixels that a character of class `mono` takes; monospaced fonts of 11 px have 6.6 and some more.
+/// Width in pixels of a character of class `mono`; monospaced fonts of 11 px have 6.6 and some more.
 const MONO: f64 = 6.65;
 
 /// Pixels from the left to the right edge of the sheet.
 const WIDE: f64 = 1200.0;
 
-/// Most sentences, degraded links and gaps that are written out.
+/// Maximum number of sentences, degraded links and gaps that are written out.
 const MOST: usize = 12;
 
-/// A picture as far as it is written.
+/// A picture in construction.
 pub(super) struct Sheet {
     pub(super) body: String,
-    /// Where the next thing stands.
+    /// Place of the next item.
     pub(super) y: f64,
 }
 
@@ -40,7 +40,7 @@ impl Sheet {
         );
     }
 
-    /// Lines of figures in so much room, the first of them a line below.
+    /// Lines of figures in this width, the first of them a line below.
     fn mono(&mut self, x: f64, width: f64, text: &str) {
         for line in lines(text, (width / MONO) as usize) {
             self.y += 16.0;
@@ -100,7 +100,7 @@ impl Sheet {
         self.y += 12.0;
     }
 
-    /// Dimensions and the links with most, in so much room beside the histogram or below it; the sheet goes on where that ends.
+    /// Dimensions and the links with most, in this width beside the histogram or below it; the sheet continues at its end.
     pub(super) fn beside(
         &mut self,
         network: &Network<'_>,
@@ -143,7 +143,7 @@ impl Sheet {
         }
     }
 
-    /// Where both ways lead.
+    /// Texts of the route and of the route back.
     pub(super) fn ways(
         &mut self,
         network: &Network<'_>,
@@ -226,7 +226,7 @@ fn between(network: &Network<'_>, link: LinkId) -> String {
     format!("{} \u{2192} {}{capacity}", router(network, of.from), router(network, of.to))
 }
 
-/// Lines of at most so many characters, broken at blanks; a longer word is cut.
+/// Lines of at most this many characters, broken at blanks; a longer word is cut.
 fn lines(text: &str, longest: usize) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for word in text.split_whitespace().map(|word| plain(word, longest.saturating_sub(1))) {

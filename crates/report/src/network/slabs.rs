@@ -1,8 +1,9 @@
 //! A torus as slabs: for each two axes a plane, with the links of both axes, over which all other axes are projected.
 //!
-//! Owns where slabs stand and which links a mark of a slab stands for (Landge et al., "Visualizing Network Traffic to Understand the Performance of Massively Parallel Simulations", 2012).
-//! Three axes give X-Y, Z-Y and Z-X; two give one plane, one a row, more the neighbouring pairs. Links drive on the right: those to larger numbers below (or right of) those back. The
-//! link round an axis is a stub at each side. Axes longer than 96 are folded.
+//! Owns the places of slabs and the links of each mark (Landge et al., "Visualizing Network Traffic to Understand the Performance of
+//! Massively Parallel Simulations", 2012). Three axes give X-Y, Z-Y and Z-X; two give one plane, one a row, more the neighbouring pairs.
+//! Links keep to the right: those to larger numbers below (or right of) those back. The link round an axis is a stub at each side. Axes
+//! longer than 96 are folded.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +11,10 @@ use super::classes::{AXES, step};
 use super::scene::{Grid, Label, Mark, Node, Point, Scene, beside};
 use super::{Form, Network};
 
-/// Most places on a side of a slab; longer axes have several numbers in a place.
+/// Maximum number of places on a side of a slab; longer axes have several numbers in a place.
 const MOST_PLACES: u16 = 96;
 
-/// Pixels between neighbours at most: small tori take the room that there is.
+/// Maximum pixels between neighbours: small tori use the available room.
 const MOST_CELL: f64 = 64.0;
 
 /// Room at the left for numbers, between slabs, above for names, below for numbers.
@@ -37,7 +38,7 @@ pub(super) fn planes(lengths: &[u16]) -> Vec<Plane> {
     }
 }
 
-/// How many numbers of an axis share a place.
+/// Number of numbers of an axis that share a place.
 fn fold(length: u16) -> u16 {
     length.div_ceil(MOST_PLACES).max(1)
 }
@@ -81,7 +82,7 @@ pub(super) fn scene(network: &Network<'_>, [width, height]: Point) -> Scene {
     scene
 }
 
-/// Links that lead to no neighbour.
+/// Number of links that lead to no neighbour.
 fn astray(network: &Network<'_>, lengths: &[u16]) -> usize {
     let at = |router: talea_fabric::RouterId| network.fabric.routers()[router.at()].at;
     let fits = |link: &&talea_fabric::Link| match (at(link.from), at(link.to)) {
@@ -91,7 +92,7 @@ fn astray(network: &Network<'_>, lengths: &[u16]) -> usize {
     network.fabric.links().len() - network.fabric.links().iter().filter(fits).count()
 }
 
-/// The largest cell with which slabs find room, the corner of each, and the size of all. Slabs flow in rows.
+/// The largest cell with which slabs fit, the corner of each, and the size of all. Slabs flow in rows.
 fn arrange(sizes: &[[u16; 2]], [width, height]: Point) -> (f64, Vec<Point>, Point) {
     let mut last = (4.0, Vec::new(), [width, 0.0]);
     let mut cell = MOST_CELL;
@@ -198,7 +199,7 @@ fn links(network: &Network<'_>, slab: &Grid, lengths: &[u16], scene: &mut Scene)
         let begin = place.map(f64::from);
         let mut end = begin;
         end[side] += by;
-        // Pixels: up is less, and right-hand traffic keeps its side.
+        // Pixels: up is less, and links keep to the right.
         let (from, to) = beside(slab.at(begin), slab.at(end), offset);
         let free = [cell * 0.17, if round { 0.0 } else { cell * 0.17 }];
         scene.marks.push(Mark { from, to, bend: None, free, room, links });

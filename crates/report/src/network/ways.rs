@@ -1,7 +1,8 @@
-//! Ways between routers: those that a picture draws, and those that a page keeps.
+//! Routes between routers: those that a picture draws, and those that a page keeps.
 //!
-//! Owns which ways are kept. On a torus whose ways are dimension-ordered a page computes them by that rule; elsewhere all ways between routers with hosts are kept, for up to 320 of
-//! them, those to a router being those to its first host. Beyond that a page says that it has none. It refuses to route.
+//! Owns the choice of the kept routes. On a torus with dimension-ordered routes a page computes them by that rule; elsewhere all routes
+//! between routers with hosts are kept, for up to 320 of them, those to a router being those to its first host. Beyond that a page states
+//! that it has none. It refuses to route.
 
 use serde::Serialize;
 use talea_fabric::route::Routing;
@@ -9,16 +10,16 @@ use talea_fabric::{LinkId, PortId, RouterId};
 
 use super::{Form, Network};
 
-/// Ways between more routers are not kept.
+/// Maximum number of routers between which routes are kept.
 pub(super) const MOST_ENDS: usize = 320;
 
-/// The choice of the first port of a host at a router, by which ways to it go.
+/// The choice of the first port of a host at a router, by which routes to it go.
 fn choice(network: &Network<'_>, routing: &dyn Routing, to: RouterId) -> u32 {
     let port = network.fabric.ports().iter().position(|port| port.router == to);
     port.map_or(0, |port| routing.choice(PortId(port as u32)))
 }
 
-/// The links of the way, and of the way back; absent if there is none or nobody knows.
+/// The links of the route, and of the route back; absent if there is none or it is unknown.
 pub(super) fn both(
     network: &Network<'_>,
     (from, to): (RouterId, RouterId),
@@ -35,23 +36,23 @@ pub(super) fn both(
     })
 }
 
-/// What a page knows of ways.
+/// Routes of a page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WaysData {
-    /// As people call the rule; empty if nobody knows ways.
+    /// Usual name of the rule; empty if routes are unknown.
     pub name: String,
     /// `dimensions`, `kept`, `many` or `none`.
     pub kind: &'static str,
-    /// Routers between which ways are kept.
+    /// Routers between which routes are kept.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ends: Vec<u32>,
-    /// For each two of them (from, then to) the way: of each router on it the place of the link among its own; null if there is none.
+    /// For each pair of them (from, then to) the route: for each router on it the place of the link among its own; null if there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ways: Vec<Option<Vec<u16>>>,
 }
 
 impl WaysData {
-    /// The ways that a page keeps.
+    /// The routes that a page keeps.
     pub(super) fn new(network: &Network<'_>) -> Self {
         let Some(routing) = network.routing else {
             return Self { kind: "none", ..Self::default() };

@@ -1,7 +1,7 @@
 //! Plots as SVG: axes, ticks, colours and the frame that all of them share.
 //!
-//! Owns what makes plots look alike, in light and dark, alone and inside the report's page, whose theme wins over the reader's system.
-//! It knows neither clusters nor curves: each kind of picture has a file of its own beside this folder. Text comes in raw and is escaped
+//! Owns the common look of plots, in light and dark, alone and inside the report's page, whose theme overrides the reader's system. It
+//! knows neither clusters nor curves: each kind of picture has a file of its own beside this folder. Text comes in raw and is escaped
 //! here. Coordinates are pixels; scales turn values into parts from 0 to 1.
 
 mod scale;
@@ -12,7 +12,7 @@ pub(crate) use scale::{Scale, Spacing};
 
 use crate::text::xml;
 
-/// Categorical colours that stay apart for colour-blind readers, light and dark (Okabe and Ito 2008, without black).
+/// Categorical colours that are distinct for colour-blind readers, light and dark (Okabe and Ito 2008, without black).
 pub(crate) const CATEGORIES: [(&str, &str); 8] = [
     ("#0072b2", "#4aa3df"),
     ("#e69f00", "#f2b134"),
@@ -24,7 +24,7 @@ pub(crate) const CATEGORIES: [(&str, &str); 8] = [
     ("#5b4bb5", "#a597f5"),
 ];
 
-/// Longest text of a plot's titles.
+/// Maximum length of a plot's titles.
 const LONGEST: usize = 120;
 
 /// A rectangle in pixels, y down.
@@ -43,7 +43,7 @@ pub(crate) struct Area {
 /// A rectangle with a scale for each side; y grows upwards.
 #[derive(Clone, Debug)]
 pub(crate) struct Plot {
-    /// What is inside the axes.
+    /// The area inside the axes.
     pub(crate) area: Area,
     /// From left to right.
     pub(crate) x: Scale,
@@ -134,7 +134,7 @@ pub(crate) fn category(at: usize) -> String {
     format!("c{}", at % CATEGORIES.len())
 }
 
-/// A whole picture. `body` is what it draws; `label` says in a sentence what it shows.
+/// A whole picture. `body` is its content; `label` describes it in a sentence.
 pub(crate) fn document((width, height): (f64, f64), label: &str, body: &str) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" width=\"{width:.0}\" height=\"{height:.0}\" \

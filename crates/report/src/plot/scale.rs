@@ -1,12 +1,12 @@
 //! Scales: values to parts of an axis, and the round numbers beside it.
 //!
 //! Owns the choice of ticks (1, 2 or 5 times a power of ten; powers of ten on logarithmic axes). A range without extent is widened, so that
-//! every value has a place; what is not finite lies at the start.
+//! every value has a place; a non-finite value lies at the start.
 
 use talea_model::units::{si, three_digits};
 use talea_model::written::grouped;
 
-/// How values are spaced.
+/// Spacing of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spacing {
     /// Evenly.
@@ -15,14 +15,14 @@ pub(crate) enum Spacing {
     Logarithmic,
 }
 
-/// How numbers beside an axis are written.
+/// Form of numbers beside an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Numbers {
     /// Three digits with prefix and unit; percent take no prefix.
     Units,
-    /// As they are.
+    /// Unchanged.
     Plain,
-    /// Whole ones alone, with all their digits.
+    /// Whole numbers alone, with all their digits.
     Whole,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// The same axis with numbers as they are, without prefixes: for ratios.
+    /// The same axis with plain numbers, without prefixes: for ratios.
     #[must_use]
     pub(crate) fn plain(self) -> Self {
         Self { numbers: Numbers::Plain, ..self }
@@ -69,7 +69,7 @@ impl Scale {
         }
     }
 
-    /// An axis that holds all finite values, with some room at both ends.
+    /// An axis that contains all finite values, with some room at both ends.
     pub(crate) fn around(
         name: &str,
         unit: &str,
@@ -112,7 +112,7 @@ impl Scale {
         self.high
     }
 
-    /// Name, unit where numbers do not carry it, and how it is spaced where that is not evenly.
+    /// Name, unit where numbers do not include it, and the spacing where that is not linear.
     pub(crate) fn title(&self) -> String {
         match self.spacing {
             Spacing::Linear => self.name.clone(),
@@ -156,7 +156,7 @@ impl Scale {
         match self.numbers {
             Numbers::Plain => format!("{:.2}", value + 0.0),
             Numbers::Whole => grouped(value.round().max(0.0) as u64),
-            // A thousandth of a percent is no milli-percent to anybody.
+            // A thousandth of a percent is never written as a milli-percent.
             Numbers::Units if self.unit == "%" => format!("{} %", three_digits(value)),
             // Round values below one need no more digits than they have.
             Numbers::Units if self.unit.is_empty() && value.abs() < 1.0 => {
@@ -171,12 +171,12 @@ impl Scale {
         }
     }
 
-    /// Texts with as many digits as tell values apart that are a step from each other.
+    /// Texts with as many digits as needed to distinguish values one step apart.
     fn finer(&self, values: &[f64], step: f64) -> Vec<(f64, String)> {
         let most = values.iter().copied().fold(0.0, |most: f64, value| most.max(value.abs()));
         let text = self.text(most);
         let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
-        // What one of the unit is: a power of a thousand.
+        // Factor of the prefix: a power of a thousand.
         let ratio = (most / number.parse::<f64>().unwrap_or(1.0)).log10() / 3.0;
         let one = if ratio.is_finite() { 1000_f64.powi(ratio.round() as i32) } else { 1.0 };
         let digits = (-(step / one).log10().floor()).clamp(0.0, 12.0) as usize;
@@ -187,7 +187,7 @@ impl Scale {
     }
 }
 
-/// The least of 1, 2 and 5 times a power of ten that is no less.
+/// The smallest of 1, 2 and 5 times a power of ten that is no less than `least`.
 fn round_step(least: f64) -> f64 {
     let power = 10_f64.powf(least.log10().floor());
     [1.0, 2.0, 5.0, 10.0]

@@ -1,6 +1,6 @@
-//! The bytes of a bundle: what ranks send each other, and the first section of a packed trace.
+//! The bytes of a bundle: messages between ranks, and the first section of a packed trace.
 //!
-//! Owns the format and its version. Numbers are LEB128, texts and streams have their length before them, tables come in the
+//! Owns the format and its version. Numbers are LEB128, texts and streams have their length before them, tables are in the
 //! order in which they refer to each other. Packed times are not part of it.
 
 mod columns;
@@ -23,10 +23,10 @@ use crate::live::record::{Symbol, get_module, get_procedure, put_module, put_pro
 /// 2: lists may be changes of others, and paths share their frames.
 pub const VERSION: u64 = 2;
 
-/// In the place of the version: what ranks of one run send each other, which is never in a file.
+/// In the place of the version: messages between ranks of one run, which are never in a file.
 const MESSAGE: u64 = 0;
 
-/// Why bytes are no bundle.
+/// Errors of reading a bundle.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum BundleError {
     /// A newer version.
@@ -38,15 +38,15 @@ pub enum BundleError {
     /// The bytes end early or contradict themselves.
     #[error("recording is damaged at byte {offset}: expected {expected}")]
     Damaged {
-        /// Where reading stopped.
+        /// Offset at which reading stopped.
         offset: usize,
-        /// What should stand there.
+        /// The expected content.
         expected: &'static str,
     },
 }
 
 impl Bundle {
-    /// Everything but the packed times, for a file.
+    /// Everything except the packed times, for a file.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.written(VERSION, Form::Packed)
     }
@@ -106,10 +106,9 @@ impl Bundle {
         (tables.len() as u64, sequence.len() as u64)
     }
 
-    /// Reads a bundle of `most` processes at most; nothing in it is trusted.
+    /// Reads a bundle of `most` processes at most; no part of it is trusted.
     ///
-    /// Processes that are alike take no bytes, so that only the caller can know how many there may be: each has times
-    /// of its own.
+    /// Equal processes take no bytes, so that only the caller can know their maximum number: each has times of its own.
     pub fn from_bytes(bytes: &[u8], most: usize) -> Result<Self, BundleError> {
         let mut from = Cursor::new(bytes);
         let mut expected = "the version";

@@ -1,6 +1,7 @@
-//! The clock of a process in a bundle: when it began, and pairs of readings that put its rate right.
+//! The clock of a process in a bundle: its start, and pairs of readings that correct its rate.
 //!
-//! Owns its bytes, and the way from them to the times of the run. It is read from files: nothing in it is trusted.
+//! Owns its bytes, and the conversion from them to the times of the run. It is read from files: no part of it is
+//! trusted.
 
 use talea_model::Nanos;
 
@@ -8,22 +9,22 @@ use crate::clock::{ClockMap, SyncPoint};
 use crate::live::numbers::{Cursor, put_number, put_signed};
 use crate::recording::Started;
 
-/// The clock of a process, as it stands before its times.
+/// The clock of a process, in the form before its times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Clock {
     /// `CLOCK_REALTIME` at the start, in nanoseconds since 1970.
     pub(super) start_realtime: u64,
     /// `CLOCK_MONOTONIC` at the start.
     pub(super) start_nanos: u64,
-    /// What to add to this host's clock to get rank 0's, at start and end, and its uncertainty, in nanoseconds.
+    /// Nanoseconds to add to this host's clock to get rank 0's, at start and end, and their uncertainty.
     pub(super) offset: [i64; 3],
     /// Nominal nanoseconds and `CLOCK_MONOTONIC`, both since the start, of each clock reading in turn.
     pub(super) readings: Vec<i64>,
 }
 
 impl Clock {
-    /// Readings are taken about as far apart, by clocks at about the same rate, and stand as second differences: of the
-    /// nominal time, and of how far the other clock is ahead of it.
+    /// Readings are about equally far apart, by clocks at about the same rate, and are stored as second differences: of
+    /// the nominal time, and of the advance of the other clock over it.
     pub(super) fn put(&self, out: &mut Vec<u8>) {
         put_number(out, self.start_realtime);
         put_number(out, self.start_nanos);
@@ -57,7 +58,7 @@ impl Clock {
         Some(Self { start_realtime, start_nanos, offset, readings })
     }
 
-    /// When the process began, on the clock of rank 0's host.
+    /// Start of the process, on the clock of rank 0's host.
     pub(super) fn begin(&self) -> u64 {
         self.start_nanos.saturating_add_signed(self.offset[0])
     }
@@ -85,7 +86,7 @@ impl Clock {
         let mut points: Vec<SyncPoint> =
             pairs.map(|pair| SyncPoint { tick: pair[0].max(0) as u64, at: at(pair[1]) }).collect();
         if points.len() < 2 {
-            // Killed before a second reading: the nominal rate has to do.
+            // Killed before a second reading: only the nominal rate is available.
             points = vec![
                 SyncPoint { tick: 0, at: at(0) },
                 SyncPoint { tick: 1_000_000_000, at: at(1_000_000_000) },

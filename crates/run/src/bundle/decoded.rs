@@ -1,7 +1,7 @@
 //! Streams of a bundle while it is read: decoded once each, within limits.
 //!
-//! Owns the count of what a bundle claims. Ranks that are alike share their bytes, but not the memory of what they are
-//! read into, so that everything that is kept is counted, each time.
+//! Owns the count of a bundle's claims. Equal ranks share their bytes, but not the memory of their decoded form, so
+//! that everything that is kept is counted, each time.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -13,10 +13,10 @@ use talea_flow::log::Runs;
 use super::{Bundle, Graph};
 use crate::limits::{Limits, MOST_EVENTS};
 
-/// What a node takes without its streams, in runs.
+/// Memory of a node without its streams, in runs.
 const NODE: u64 = 16;
 
-/// A claim that goes too far; the text follows the name of a thread.
+/// A claim beyond the limits; the text follows the name of a thread.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Refusal {
     #[error("claims {0} calls, with those before it; expected at most {MOST_EVENTS}")]
@@ -35,7 +35,7 @@ pub(super) struct Decoded<'a> {
     limits: Limits,
     runs_left: Cell<u64>,
     events: Cell<u64>,
-    /// Why the last thing could not be had, unless it is damaged.
+    /// Reason for the last refusal, unless the data are damaged.
     pub(super) refusal: Cell<Option<Refusal>>,
 }
 
@@ -51,7 +51,7 @@ impl<'a> Decoded<'a> {
         }
     }
 
-    /// Notes the nodes and events of one more thread.
+    /// Counts the nodes and events of one more thread.
     pub(super) fn claim(&self, graph: &Graph) -> Option<()> {
         let visits = graph.nodes.iter().fold(0_u64, |sum, node| sum.saturating_add(node.visits));
         let events = self.events.get().saturating_add(visits.max(graph.events));
@@ -71,7 +71,7 @@ impl<'a> Decoded<'a> {
         }
         let mut left = self.runs_left.get();
         let read = sequence::decode_all(self.bundle.streams.get(id)?, length, &mut left);
-        // Also what could not be read took its time.
+        // Unreadable streams take time, too.
         self.runs_left.set(left);
         if read == Err(DecodeError::TooLong) {
             self.refusal.set(Some(Refusal::Runs(self.limits.runs)));
@@ -95,7 +95,7 @@ impl<'a> Decoded<'a> {
         Some(out)
     }
 
-    /// A stream of numbers that stand for those in `map`.
+    /// A stream of numbers with the values of `map` in their place.
     pub(super) fn renumbered(&self, runs: &Runs<i64>, map: &[i64]) -> Option<Runs<i64>> {
         let meaning = |v| usize::try_from(v).ok().and_then(|v| map.get(v)).copied().unwrap_or(v);
         self.mapped(runs, meaning)

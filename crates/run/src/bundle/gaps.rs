@@ -1,4 +1,4 @@
-//! What a bundle says is missing or uncertain, in words.
+//! Gaps and uncertainties of a bundle, in words.
 //!
 //! Owns the notes about processes; those about single streams are made where the streams are read.
 

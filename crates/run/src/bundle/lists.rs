@@ -1,26 +1,26 @@
-//! The lists of a bundle: those with the same entries stand there once.
+//! The lists of a bundle: those with the same entries occur once.
 //!
-//! Owns their numbers. A list that is the difference from another one stays that, so that bringing
-//! bundles together costs what has changed; which lists are the same is told by [`Sum`](crate::lists::sum).
+//! Owns their numbers. A list that is the difference from another one stays that, so that merging bundles costs only
+//! their changes; [`Sum`](crate::lists::sum) identifies equal lists.
 
 use std::collections::HashMap;
 
 use crate::lists::{self, Change, Lists, States};
 
-/// In the place of a list that cannot be had.
+/// In the place of an unavailable list.
 pub(super) const ABSENT: u32 = u32::MAX;
 
-/// Lists that are all different, unless a file says so.
+/// Lists that are all different, unless a file violates this.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ListTable {
     lists: Lists,
-    /// For each list what stands for its entries.
+    /// For each list the sum of its entries.
     sums: Vec<u128>,
     ids: HashMap<u128, u32>,
 }
 
 impl ListTable {
-    /// The table of these lists, with their numbers. None for lists that take much longer to tell apart than to read.
+    /// The table of these lists, with their numbers. `None` for lists that take much longer to compare than to read.
     pub(super) fn of(lists: Lists) -> Option<Self> {
         let mut states = States::default();
         let mut sums = Vec::with_capacity(lists.len());
@@ -45,7 +45,7 @@ impl ListTable {
         self.lists.len()
     }
 
-    /// Adds all lists of `other`; for each of them its number here.
+    /// Adds all lists of `other`; returns for each of them its number here.
     pub(super) fn absorb(&mut self, other: &Self) -> Vec<u32> {
         let mut ids = Vec::with_capacity(other.len());
         let mut states = States::default();
@@ -60,7 +60,7 @@ impl ListTable {
                     let of = |id: u32| ids.get(id as usize).copied().unwrap_or(ABSENT);
                     let nulls = change.nulls.map(of);
                     let change = Change { base: of(change.base), nulls, ..change };
-                    // Here its base may be far from a full list, or be made of the list of positions.
+                    // Here its base may be far from a full list, or be derived from the list of positions.
                     self.lists.push_change(&change).or_else(|| {
                         let list: Vec<i64> = states.list(&other.lists, id)?.iter().collect();
                         self.lists.push(&list)

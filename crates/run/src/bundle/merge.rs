@@ -1,10 +1,10 @@
-//! Bringing two bundles together.
+//! Merging two bundles.
 
 use super::type_lists::datatypes_of;
 use super::{Body, Bundle, Column, Graph, Node, Place, Process, Thread};
 
 impl Place {
-    /// With texts by their numbers in another bundle.
+    /// The same with texts by their numbers in another bundle.
     fn renumbered(&self, texts: &[u32]) -> Self {
         let of = |id: u32| texts.get(id as usize).copied().unwrap_or(u32::MAX);
         Self { name: of(self.name), allowed: of(self.allowed), ..*self }
@@ -130,7 +130,7 @@ impl Bundle {
         self.processes.is_empty()
     }
 
-    /// Takes the packed times of each process out, in the order of processes.
+    /// Removes and returns the packed times of each process, in the order of processes.
     pub fn take_times(&mut self) -> Vec<Vec<u8>> {
         self.processes.iter_mut().map(|p| std::mem::take(&mut p.times)).collect()
     }

@@ -1,9 +1,9 @@
-//! What ranks bring together: recordings of one or more processes in which everything alike stands once.
+//! The form in which ranks merge recordings: recordings of one or more processes in which equal parts occur once.
 //!
-//! Owns the mergeable form. Tables (modules, call paths, procedures, communicators ...) are unified by value. A thread's graph
-//! and the streams of its arguments are unified too, so that ranks which behave alike share all of it: streams hold
-//! the process's own ids and numbers of peers in the order of first use, and small lists beside them say what these stand for.
-//! Merging two bundles costs time in the size of the smaller tables, not in the number of events.
+//! Owns the mergeable form. Tables (modules, call paths, procedures, communicators ...) are unified by value. A thread's graph and the
+//! streams of its arguments are unified too, so that ranks with the same behaviour share all of it: streams hold the process's own ids and
+//! numbers of peers in the order of first use, and small lists beside them give their meaning. Merging two bundles costs time in the size
+//! of the smaller tables, not in the number of events.
 
 mod bytes;
 mod clock;
@@ -28,16 +28,16 @@ use table::Table;
 
 use crate::live::record::CommSymbol;
 
-/// Options that every process of a run was recorded with.
+/// Options that are common to all processes of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// [`crate::live::layout::TimesMode`] as a number.
     pub times: u32,
-    /// How far times may be from the truth.
+    /// Maximum errors of times.
     pub bound: Bound,
-    /// Local calls and each poll are events.
+    /// True if local calls and each poll are events.
     pub calls_all: bool,
-    /// Callers in a call path.
+    /// Maximum number of callers in a call path.
     pub callers: u32,
 }
 
@@ -64,7 +64,7 @@ pub struct Bundle {
     processes: Vec<Process>,
 }
 
-/// Structure of a thread's events: what ranks of a class share.
+/// Structure of a thread's events: the part that ranks of a class share.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Graph {
     events: u64,
@@ -79,7 +79,7 @@ struct Node {
     path: u32,
     visits: u64,
     successors: Vec<u32>,
-    /// Stream of choices; 0 where there is nothing to choose, else its number + 1.
+    /// Stream of choices; 0 where there is no choice, else its number + 1.
     choices: u32,
 }
 
@@ -93,8 +93,8 @@ struct Body {
     polls: Vec<u32>,
 }
 
-/// One argument of a node: `base + step * number` for each number of a stream. Counts that are sent and bytes that are
-/// received elsewhere then share a stream.
+/// One argument of a node: `base + step * number` for each number of a stream. Sent counts and bytes received elsewhere then share a
+/// stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Column {
     stream: u32,
@@ -121,9 +121,9 @@ struct Process {
     /// Procedure, path, begin (nominal nanoseconds), polls: of the call that had not returned, then of each site of the series of polls that
     /// had not ended.
     open: Vec<[u64; 4]>,
-    /// Lost to the memory bound, lost to a full disk, paused, of too many threads.
+    /// Numbers of calls: lost to the memory bound, lost to a full disk, paused, of too many threads.
     lost: [u64; 4],
-    /// Call sites that are known by their direct caller only.
+    /// Number of call sites that are identified by their direct caller only.
     shortened_paths: u64,
     damage: Vec<String>,
     threads: Vec<Thread>,
@@ -132,7 +132,7 @@ struct Process {
     times: Vec<u8>,
 }
 
-/// A [`crate::places::ThreadPlace`] whose texts stand in `texts`.
+/// A [`crate::places::ThreadPlace`] whose texts are in `texts`.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     tid: u32,
@@ -146,7 +146,7 @@ struct Place {
 #[derive(Clone, Debug)]
 struct Thread {
     body: u32,
-    /// What the numbers in columns of peers stand for; index into `numbers`.
+    /// Meaning of the numbers in columns of peers; index into `numbers`.
     peers: u32,
     /// Procedure and count of calls that were only counted, in turn; index into `numbers`.
     counts: u32,

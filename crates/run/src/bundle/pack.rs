@@ -1,7 +1,7 @@
 //! From the live file of one process to a bundle.
 //!
-//! Owns what makes ranks alike: graphs, streams and argument tables are put into tables of their own, streams with
-//! numbers that [`super::peers`] and `sequence::scaled` give them.
+//! Owns the sharing between ranks: graphs, streams and argument tables are put into tables of their own, streams with the
+//! numbers of [`super::peers`] and `sequence::scaled`.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -122,7 +122,7 @@ impl Bundle {
         bundle
     }
 
-    /// Puts the lists into their table; for each of them its number there.
+    /// Puts the lists into their table; returns for each of them its number there.
     fn add_lists(&mut self, live: &LiveProcess, damage: &mut Vec<String>) -> Vec<i64> {
         let Some(own) = ListTable::of(live.lists.clone()) else {
             damage.push("lists: they are made from each other in no order".to_owned());
@@ -155,7 +155,7 @@ impl Bundle {
         let mut polls = Vec::new();
         let mut nodes = Vec::new();
         let mut peers = Vec::new();
-        // Only the last event of a thread is followed by none; walking there may take as long as the file claims.
+        // Only the last event of a thread has no successor; walking there may take as long as the file claims.
         let without = |node: &NodeLog| node.choices.len() < node.visits;
         let last = live.log.nodes.iter().position(without).unwrap_or(0) as u32;
         for log in &live.log.nodes {
@@ -231,7 +231,7 @@ impl Bundle {
     }
 }
 
-/// The clocks of a process; `nominal` gives nanoseconds of ticks.
+/// The clocks of a process; `nominal` returns nanoseconds of ticks.
 fn clock_of(live: &LiveProcess, nominal: impl Fn(u64) -> u64) -> Clock {
     let header = &live.header;
     Clock {
@@ -248,13 +248,13 @@ fn clock_of(live: &LiveProcess, nominal: impl Fn(u64) -> u64) -> Clock {
     }
 }
 
-/// Streams that were packed already, as packing takes long.
+/// Streams that were packed already, as packing is slow.
 #[derive(Default)]
 struct Packer {
     packed: HashMap<Runs<i64>, u32>,
 }
 
-/// Streams of so few runs are not scaled: the scale would take more room than they do.
+/// Minimum number of runs of a stream that is scaled: for fewer the scale would take more room than they do.
 const SCALED_RUNS: usize = 32;
 
 impl Packer {
@@ -282,7 +282,7 @@ fn kinds_of(procedure: &ProcedureSpec) -> Vec<ArgKind> {
     procedure.args.iter().map(|a| a.kind).collect()
 }
 
-/// `MPI_COMM_SELF` is another group on each rank, but means the same on all.
+/// `MPI_COMM_SELF` is another group on each rank, but has the same meaning on all.
 fn common(comm: &CommSymbol) -> CommSymbol {
     if comm.name != "self" {
         return comm.clone();
@@ -302,7 +302,7 @@ fn choices_of(log: &NodeLog) -> Runs<i64> {
 }
 
 /// The call that had not returned, then the sites of the series of polls that had not ended; without such a call, the first site
-/// stands for it too. For each its node, ticks at the begin of the call or series, and polls.
+/// represents it too. For each its node, ticks at the begin of the call or series, and polls.
 fn open_of(live: &LiveProcess) -> Vec<(&NodeLog, u64, u64)> {
     let thread = live.threads.first().filter(|_| live.header.state == state::RECORDING);
     let Some(thread) = thread else { return Vec::new() };

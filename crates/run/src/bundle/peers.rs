@@ -1,15 +1,15 @@
-//! Peers of a column as numbers that are alike on many ranks.
+//! Peers of a column as numbers that are equal on many ranks.
 //!
-//! Owns the numbers, given in the order of first use, and the list beside them which says what they stand for: relative to
-//! the own rank, so that the ranks of a grid share their streams.
+//! Owns the numbers, given in the order of first use, and the list beside them with their meaning: relative to the own
+//! rank, so that the ranks of a grid share their streams.
 
 use std::collections::HashMap;
 
 use talea_flow::log::Runs;
 use talea_model::args::special;
 
-/// A column of peers as numbers in the order of first use. What they stand for is appended to `peers`: their number,
-/// then for each the difference to the own rank, doubled; odd numbers are values that are no ranks.
+/// A column of peers as numbers in the order of first use. Their meaning is appended to `peers`: their number, then for
+/// each the difference to the own rank, doubled; odd numbers are values that are no ranks.
 pub(super) fn by_first_use(column: &Runs<i64>, rank: i32, peers: &mut Vec<i64>) -> Runs<i64> {
     let mut seen: Vec<i64> = Vec::new();
     let mut numbers: HashMap<i64, i64> = HashMap::new();
@@ -26,10 +26,10 @@ pub(super) fn by_first_use(column: &Runs<i64>, rank: i32, peers: &mut Vec<i64>) 
     out
 }
 
-/// The largest odd number stands for an argument without a value, whose own number has no double.
+/// The largest odd number represents an argument without a value, whose own number has no double.
 const ABSENT: i64 = i64::MAX;
 
-/// What stands in the list of peers for a value.
+/// Entry of the list of peers for a value.
 const fn meaning_of(value: i64, rank: i32) -> i64 {
     match value {
         special::ABSENT => ABSENT,
@@ -39,7 +39,7 @@ const fn meaning_of(value: i64, rank: i32) -> i64 {
     }
 }
 
-/// The value for what stands in the list of peers.
+/// The value of an entry of the list of peers.
 pub(super) const fn value_of(meaning: i64, rank: i32) -> i64 {
     match meaning {
         ABSENT => special::ABSENT,

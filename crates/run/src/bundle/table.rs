@@ -43,7 +43,7 @@ impl<T: Clone + Eq + Hash> Table<T> {
         &self.values
     }
 
-    /// Adds all values of `other`; for each of them its id here.
+    /// Adds all values of `other`; returns for each of them its id here.
     pub(super) fn absorb(&mut self, other: &Self) -> Vec<u32> {
         other.values.iter().map(|value| self.id(value.clone())).collect()
     }

@@ -1,7 +1,7 @@
-//! The packed times of one thread, as they stand behind the clock of their process.
+//! The packed times of one thread, in the form after the clock of their process.
 //!
-//! Owns their bytes: how many events have times, the packed cells, and packed for each node what its exact sums are more
-//! than the sums of its restored times; or, where times were not kept, sums and extremes of each node.
+//! Owns their bytes: the number of events with times, the packed cells, and packed for each node the difference of its
+//! exact sums from those of its restored times; or, where times were not kept, sums and extremes of each node.
 
 use talea_flow::codec::times;
 use talea_flow::log::ThreadLog;
@@ -79,7 +79,7 @@ pub(super) fn pack_times(
     out
 }
 
-/// A cell as the recorder writes it.
+/// A cell in the recorder's form.
 fn cell(from: &mut Cursor<'_>, quantiser: &Quantiser) -> Option<Cell> {
     let first = from.byte()?;
     if first < 224 {
@@ -97,7 +97,7 @@ fn cell(from: &mut Cursor<'_>, quantiser: &Quantiser) -> Option<Cell> {
     })
 }
 
-/// Packed cells, and all that stands behind them.
+/// Packed cells, and everything after them.
 pub(super) fn read_times(from: &mut Cursor<'_>) -> Option<Times> {
     let kept = from.number()?;
     let length = usize::try_from(from.number()?).ok()?;

@@ -1,6 +1,6 @@
-//! Lists whose entries are datatypes, as those of `MPI_Alltoallw`.
+//! Lists whose entries are datatypes, such as those of `MPI_Alltoallw`.
 //!
-//! Owns their numbers: processes make datatypes in orders of their own, so that these lists have a table apart, whose
+//! Owns their numbers: processes create datatypes in orders of their own, so that these lists have a separate table, whose
 //! entries are numbers in the bundle's table of datatypes, and each process a map from its own lists to that table.
 
 use std::collections::{BTreeSet, HashMap};
@@ -17,8 +17,8 @@ pub(super) fn datatypes_of<T: Copy + Into<i64>>(list: &[i64], numbers: &[T]) -> 
 }
 
 impl Bundle {
-    /// Puts the lists that stand in columns of datatypes into their table, with the bundle's numbers of datatypes. For each
-    /// its number there and its number in the process: processes make datatypes in orders of their own.
+    /// Puts the lists in columns of datatypes into their table, with the bundle's numbers of datatypes. Returns for each
+    /// its number there and its number in the process: processes create datatypes in orders of their own.
     pub(super) fn add_type_lists(&mut self, live: &LiveProcess, datatypes: &[i64]) -> Vec<i64> {
         let mut used = BTreeSet::new();
         for log in live.threads.iter().flat_map(|thread| &thread.log.nodes) {
@@ -40,7 +40,7 @@ impl Bundle {
     }
 }
 
-/// What the numbers in columns of lists of datatypes stand for: these lists follow the others in the recording's table.
+/// Meaning of the numbers in columns of lists of datatypes: these lists follow the others in the recording's table.
 pub(super) struct TypeLists(HashMap<i64, i64>);
 
 impl TypeLists {
@@ -49,7 +49,7 @@ impl TypeLists {
     }
 
     pub(super) fn of(&self, own: i64) -> i64 {
-        // What is absent stays absent.
+        // An absent number stays absent.
         self.0.get(&own).copied().unwrap_or(own.min(-1))
     }
 }

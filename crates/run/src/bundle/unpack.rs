@@ -1,6 +1,6 @@
 //! From a bundle to a recording whose ids are the same for all ranks.
 //!
-//! Owns the translation of streams back, and all checks: a bundle read from a file may say anything.
+//! Owns the translation of streams back, and all checks: a bundle read from a file may have any content.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -28,7 +28,7 @@ use crate::pu_time;
 use crate::recording::{self, Ended, Open, Recording, Sizes, Started};
 
 impl Recording {
-    /// Brings the processes of a run together, read from their mapped files.
+    /// Merges the processes of a run, read from their mapped files.
     pub fn from_live(live: &[LiveProcess]) -> Self {
         let mut all: Option<Bundle> = None;
         for process in live {
@@ -75,7 +75,7 @@ impl Bundle {
             let world = worlds.get(&process.world).copied().unwrap_or(0);
             let rank = Rank(process.rank.max(0) as u32);
             note_process(process, clock, rank, &mut gaps);
-            // Ranks of a world measure how far their clocks are apart; others cannot, and hosts share no clock.
+            // Ranks of a world measure the offsets of their clocks; others cannot, and hosts share no clock.
             if process.world == 0 && process.host != self.processes[0].host {
                 let what = "its times are from another clock, nobody knows how far apart";
                 gaps.note(gap_of(GapKind::Estimated, rank, what, 0));
@@ -167,7 +167,7 @@ impl Bundle {
                 let untimed = events.saturating_sub(thread.times.kept);
                 if untimed > 0 && self.settings.times != TimesMode::Statistics as u32 {
                     let what = format!("the last {untimed} of {events} calls have no times");
-                    // Times are the first to go, for lack of either kind of room.
+                    // Times are dropped first, for lack of either kind of room.
                     let disk = process.lost[1] > 0;
                     let kind = if disk { GapKind::DiskFull } else { GapKind::MemoryBound };
                     gaps.note(gap_of(kind, rank, &what, untimed));

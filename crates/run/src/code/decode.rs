@@ -1,6 +1,7 @@
-//! Where the instructions of a part lead.
+//! Control flow of the instructions of a part.
 //!
-//! Owns decoding, by iced-x86, to the few instructions after which something else than the next one may run.
+//! Owns decoding, by iced-x86, to the few instructions after which an instruction other than the next one
+//! may run.
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic};
 
@@ -12,39 +13,39 @@ pub(super) struct Decoded {
     pub(super) part: Part,
     /// Begin of each, ascending.
     pub(super) instructions: Vec<u64>,
-    /// Those that lead elsewhere, ascending.
+    /// Control transfers, ascending.
     pub(super) transfers: Vec<Transfer>,
-    /// Begins of instructions that only fill up, ascending.
+    /// Begins of padding instructions, ascending.
     fillers: Vec<u64>,
 }
 
-/// An instruction that leads elsewhere.
+/// A control transfer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transfer {
-    /// Its last byte and one more.
+    /// Address after its last byte.
     pub(super) end: u64,
     pub(super) to: To,
 }
 
-/// Where an instruction leads.
+/// Target of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum To {
     /// To this address.
     Jump(u64),
-    /// To this address or on.
+    /// To this address or the next instruction.
     Branch(u64),
-    /// To this function and then on: whether it returns is not known.
+    /// To this function and then the next instruction: whether it returns is unknown.
     Call(u64),
     /// To an address that the program computes.
     Computed,
     /// Back to the caller.
     Return,
-    /// Nowhere.
+    /// No target.
     End,
 }
 
 impl Decoded {
-    /// None where bytes are no instruction, or there are more than `most` instructions.
+    /// `None` where bytes are no instruction, or there are more than `most` instructions.
     pub(super) fn new(part: Part, bytes: &[u8], most: usize) -> Option<Self> {
         let mut decoder = Decoder::with_ip(64, bytes, part.begin, DecoderOptions::NONE);
         let mut decoded =
@@ -74,12 +75,12 @@ impl Decoded {
         Some(decoded)
     }
 
-    /// Whether an instruction begins at this address.
+    /// True if an instruction begins at this address.
     pub(super) fn has(&self, address: u64) -> bool {
         self.instructions.binary_search(&address).is_ok()
     }
 
-    /// Whether all instructions from `begin` up to `end` only fill up.
+    /// True if all instructions from `begin` up to `end` are padding.
     pub(super) fn is_filler(&self, begin: u64, end: u64) -> bool {
         let between = |list: &[u64]| {
             list.partition_point(|&at| at < end) - list.partition_point(|&at| at < begin)
@@ -87,7 +88,7 @@ impl Decoded {
         between(&self.fillers) == between(&self.instructions)
     }
 
-    /// Addresses that jumps lead to.
+    /// Targets of jumps.
     pub(super) fn jumps(&self) -> impl Iterator<Item = u64> + '_ {
         self.transfers.iter().filter_map(|transfer| match transfer.to {
             To::Jump(target) | To::Branch(target) => Some(target),

@@ -1,8 +1,8 @@
-//! Calls that never come back: of `abort`, of what throws an exception, of functions that always make such a call.
+//! Calls that never return: of `abort`, of functions that throw an exception, of functions that always make such a call.
 //!
-//! Owns telling them from others. Compilers put other code behind such a call, often of another loop, and a way from the
-//! call to that code would make loops that nobody wrote. A function that is looked into is taken to return where that is
-//! not certain.
+//! Owns their detection. Compilers put other code after such a call, often of another loop, and an edge from the call to
+//! that code would make loops that are not in the source. A function that is examined counts as returning where the
+//! opposite is not certain.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -14,13 +14,13 @@ use super::Code;
 use super::decode::{Decoded, To};
 use super::parts::Part;
 
-/// Instructions of functions that are looked into, of one file.
+/// Maximum number of instructions of functions that are examined, of one file.
 const MOST_INSTRUCTIONS: usize = 4_000_000;
-/// Instructions of one such function.
+/// Maximum number of instructions of one such function.
 const MOST_OF_ONE: usize = 20_000;
-/// Functions that are looked into inside each other.
+/// Maximum depth of functions that are examined.
 const DEPTH: usize = 6;
-/// Instructions of a stub that jumps to another library's function.
+/// Maximum number of instructions of a stub that jumps to another library's function.
 const STUB: usize = 3;
 
 /// Functions of C, C++, Fortran and the unwinder that never return.
@@ -70,9 +70,9 @@ fn never_returns(name: &str) -> bool {
 /// Functions of a file that are known to return, or never to.
 #[derive(Debug, Default)]
 pub(super) struct Ends {
-    /// Where the addresses of other libraries' functions that never return will stand.
+    /// Slots for the addresses of other libraries' functions that never return.
     slots: HashSet<u64>,
-    /// The file's own functions: whether they never return.
+    /// The file's own functions: true for those that never return.
     known: RefCell<HashMap<u64, bool>>,
     decoded: RefCell<usize>,
 }
@@ -100,7 +100,7 @@ impl Ends {
         Self { slots, known: RefCell::new(known), decoded: RefCell::new(0) }
     }
 
-    /// Whether the function that begins at an address never returns.
+    /// True if the function that begins at an address never returns.
     pub(super) fn at(&self, code: &Code<'_>, address: u64) -> bool {
         self.inside(code, address, 0)
     }
@@ -112,7 +112,7 @@ impl Ends {
         if depth == DEPTH {
             return false;
         }
-        // One that calls itself is not looked into again.
+        // One that calls itself is not examined again.
         self.known.borrow_mut().insert(address, false);
         let ends = match stub(code, address) {
             Some(slot) => self.slots.contains(&slot),
@@ -122,20 +122,20 @@ impl Ends {
         ends
     }
 
-    /// Whether each way through a function ends in a call that never returns; none where that cannot be read.
+    /// True if each path through a function ends in a call that never returns; `None` where it cannot be read.
     fn function(&self, code: &Code<'_>, address: u64, depth: usize) -> Option<bool> {
         let part = code.parts.containing(address).filter(|part| part.begin == address)?;
         let left = MOST_INSTRUCTIONS.saturating_sub(*self.decoded.borrow());
         let decoded = Decoded::new(part, code.bytes(part)?, left.min(MOST_OF_ONE))?;
         *self.decoded.borrow_mut() += decoded.instructions.len();
-        // Most return on some way without a call, which is quickly known.
+        // Most return on some path without a call, which is quickly found.
         let all_calls_end = |_| true;
         let some = |call| self.inside(code, call, depth + 1);
         Some(!returns(&decoded, all_calls_end) && !returns(&decoded, some))
     }
 }
 
-/// Where a stub reads the address that it jumps to.
+/// Address from which a stub reads its target.
 fn stub(code: &Code<'_>, address: u64) -> Option<u64> {
     // Longer than a stub can be; shorter where the section ends.
     let bytes = [32, 16, 8]
@@ -155,13 +155,13 @@ fn stub(code: &Code<'_>, address: u64) -> Option<u64> {
     None
 }
 
-/// Whether a way through a function comes to its end without a call that ends it.
+/// True if a path through a function reaches its end without a call that never returns.
 fn returns(function: &Decoded, mut ends: impl FnMut(u64) -> bool) -> bool {
     let mut ways = vec![function.part.begin];
     let mut seen = HashSet::new();
     while let Some(from) = ways.pop() {
         let next = function.transfers.partition_point(|transfer| transfer.end <= from);
-        // Nothing stands behind a function but after a call that ends it.
+        // Nothing stands after a function except after a call that never returns.
         let Some(transfer) = function.transfers.get(next) else { continue };
         if !seen.insert(transfer.end) {
             continue;

@@ -1,8 +1,8 @@
 //! The loops of one function.
 //!
-//! Owns the joining of a function's parts, its basic blocks and their edges. Calls go on behind themselves, since
-//! whether a function returns is not known. A computed jump (`switch`) leads to every block that nothing else leads
-//! to. A function that calls itself is a loop, from its begin to the call and from its return to what follows the call.
+//! Owns the joining of a function's parts, its basic blocks and their edges. Calls continue at the next instruction, since
+//! whether a function returns is unknown. A computed jump (`switch`) leads to every block without another predecessor. A
+//! function that calls itself is a loop, from its begin to the call and from its return to the instruction after the call.
 
 use std::collections::BTreeSet;
 
@@ -12,18 +12,18 @@ use super::decode::{Decoded, To};
 use super::parts::Part;
 use super::{Code, CodeLoop, CodePlace};
 
-/// Larger functions are generated tables, or damage.
+/// Maximum bytes: larger functions are generated tables, or damage.
 const MOST_BYTES: u64 = 1 << 20;
-/// Instructions of one function, and of what it jumps to.
+/// Maximum number of instructions of one function, and of its jump targets.
 const MOST_INSTRUCTIONS: usize = 400_000;
-/// Places in one function that jumps back lead to: as many loops may stand inside each other.
+/// Maximum number of targets of backward jumps in one function: as many loops may be nested.
 const MOST_HEADERS: usize = 20_000;
-/// Parts of one function.
+/// Maximum number of parts of one function.
 const MOST_PARTS: usize = 16;
-/// Parts that are looked at because a jump leads to their begin: mostly other functions.
+/// Maximum number of parts that are examined because a jump leads to their begin: mostly other functions.
 const MOST_CANDIDATES: usize = 64;
 
-/// The blocks of a function, and the loops that they make.
+/// The blocks of a function, and their loops.
 #[derive(Debug)]
 pub(super) struct FunctionLoops {
     begin: u64,
@@ -42,7 +42,7 @@ impl FunctionLoops {
         &self.parts
     }
 
-    /// Where the instruction that has a byte at `address` stands.
+    /// Place of the instruction that contains the byte at `address`.
     pub(super) fn place(&self, address: u64) -> Option<CodePlace> {
         if !self.parts.iter().any(|part| part.contains(address)) {
             return None;
@@ -60,17 +60,17 @@ impl FunctionLoops {
         Some(CodePlace { function: self.begin, loops, order: self.order[block] })
     }
 
-    /// The begin of the block by which a loop is entered; where that is no block, of its first block.
+    /// The begin of a loop's entry block; where that is no block, of its first block.
     fn header(&self, of: &Loop) -> u64 {
         let block = |&node: &u32| self.blocks.get(node as usize).copied();
         block(&of.header).or_else(|| of.nodes.iter().filter_map(block).min()).unwrap_or(self.begin)
     }
 }
 
-/// The function that `part` belongs to.
+/// The function of `part`.
 pub(super) fn function(code: &Code<'_>, part: Part) -> Option<FunctionLoops> {
     let mut parts = joined(code, part)?;
-    // The largest part has the begin; others are what is seldom used.
+    // The largest part has the begin; others are rarely used code.
     parts.sort_by_key(|one| (std::cmp::Reverse(one.part.end - one.part.begin), one.part.begin));
     let begin = parts.first()?.part.begin;
     let mut leaders: BTreeSet<u64> = BTreeSet::new();
@@ -104,8 +104,8 @@ pub(super) fn function(code: &Code<'_>, part: Part) -> Option<FunctionLoops> {
     Some(FunctionLoops { begin, parts, blocks, forest, ambiguous, order })
 }
 
-/// A number for each block, increasing along all edges but those back: the reverse of the order in which a depth-first search
-/// leaves them.
+/// A number for each block, ascending along all edges except backward ones: the reverse of the order in which a depth-first
+/// search leaves them.
 fn order(successors: &[Vec<u32>], starts: &[u32]) -> Vec<u32> {
     let mut order = vec![0; successors.len()];
     let mut entered = vec![false; successors.len()];
@@ -131,9 +131,9 @@ fn order(successors: &[Vec<u32>], starts: &[u32]) -> Vec<u32> {
     order
 }
 
-/// For each loop whether it may be two nested loops with one header. Where compilers copy the end of a turn (count, compare,
-/// jump) into the branches of a condition, each copy leaves the loop or goes to the header; where a nested loop ends,
-/// the outer one goes on.
+/// For each loop true if it may be two nested loops with one header. Where compilers copy the end of an iteration (count,
+/// compare, jump) into the branches of a condition, each copy leaves the loop or goes to the header; where a nested loop
+/// ends, the outer one continues.
 fn ambiguous(successors: &[Vec<u32>], forest: &Forest) -> Vec<bool> {
     let mut loop_of = vec![None; successors.len()];
     for (at, found) in (0..).zip(&forest.loops) {
@@ -155,8 +155,8 @@ fn ambiguous(successors: &[Vec<u32>], forest: &Forest) -> Vec<bool> {
     edges.into_iter().map(|(all, leaving)| all > 1 && leaving < all).collect()
 }
 
-/// The part and all others that jumps join with it. A jump to the begin of a part may also leave for another function
-/// (a call at the end); it is one of the same function if the part has jumps back into its middle.
+/// The part and all others that jumps join with it. A jump to the begin of a part may also leave for another function (a tail
+/// call); it is one of the same function if the part has jumps back into its middle.
 fn joined(code: &Code<'_>, part: Part) -> Option<Vec<Decoded>> {
     let (mut bytes_left, mut left) = (MOST_BYTES, MOST_INSTRUCTIONS);
     let mut decoded = |part: Part| {
@@ -191,7 +191,7 @@ fn joined(code: &Code<'_>, part: Part) -> Option<Vec<Decoded>> {
                 let known = |one: &Decoded| one.part.contains(target) && one.part.begin != target;
                 parts.iter().any(known)
             };
-            // A part that cannot be read is another function, as far as anybody can tell.
+            // An unreadable part is presumed to be another function.
             let Some(found) = decoded(other) else { continue };
             if target != other.begin || found.jumps().any(into_middle) {
                 parts.push(found);
@@ -202,10 +202,10 @@ fn joined(code: &Code<'_>, part: Part) -> Option<Vec<Decoded>> {
     Some(parts)
 }
 
-/// For each block the blocks that may follow it, each once.
+/// For each block its possible successors, each once.
 ///
-/// Two nodes stand behind the blocks: computed jumps lead to the first, which leads to all their targets, and returns to
-/// the second, which leads to what follows the function's calls of itself. A generated function has thousands of each.
+/// Two nodes follow the blocks: computed jumps lead to the first, which leads to all their targets, and returns to the
+/// second, which leads to the instructions after the function's calls of itself. A generated function has thousands of each.
 fn successors(parts: &[Decoded], blocks: &[u64], begin: u64) -> Vec<Vec<u32>> {
     let number = |address: u64| blocks.binary_search(&address).ok().map(|at| at as u32);
     let holder = |address: u64| blocks.partition_point(|&b| b <= address).saturating_sub(1);
@@ -213,7 +213,7 @@ fn successors(parts: &[Decoded], blocks: &[u64], begin: u64) -> Vec<Vec<u32>> {
     let (any_target, any_return) = (blocks.len(), blocks.len() + 1);
     let (mut computed, mut returns, mut resumed) = (Vec::new(), Vec::new(), Vec::new());
     for one in parts {
-        // Whether the block goes on with the next one, unless its last instruction says otherwise.
+        // True if the block continues with the next one, unless its last instruction prevents it.
         let mut goes_on: Vec<(u64, bool)> = Vec::new();
         for transfer in &one.transfers {
             let block = holder(transfer.end - 1);

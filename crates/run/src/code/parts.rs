@@ -1,19 +1,19 @@
-//! The parts that the functions of a file consist of.
+//! The parts of a file's functions.
 //!
-//! Owns their bounds: those of unwind tables (`.eh_frame`), which stripped files keep and which know the parts that
-//! compilers put elsewhere (`.cold`); beside them functions that have a symbol with a size and no such entry.
+//! Owns their bounds: those of unwind tables (`.eh_frame`), which stripped files keep and which include the parts
+//! that compilers put elsewhere (`.cold`); and functions that have a symbol with a size and no such entry.
 
 use addr2line::gimli::{self, UnwindSection as _};
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
 
-/// Files that claim more parts are damaged; large programs have some hundred thousand.
+/// Maximum number of parts; files that claim more are damaged; large programs have some hundred thousand.
 const MOST: usize = 1 << 23;
 
 /// Addresses of a function's code, or of a piece of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Part {
     pub(super) begin: u64,
-    /// Behind its last byte.
+    /// Address after its last byte.
     pub(super) end: u64,
 }
 
@@ -47,7 +47,7 @@ impl Parts {
         self.0.dedup_by_key(|part| part.begin);
     }
 
-    /// The part that has this address.
+    /// The part that contains this address.
     pub(super) fn containing(&self, address: u64) -> Option<Part> {
         let behind = self.0.partition_point(|part| part.begin <= address);
         self.0[..behind].last().copied().filter(|part| part.contains(address))

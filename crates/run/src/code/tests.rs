@@ -1,4 +1,4 @@
-//! Loops of functions that the C compiler made, in several states, and damaged files.
+//! Loops of functions built by the C compiler, in several states, and damaged files.
 
 use std::fs;
 use std::path::Path;
@@ -79,7 +79,7 @@ fn functions(file: &[u8]) -> BTreeMap<String, (u64, u64)> {
     symbols.map(|s| (s.name().unwrap().to_owned(), (s.address(), s.size()))).collect()
 }
 
-/// Where the calls of `callee` in the parts of `caller` return to.
+/// Return addresses of the calls of `callee` in the parts of `caller`.
 fn returns(
     file: &[u8],
     all: &BTreeMap<String, (u64, u64)>,
@@ -103,7 +103,7 @@ fn returns(
 fn own_loops_and_shared_ones_are_told_apart() {
     for level in ["-O0", "-O1", "-O2", "-O3", "-Os"] {
         for more in [&["-fPIE", "-pie"][..], &["-fno-pie", "-no-pie", "-fcf-protection=none"]] {
-            // The same code in both.
+            // The same code in the two files.
             let whole = compiled(&[&[level], more].concat(), false);
             let stripped = compiled(&[&[level], more].concat(), true);
             let all = functions(&whole);
@@ -152,7 +152,7 @@ fn what_is_no_code_has_no_answer() {
 
 #[test]
 fn what_stands_behind_a_call_that_never_returns_is_no_part_of_the_loop() {
-    // Two loops in turn. Behind the call of the second one that ends the program, there is a part of the first one.
+    // Two loops in turn. After the call of the second one that ends the program, there is a part of the first one.
     let source = |end: &str| {
         format!(
             "\
@@ -193,7 +193,7 @@ int main(void) { return 0; }
     let (begin, size) = functions(&file)["jumps"];
     let place = loops_around(&file, &[begin + size / 2]).remove(0).unwrap();
     assert_eq!((place.function, place.loops[0].header), (begin, begin));
-    // Nobody wrote so many.
+    // Real code does not have so many.
     assert!(places.contains(&None));
 }
 

@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 
 use super::{Entry, FOOTER, HEADER, SectionId, Tag, checksum, header_bytes, tail_bytes};
 
-/// Where every section of a file goes.
+/// Place of every section of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     kind: Tag,
@@ -20,54 +20,54 @@ pub struct Layout {
     end: u64,
 }
 
-/// Where one section goes.
+/// Place of one section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {
     /// The section.
     pub id: SectionId,
     /// Offset of its first byte in the file.
     pub offset: u64,
-    /// Its bytes.
+    /// Its length in bytes.
     pub length: u64,
 }
 
-/// Why sections cannot be laid out, or do not fit their layout.
+/// Errors of a layout, or of data that do not fit it.
 #[derive(Debug, thiserror::Error)]
 pub enum LayoutError {
-    /// The same section twice.
+    /// A duplicate section.
     #[error("section `{id}` at offset {offset} is listed before, expected another tag or number")]
     Repeated {
         /// The section.
         id: SectionId,
-        /// Where the second one would begin.
+        /// Offset at which the second one would begin.
         offset: u64,
     },
-    /// The file would be longer than a file can be.
+    /// The file would exceed the maximum length of files.
     #[error("section `{id}` of {length} bytes at offset {offset} ends behind the largest file")]
     TooLong {
         /// The section.
         id: SectionId,
-        /// Where it would begin.
+        /// Offset at which it would begin.
         offset: u64,
-        /// Its bytes.
+        /// Its length in bytes.
         length: u64,
     },
-    /// A payload, or a list of checksums, is not what the layout was made for.
+    /// A payload, or a list of checksums, does not match the layout.
     #[error("at offset {offset}: {found} given, expected {expected}")]
     Mismatch {
-        /// Where in the file.
+        /// Offset in the file.
         offset: u64,
-        /// Bytes or checksums given.
+        /// Number of bytes or checksums given.
         found: u64,
-        /// Bytes or checksums that the layout has.
+        /// Number of bytes or checksums of the layout.
         expected: u64,
     },
-    /// The system refused.
+    /// An error of the system.
     #[error("cannot write at offset {offset}: {source}")]
     Io {
-        /// Where in the file.
+        /// Offset in the file.
         offset: u64,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
 }
@@ -75,9 +75,9 @@ pub enum LayoutError {
 impl Layout {
     /// Lays out sections of known lengths in the given order.
     ///
-    /// The same arguments give the same layout, so that every process may compute it for itself.
+    /// The same arguments give the same layout, so that every process may compute its own copy.
     pub fn new(kind: Tag, sections: &[(SectionId, u64)]) -> Result<Self, LayoutError> {
-        // Files have signed 64-bit lengths, and directory and footer must fit behind the sections.
+        // Files have signed 64-bit lengths, and directory and footer must fit after the sections.
         let largest = i64::MAX as u64 - FOOTER as u64 - super::ENTRY as u64 * sections.len() as u64;
         let mut offset = HEADER as u64;
         let mut ids = BTreeSet::new();
@@ -95,7 +95,7 @@ impl Layout {
         Ok(Self { kind, placements, end: offset })
     }
 
-    /// Where each section goes, in the order given.
+    /// Place of each section, in the order given.
     pub fn placements(&self) -> &[Placement] {
         &self.placements
     }
@@ -113,7 +113,7 @@ impl Layout {
     /// Writes directory and footer, which makes the file complete; one process does, when all
     /// others are done.
     ///
-    /// `checksums` are those that [`Placement::write`] returned, in the order of the placements.
+    /// `checksums` are the results of [`Placement::write`], in the order of the placements.
     pub fn write_tail(&self, file: &File, checksums: &[u32]) -> Result<(), LayoutError> {
         if checksums.len() != self.placements.len() {
             return Err(LayoutError::Mismatch {
@@ -140,7 +140,7 @@ impl Layout {
 impl Placement {
     /// Writes the section's payload at its place and returns the checksum for the directory.
     ///
-    /// Any process may do this in any order; no other part of the file is touched.
+    /// Any process may do this in any order; no other part of the file is changed.
     pub fn write(&self, file: &File, payload: &[u8]) -> Result<u32, LayoutError> {
         if payload.len() as u64 != self.length {
             return Err(LayoutError::Mismatch {

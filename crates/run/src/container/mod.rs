@@ -2,7 +2,7 @@
 //! directory, a footer. (Files that grow are `live` ones and journals.)
 //!
 //! Owns bytes and their checks: every byte of a file lies under one of the four checksums, so that
-//! damage is found and confined to a section. What a section means is its owner's. All numbers are
+//! damage is found and confined to a section. The meaning of a section is its owner's. All numbers are
 //! little-endian; there is no padding.
 //!
 //! ```text
@@ -13,9 +13,9 @@
 //!                 | CRC-32 of the 20 bytes before | end magic 8
 //! ```
 //!
-//! The footer is written last: a file without it is one whose writer was stopped. Header and footer
-//! keep this form in every later version, so that an old build can name a newer file's version.
-//! CRC-32 is that of ISO 3309.
+//! The footer is written last: a file without it had its writer stopped. Header and footer keep this
+//! form in every later version, so that an old build can name a newer file's version. CRC-32 is that
+//! of ISO 3309.
 
 mod layout;
 mod read;
@@ -35,7 +35,7 @@ pub use write::{WriteError, Writer};
 pub const MAGIC: [u8; 8] = *b"TALEA\r\n\x1a";
 /// The last bytes of every complete file.
 pub const END_MAGIC: [u8; 8] = *b"\x1aTALEA\r\n";
-/// The newest version that this build reads, and the one that it writes.
+/// The newest version that this build reads, and the version that it writes.
 pub const VERSION: u32 = 1;
 
 pub(crate) const HEADER: usize = 24;
@@ -63,12 +63,12 @@ impl fmt::Debug for Tag {
     }
 }
 
-/// What tells a section from the others of its file.
+/// Identity of a section in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SectionId {
     /// Its kind.
     pub tag: Tag,
-    /// Which of its kind: a rank, or whatever its owner counts.
+    /// Number among its kind: a rank, or another number of its owner.
     pub number: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Reading a container from bytes that nobody vouches for.
+//! Reading a container from untrusted bytes.
 //!
 //! Owns the checks, in the order that gives the most useful error: magic, completeness, header,
 //! version, kind, directory. A damaged section does not hide the others: it is left out and listed
@@ -11,10 +11,10 @@ use talea_model::{Gap, GapKind};
 
 use super::{END_MAGIC, ENTRY, Entry, FOOTER, HEADER, MAGIC, SectionId, Tag, VERSION, checksum};
 
-/// A container's intact sections, and what is damaged.
+/// A container's intact sections, and its damage.
 #[derive(Clone, Debug)]
 pub struct Container<'a> {
-    /// In the order of the file.
+    /// Sections in the order of the file.
     sections: Vec<Section<'a>>,
     damage: Vec<Damage>,
 }
@@ -22,9 +22,9 @@ pub struct Container<'a> {
 /// An intact section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Section<'a> {
-    /// Which one.
+    /// Its id.
     pub id: SectionId,
-    /// Where it begins in the file, for errors inside it.
+    /// Offset in the file, for errors inside it.
     pub offset: u64,
     /// Its payload.
     pub bytes: &'a [u8],
@@ -33,27 +33,27 @@ pub struct Section<'a> {
 /// A section whose bytes are not those that were written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Which one.
+    /// Its id.
     pub id: SectionId,
-    /// Where it begins in the file.
+    /// Offset in the file.
     pub offset: u64,
-    /// Its bytes.
+    /// Its length in bytes.
     pub length: u64,
 }
 
-/// Why bytes cannot be read as a container.
+/// Errors of reading a container.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// Something else.
+    /// Another kind of file.
     #[error("not a Talea file: expected `TALEA` and three control bytes at offset 0: `{}`", path.display())]
     Magic {
         /// The file.
         path: PathBuf,
     },
-    /// The writer was stopped, or the file was not copied as a whole.
+    /// The writer was stopped, or the copy of the file is incomplete.
     #[error("file is incomplete: expected a footer at the end, offset {offset}; its writer was stopped or it was not copied as a whole: `{}`", path.display())]
     Truncated {
-        /// Where the footer should begin.
+        /// Offset at which the footer should begin.
         offset: u64,
         /// The file.
         path: PathBuf,
@@ -76,12 +76,12 @@ pub enum ReadError {
         /// The file.
         path: PathBuf,
     },
-    /// A part without which nothing can be found contradicts its checksum or the rest.
+    /// An essential part contradicts its checksum or the rest.
     #[error("file is damaged at offset {offset}, expected {expected}: `{}`", path.display())]
     Damaged {
-        /// Where.
+        /// The offset.
         offset: u64,
-        /// What should be there.
+        /// The expected content.
         expected: &'static str,
         /// The file.
         path: PathBuf,
@@ -98,7 +98,7 @@ impl<'a> Container<'a> {
         let mut at = HEADER as u64;
         for (index, &Entry { id, offset, length, checksum: expected }) in entries.iter().enumerate()
         {
-            // Sections lie one behind the other: nothing overlaps, and no byte is outside all
+            // Sections lie one after the other: nothing overlaps, and no byte is outside all
             // checksums.
             let next = offset.checked_add(length).filter(|&next| offset == at && next <= end);
             let next = next.ok_or_else(|| ReadError::Damaged {
@@ -146,7 +146,7 @@ impl<'a> Container<'a> {
 }
 
 impl Damage {
-    /// The same as data that travels with the result; who knows the section's rank adds it.
+    /// The same as a gap that travels with the result; the caller adds the section's rank.
     pub fn gap(&self) -> Gap {
         let Self { id, offset, length } = self;
         Gap {

@@ -65,7 +65,7 @@ proptest! {
         let place = place.index(bytes.len());
         bytes[place] ^= 1_u8 << bit;
         if let Ok(container) = read(&bytes) {
-            // Exactly the section that the bit lies in is lost.
+            // Exactly the section that contains the bit is lost.
             prop_assert_eq!(container.damage().len(), 1);
             let damage = container.damage()[0];
             let range = damage.offset..damage.offset + damage.length;

@@ -18,23 +18,23 @@ pub struct Writer<W> {
     ids: BTreeSet<SectionId>,
 }
 
-/// Why a container could not be written; the file is incomplete.
+/// Errors of writing a container; the file is incomplete.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The system refused.
+    /// An error of the system.
     #[error("cannot write at offset {offset}: {source}")]
     Io {
-        /// Where in the file; with a section that was being written, its begin.
+        /// Offset in the file; for a section that was being written, its begin.
         offset: u64,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The same section twice.
+    /// A duplicate section.
     #[error("section `{id}` at offset {offset} was written before, expected another tag or number")]
     Repeated {
         /// The section.
         id: SectionId,
-        /// Where the second one would begin.
+        /// Offset at which the second one would begin.
         offset: u64,
     },
 }
@@ -46,7 +46,7 @@ impl<W: Write> Writer<W> {
         Ok(Self { to, offset: HEADER as u64, entries: Vec::new(), ids: BTreeSet::new() })
     }
 
-    /// Appends a section whose bytes are at hand.
+    /// Appends a section whose bytes are in memory.
     pub fn append(&mut self, id: SectionId, payload: &[u8]) -> Result<(), WriteError> {
         self.stream(id, |to| to.write_all(payload))
     }
@@ -72,7 +72,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes directory and footer, and gives the writer back, flushed.
+    /// Writes directory and footer, and returns the flushed writer.
     pub fn finish(mut self) -> Result<W, WriteError> {
         let tail = tail_bytes(&self.entries, self.offset);
         self.to

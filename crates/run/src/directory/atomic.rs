@@ -1,34 +1,34 @@
 //! Replacing a file as a whole: write beside it, then rename.
 //!
-//! Owns the promise that a reader, or a crash, sees the old content or the new content and nothing
-//! between, and where that is when the name is a link or a device. It relies on rename(2) being atomic within one directory.
-//! The one exception: behind a link that leads to nothing stands an empty file meanwhile, as only making it there asks the
-//! system whether the link may be followed. It goes if nothing is put there, but a crash leaves it.
+//! Owns the guarantee that a reader, or a crash, sees the old content or the new content and nothing between, and the actual
+//! place when the name is a link or a device. It relies on rename(2) being atomic within one directory. The one exception: a
+//! dangling link temporarily has an empty file as its target, as only creating it there makes the system check whether the
+//! link may be followed. It is removed if nothing is put there, but a crash leaves it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Why a file could not be replaced; the old content, if any, is still there.
+/// Error of replacing a file; the old content, if any, is still there.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {length} bytes: {source}: `{}`", path.display())]
 pub struct WriteError {
-    /// Bytes that the file was to have.
+    /// Length of the new content in bytes.
     pub length: usize,
-    /// What the system said.
+    /// Error of the system.
     pub source: io::Error,
     /// The file.
     pub path: PathBuf,
 }
 
-/// Where the bytes of a file go.
+/// Destination of the bytes of a file.
 #[derive(Debug)]
 pub enum Destination {
     /// To a new file beside this name, which then takes the name.
     New(Name),
-    /// To what is there already and must stay, such as a pipe or `/dev/null`: whoever may write its folder must not
-    /// lose it.
+    /// To an existing pipe or device, such as `/dev/null`, which must stay: a user who may write its folder must not lose
+    /// it.
     There(File),
 }
 
@@ -36,17 +36,17 @@ pub enum Destination {
 #[derive(Debug)]
 pub struct Name {
     path: PathBuf,
-    /// An empty file was made there, which goes when the name is not taken.
+    /// True if an empty file was created there, which is removed when the name is not taken.
     is_made: bool,
 }
 
 impl Name {
-    /// The name, behind links.
+    /// The name, with links resolved.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Says that the new file has the name now.
+    /// Marks the name as taken by the new file.
     pub fn taken(mut self) -> PathBuf {
         self.is_made = false;
         std::mem::take(&mut self.path)
@@ -55,7 +55,7 @@ impl Name {
 
 impl Drop for Name {
     fn drop(&mut self) {
-        // Somebody else may have written there meanwhile.
+        // Another process may have written there meanwhile.
         if self.is_made && fs::metadata(&self.path).is_ok_and(|found| found.len() == 0) {
             let _ = fs::remove_file(&self.path);
         }
@@ -63,12 +63,12 @@ impl Drop for Name {
 }
 
 impl Destination {
-    /// A link stays one: the file behind it is replaced, or made where it leads to nothing yet. Fails where the system
-    /// does not let this process write through the link, as in a folder that all may write (`fs.protected_symlinks`).
+    /// A link stays a link: its target is replaced, or created where it is dangling. Fails where the system does not let
+    /// this process write through the link, as in a folder that all may write (`fs.protected_symlinks`).
     pub fn of(path: &Path) -> io::Result<Self> {
         let to_write = || OpenOptions::new().write(true).clone();
         match fs::symlink_metadata(path) {
-            // The open asks the system whether the link may be followed; a rename onto the name behind it does not.
+            // Opening makes the system check whether the link may be followed; a rename onto its target does not.
             Ok(found) if found.is_symlink() => {
                 let (file, is_made) = match to_write().open(path) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -90,7 +90,7 @@ impl Destination {
     }
 }
 
-/// Replaces the file at `path` with `bytes`, or creates it; where to, [`Destination`] says.
+/// Replaces the file at `path` with `bytes`, or creates it; [`Destination`] determines the place.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let written = match Destination::of(path) {
         Ok(Destination::There(mut file)) => file.write_all(bytes),
@@ -105,7 +105,7 @@ fn renamed(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let write = || {
         let mut file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
         file.write_all(bytes)?;
-        // Without this a crash of the machine can leave the new name with no bytes behind it.
+        // Without this a crash of the machine can leave the new name without contents.
         file.sync_all()?;
         fs::rename(&temporary, path)
     };

@@ -1,8 +1,8 @@
-//! `run.json`: what was run, where, when, and how it ended.
+//! `run.json`: the command, place, time and outcome of a run.
 //!
-//! Owns the schema and its version. A reader accepts keys that it does not know and the absence of
-//! those that an older or interrupted writer did not have; a newer format is refused by its number
-//! before anything else is looked at. Times are RFC 3339 in UTC.
+//! Owns the schema and its version. A reader accepts unknown keys and the absence of those that an
+//! older or interrupted writer did not have; a newer format is refused by its number before
+//! anything else is read. Times are RFC 3339 in UTC.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use talea_model::Nanos;
 
 use crate::counters::Kept;
 
-/// The newest format of the JSON files of a run directory that this build reads, and the one it
-/// writes.
+/// The newest format of the JSON files of a run directory that this build reads, and the format
+/// that it writes.
 pub const FORMAT: u32 = 1;
 
-/// No JSON file of a run directory that this build writes comes near.
+/// Maximum size of a JSON file of a run directory, far above any that this build writes.
 const LARGEST: u64 = 1 << 30;
 
 /// Description of a run.
@@ -26,37 +26,37 @@ const LARGEST: u64 = 1 << 30;
 pub struct Metadata {
     /// Version of this schema.
     pub format: u32,
-    /// Version of Talea that recorded.
+    /// Version of the recording Talea.
     pub talea: String,
     /// The command as one line for people.
     pub command: String,
     /// The command's words.
     pub argv: Vec<String>,
-    /// When the program was started.
+    /// Start of the program.
     #[serde(with = "timestamp")]
     pub start: Option<Timestamp>,
-    /// Name of the machine that it was started from.
+    /// Name of the machine from which it was started.
     pub host: String,
-    /// Who started it, if that is known.
+    /// User who started it, if known.
     pub user: Option<String>,
-    /// Environment variables that bear on the result, such as those of the batch system and of MPI.
+    /// Environment variables that affect the result, such as those of the batch system and of MPI.
     pub environment: BTreeMap<String, String>,
-    /// How it ended; absent while it runs, and when the recording program was itself killed.
+    /// Outcome; absent while it runs, and when the recording program was itself killed.
     pub outcome: Option<Outcome>,
-    /// Number of the first signal that `talea run` got and passed on, such as 2 for Ctrl-C.
+    /// Number of the first signal that `talea run` got and forwarded, such as 2 for Ctrl-C.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interrupted: Option<i32>,
-    /// From start to end.
+    /// Time from start to end.
     #[serde(rename = "wall_seconds", with = "seconds")]
     pub wall: Option<Nanos>,
     /// The recording's options by name.
     pub options: BTreeMap<String, serde_json::Value>,
-    /// Counters of the nodes' networks, where they were asked for.
+    /// Counters of the nodes' networks, where requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fabric: Option<Kept>,
 }
 
-/// How a program ended.
+/// Outcome of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -66,13 +66,13 @@ pub enum Outcome {
     Signal(i32),
 }
 
-/// Why a JSON file of a run directory could not be read.
+/// Errors of reading a JSON file of a run directory.
 #[derive(Debug, thiserror::Error)]
 pub enum JsonError {
-    /// The system refused.
+    /// An error of the system.
     #[error("cannot read: {source}: `{}`", path.display())]
     Io {
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
         /// The file.
         path: PathBuf,
@@ -88,7 +88,7 @@ pub enum JsonError {
     /// Not the expected JSON; the message names line and column.
     #[error("unexpected content: {source}: `{}`", path.display())]
     Content {
-        /// What the parser said.
+        /// Error of the parser.
         source: serde_json::Error,
         /// The file.
         path: PathBuf,
@@ -127,7 +127,7 @@ impl Metadata {
     }
 }
 
-/// Whether an environment variable bears on the result and may be stored: those of batch systems,
+/// True if an environment variable affects the result and may be stored: those of batch systems,
 /// MPI, OpenMP and accelerators, without any that may hold a secret (`SLURM_JWT`).
 pub fn is_of_interest(variable: &str) -> bool {
     const PREFIXES: [&str; 22] = [
@@ -163,7 +163,7 @@ pub fn is_of_interest(variable: &str) -> bool {
 /// Indented JSON with a line feed at the end.
 ///
 /// # Panics
-/// If `value` has a map with keys other than text, which none of this crate's has.
+/// If `value` has a map with keys other than text, which no type of this crate has.
 pub(crate) fn json_bytes<T: Serialize>(value: &T) -> Vec<u8> {
     let mut bytes = serde_json::to_vec_pretty(value).expect("text keys and finite numbers only");
     bytes.push(b'\n');

@@ -1,4 +1,4 @@
-//! The directory that one recorded run leaves behind, and what lies where in it.
+//! The directory that one recorded run leaves behind, and its layout.
 //!
 //! Owns names, numbering and opening: `run.json`, `live/`, `trace.talea` (`trace.W.talea` for the
 //! world W of spawned processes), `report.html`, `sites.json`. Small files are replaced as a whole,
@@ -20,7 +20,7 @@ pub use metadata::{FORMAT, JsonError, Metadata, Outcome, is_of_interest};
 pub(crate) use metadata::{json_bytes, read_json};
 pub use open::OpenError;
 
-/// After this many taken numbers something else is wrong.
+/// Maximum number of taken numbers, beyond which something else is wrong.
 const MOST_NUMBERS: u32 = 100_000;
 
 /// An existing run directory.
@@ -29,7 +29,7 @@ pub struct RunDirectory {
     path: PathBuf,
 }
 
-/// Why a run directory could not be created. Each text says what to do.
+/// Errors of creating a run directory. Each text gives advice.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateError {
     /// The directory above does not exist.
@@ -37,59 +37,59 @@ pub enum CreateError {
     NoParent {
         /// The missing folder.
         parent: PathBuf,
-        /// The directory wanted.
+        /// The requested directory.
         path: PathBuf,
     },
-    /// The folder above is none of a disk: `/proc`, `/sys`.
+    /// The parent folder is not on a disk: `/proc`, `/sys`.
     #[error("cannot create a folder in {}; name another place with `--out`: `{}`", parent.display(), path.display())]
     Virtual {
-        /// The folder above.
+        /// The parent folder.
         parent: PathBuf,
-        /// The directory wanted.
+        /// The requested directory.
         path: PathBuf,
     },
     /// A part of the path is a file.
     #[error("a part of the path is a file, not a folder; name another place with `--out`: `{}`", path.display())]
     NotADirectory {
-        /// The directory wanted.
+        /// The requested directory.
         path: PathBuf,
     },
     /// The user may not write there.
     #[error("no permission to create the run directory here, name a place of your own with `--out`: `{}`", path.display())]
     Permission {
-        /// The directory wanted.
+        /// The requested directory.
         path: PathBuf,
     },
     /// The file system is mounted read-only.
     #[error("the file system is read-only, name another place with `--out`: `{}`", path.display())]
     ReadOnly {
-        /// The directory wanted.
+        /// The requested directory.
         path: PathBuf,
     },
     /// No room on the disk, or in the user's quota.
     #[error("no space left (disk or quota) for the run directory, free some or name another place with `--out`: `{}`", path.display())]
     Full {
-        /// The directory wanted.
+        /// The requested directory.
         path: PathBuf,
     },
     /// `/`, `..`: a place that exists and cannot get a number.
     #[error("expected the name of a directory to create, name one with `--out`: `{}`", path.display())]
     NoName {
-        /// What was named.
+        /// The given path.
         path: PathBuf,
     },
     /// All numbers are taken.
     #[error("{MOST_NUMBERS} run directories of this name exist, remove some or name another one with `--out`: `{}`", path.display())]
     Crowded {
-        /// The directory wanted.
+        /// The requested directory.
         path: PathBuf,
     },
-    /// Anything else that the system refused.
+    /// Any other error of the system.
     #[error("cannot create the run directory: {source}: `{}`", path.display())]
     Io {
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
-        /// The directory wanted.
+        /// The requested directory.
         path: PathBuf,
     },
 }
@@ -97,9 +97,9 @@ pub enum CreateError {
 impl RunDirectory {
     /// Creates `out`, or `default_name` in the working directory, with its `live/` folder.
     ///
-    /// If the name is taken, the next free one of `NAME.1`, `NAME.2` ... is used, also where the
-    /// existing directory is empty: only making it decides who owns it, so that two runs started at
-    /// once never share one.
+    /// If the name is taken, the next free one of `NAME.1`, `NAME.2` ... is used, also where the existing
+    /// directory is empty: only its creation determines the owner, so that two runs started at once never
+    /// share one.
     pub fn create(out: Option<&Path>, default_name: &str) -> Result<Self, CreateError> {
         let wanted = out.map_or_else(|| PathBuf::from(default_name), Path::to_owned);
         // The program may change its working directory, and other processes need to find the place.
@@ -114,7 +114,7 @@ impl RunDirectory {
         let path = make_first_free(&wanted)?;
         let live = path.join("live");
         if let Err(error) = fs::create_dir(&live) {
-            // Leave nothing half-made behind.
+            // Leave nothing incomplete behind.
             let _ = fs::remove_dir(&path);
             return Err(explain(error, &live));
         }
@@ -131,7 +131,7 @@ impl RunDirectory {
         self.path.join("live")
     }
 
-    /// The packed recording of a world; world 0 is what was started first.
+    /// The packed recording of a world; world 0 is the one started first.
     pub fn trace(&self, world: u32) -> PathBuf {
         self.path.join(match world {
             0 => "trace.talea".to_owned(),
@@ -149,7 +149,7 @@ impl RunDirectory {
         self.path.join("sites.json")
     }
 
-    /// The topology of a host, as hwloc's XML; it exists where somebody could ask for it.
+    /// The topology of a host, as hwloc's XML; it exists where it could be determined.
     pub fn host(&self, name: &str) -> PathBuf {
         host_file(&self.path, name)
     }
@@ -176,7 +176,7 @@ impl RunDirectory {
         Ok(traces)
     }
 
-    /// The files in `live/`, by name; none when the folder has been cleared.
+    /// The files in `live/`, by name; empty when the folder has been cleared.
     pub fn live_files(&self) -> io::Result<Vec<PathBuf>> {
         match entries(&self.live()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -195,7 +195,7 @@ impl RunDirectory {
     }
 }
 
-/// Where the topology of a host lies below a run directory.
+/// Path of a host's topology below a run directory.
 pub fn host_file(directory: &Path, host: &str) -> PathBuf {
     directory.join("hosts").join(format!("{}.xml", plain_host(host)))
 }
@@ -216,7 +216,7 @@ fn make_first_free(wanted: &Path) -> Result<PathBuf, CreateError> {
             name.push(format!(".{number}"));
             path.set_file_name(name);
         }
-        // Making a directory is atomic, looking first would not be.
+        // Creating a directory is atomic, a check before it would not be.
         match fs::create_dir(&path) {
             Ok(()) => return Ok(path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

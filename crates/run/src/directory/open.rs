@@ -1,23 +1,23 @@
-//! Opening a run directory by whatever path a user has at hand.
+//! Opening a run directory by any path inside it.
 //!
-//! Owns the search: the directory itself, or a file inside it. What is not a run directory is
-//! refused with what was expected and, where run directories lie just below, with their names.
+//! Owns the search: the directory itself, or a file inside it. Anything else is refused with the
+//! expectation and, where run directories lie just below, with their names.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{RunDirectory, entries};
 
-/// How many run directories to name where the user named the folder above them.
+/// Maximum number of run directories that are named where the user gave the folder above them.
 const NAMED: usize = 3;
 
-/// Why a path cannot be opened as a run directory.
+/// Errors of opening a run directory.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Nothing there.
+    /// No such path.
     #[error("no such file or directory: `{}`", path.display())]
     Missing {
-        /// What was named.
+        /// The given path.
         path: PathBuf,
     },
     /// A directory without a run's files.
@@ -25,21 +25,21 @@ pub enum OpenError {
     NotARun {
         /// Run directories in it.
         below: Vec<String>,
-        /// What was named.
+        /// The given path.
         path: PathBuf,
     },
     /// A file that belongs to no run directory.
     #[error("not a file of a run directory, expected a directory with `run.json` or a file inside it: `{}`", path.display())]
     NotInARun {
-        /// What was named.
+        /// The given path.
         path: PathBuf,
     },
-    /// The system refused.
+    /// An error of the system.
     #[error("cannot open the run directory: {source}: `{}`", path.display())]
     Io {
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
-        /// What was named.
+        /// The given path.
         path: PathBuf,
     },
 }
@@ -53,7 +53,7 @@ fn hint(below: &[String]) -> String {
 }
 
 impl RunDirectory {
-    /// Opens the run directory at `path`, or the one that the file at `path` belongs to.
+    /// Opens the run directory at `path`, or the one that contains the file at `path`.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let owned = || path.to_owned();
         let failed = |source: io::Error| match source.kind() {
@@ -62,7 +62,7 @@ impl RunDirectory {
         };
         let is_folder = std::fs::metadata(path).map_err(failed)?.is_dir();
         let absolute = std::path::absolute(path).map_err(failed)?;
-        // A file may lie in the directory itself or in `live/`, and `live/` itself may be named.
+        // A file may lie in the directory itself or in `live/`, and `live/` itself may be given.
         let candidates = absolute.ancestors().skip(usize::from(!is_folder)).take(2);
         for candidate in candidates {
             let below = candidate != absolute && is_folder && !absolute.ends_with("live");
@@ -71,7 +71,8 @@ impl RunDirectory {
             }
         }
         if is_folder {
-            // Also tells a directory that may not be read from one that holds something else.
+            // Also distinguishes a directory that may not be read from one that contains something
+            // else.
             let below = entries(path).map_err(failed)?.into_iter().filter(|p| is_run(p));
             let names = below.take(NAMED).filter_map(|p| Some(p.file_name()?.to_str()?.to_owned()));
             return Err(OpenError::NotARun { below: names.collect(), path: owned() });

@@ -36,7 +36,7 @@ fn a_taken_name_gets_the_next_number() {
     let run = RunDirectory::create(Some(&dir.path().join("F")), "unused").unwrap();
     assert_eq!(run.path(), dir.path().join("F.1"));
     assert!(run.live().is_dir());
-    // A slash at the end means the same.
+    // A slash at the end has no effect.
     let run = RunDirectory::create(Some(&dir.path().join("R/")), "unused").unwrap();
     assert_eq!(run.path(), dir.path().join("R.3"));
 }
@@ -178,7 +178,7 @@ fn devices_and_pipes_are_written_not_replaced() {
     let (fifo, mode) =
         (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR);
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, fifo, mode, 0).unwrap();
-    // Open for both, so that nobody waits.
+    // Open for reading and writing, so that neither side waits.
     let mut other = fs::OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
     replace(&pipe, b"text").unwrap();
     assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
@@ -219,7 +219,7 @@ fn a_link_that_leads_to_nothing_yet_gets_its_file() {
     assert!(fs::symlink_metadata(dir.path().join("lost")).unwrap().is_symlink());
 }
 
-/// Somebody else's link in a folder that all may write is not followed where the system forbids it.
+/// Another user's link in a folder that all may write is not followed where the system forbids it.
 #[test]
 fn a_strangers_link_is_followed_only_where_the_system_lets_it() {
     use std::os::unix::fs::{PermissionsExt, lchown, symlink};

@@ -1,7 +1,7 @@
-//! The format of files that grow while something is recorded: a header, then blocks one after the other.
+//! The format of files that grow during a recording: a header, then blocks one after the other.
 //!
-//! Owns bytes and their checks. A block counts from the moment it is written whole, so that a killed writer loses
-//! the last one at most; damage is confined to a block, since the next one is found by its marker. What a block means is its
+//! Owns bytes and their checks. A block counts from the moment it is written whole, so that a killed writer loses the last
+//! one at most; damage is confined to a block, since the next one is found by its marker. The meaning of a block is its
 //! owner's. All numbers are little-endian.
 //!
 //! ```text
@@ -22,5 +22,5 @@ pub use write::Writer;
 const MARKER: [u8; 4] = *b"\x1aBK\n";
 const BLOCK: usize = 20;
 
-/// Most bytes of a block's payload.
+/// Maximum bytes of a block's payload.
 pub const MOST: usize = 1 << 28;

@@ -1,4 +1,4 @@
-//! Reading a journal from bytes that nobody vouches for.
+//! Reading a journal from untrusted bytes.
 //!
 //! Owns the search for the next block after damage. Payloads are borrowed, never copied.
 
@@ -9,7 +9,7 @@ use talea_model::{Gap, GapKind, Gaps};
 use super::{BLOCK, MARKER, MOST};
 use crate::container::{HEADER, ReadError, Tag, check_header, checksum, tag, word};
 
-/// Places of damage that are told one by one; of more, how many bytes they are.
+/// Maximum number of places of damage that are reported one by one; of more, their total bytes.
 const MOST_PLACES: usize = 100;
 
 /// An intact block.
@@ -17,16 +17,16 @@ const MOST_PLACES: usize = 100;
 pub struct Block<'a> {
     /// Its kind.
     pub tag: Tag,
-    /// Where its payload begins in the file, for errors inside it.
+    /// Offset of its payload in the file, for errors inside it.
     pub offset: u64,
     /// Its payload.
     pub bytes: &'a [u8],
 }
 
-/// A journal's intact blocks, and what is missing.
+/// A journal's intact blocks, and its gaps.
 #[derive(Clone, Debug)]
 pub struct Journal<'a> {
-    /// In the order of the file.
+    /// Blocks in the order of the file.
     pub blocks: Vec<Block<'a>>,
     /// Damage, with its place.
     pub gaps: Gaps,
@@ -70,7 +70,7 @@ impl<'a> Journal<'a> {
 #[derive(Debug, Default)]
 struct Missed {
     places: usize,
-    /// Bytes at places that are not told one by one.
+    /// Number of bytes at places that are not reported one by one.
     more: usize,
 }
 

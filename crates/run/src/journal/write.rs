@@ -1,6 +1,6 @@
 //! Writing a journal, block by block.
 //!
-//! Owns that a block is written at once, and so is there as a whole or not at all. It needs only `Write`.
+//! Owns writing a block at once, so that it is there as a whole or not at all. It needs only `Write`.
 
 use std::io::{self, Write};
 
@@ -21,9 +21,9 @@ impl<W: Write> Writer<W> {
         Ok(Self { to })
     }
 
-    /// Appends a block and hands it to the system, so that it survives this process.
+    /// Appends a block and passes it to the system, so that it survives this process.
     ///
-    /// After an error the last block is not whole; readers find those before it.
+    /// After an error the last block is incomplete; readers find those before it.
     pub fn append(&mut self, tag: Tag, payload: &[u8]) -> io::Result<()> {
         if payload.len() > MOST {
             return Err(io::Error::new(
@@ -44,12 +44,12 @@ impl<W: Write> Writer<W> {
         self.to.flush()
     }
 
-    /// What it writes to.
+    /// The underlying writer.
     pub fn to(&self) -> &W {
         &self.to
     }
 
-    /// The same to change it; what the journal wrote must stay as it is.
+    /// The underlying writer, mutable; the journal's bytes must not be changed.
     pub fn to_mut(&mut self) -> &mut W {
         &mut self.to
     }

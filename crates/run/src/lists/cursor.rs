@@ -1,24 +1,24 @@
 //! The entries of lists, one list after the other.
 //!
-//! Owns the lists that were asked for last, in full, and the way from one of them, or from a full list, to the one that
-//! is asked for now. Its memory is bounded: so many lists, and so many entries beside those of one list.
+//! Owns the most recently requested lists, in full, and the path from one of them, or from a full list, to the
+//! requested one. Its memory is bounded: a maximum of lists, and of entries beside those of one list.
 
 use talea_model::args::age;
 
 use super::sum::Sum;
 use super::{Lists, NONE, Span};
 
-/// Lists that are held in full: more than a program uses in turn.
+/// Maximum number of lists that are held in full: more than a program uses in turn.
 const MOST_STATES: usize = 32;
-/// Entries of those that are held beside the newest one.
+/// Maximum number of entries of those that are held beside the newest one.
 const MOST_ENTRIES: usize = 1 << 22;
 
 /// One list in full.
 #[derive(Clone, Debug, Default)]
 struct State {
-    /// Entries; ages of own requests are less by `shift`.
+    /// Entries; ages of own requests are smaller by `shift`.
     entries: Vec<i64>,
-    /// Which of them are ages of own requests.
+    /// True for entries that are ages of own requests.
     own: Vec<bool>,
     shift: i64,
     sum: Sum,
@@ -77,20 +77,20 @@ impl State {
     }
 }
 
-/// Some lists in full, of a table that is given each time.
+/// Some lists in full, of a table that is passed each time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct States {
     ids: Vec<u32>,
     held: Vec<State>,
-    /// Lists on the way to the one that is asked for.
+    /// Lists on the path to the requested one.
     way: Vec<u32>,
     asked: u64,
-    /// Steps so far.
+    /// Number of steps so far.
     pub(crate) steps: u64,
 }
 
 impl States {
-    /// Finds a list and holds it; its place among the states.
+    /// Finds a list and holds it; returns its place among the states.
     fn seek(&mut self, lists: &Lists, id: u32) -> Option<usize> {
         self.way.clear();
         let mut at = id;
@@ -122,7 +122,7 @@ impl States {
         Some(place)
     }
 
-    /// A place for a list of so many entries: a new one, or that of the list that was not asked for the longest.
+    /// A place for a list of this many entries: a new one, or that of the least recently requested list.
     fn place(&mut self, count: usize) -> usize {
         let held: usize = self.held.iter().map(|state| state.entries.capacity()).sum();
         let mut held = held + count;
@@ -145,7 +145,7 @@ impl States {
         Some(self.held[place].list())
     }
 
-    /// The number that stands for the content of a list; see [`Sum`].
+    /// The sum of a list's content; see [`Sum`].
     pub(crate) fn sum(&mut self, lists: &Lists, id: u32) -> Option<u128> {
         if let Some(entries) = lists.full(id) {
             return Some(Sum::of(entries));
@@ -156,7 +156,7 @@ impl States {
     }
 }
 
-/// Gives the entries of lists: fast for the one that was asked for last, and for those made from it.
+/// Access to the entries of lists: fast for the last requested one, and for those derived from it.
 #[derive(Clone, Debug)]
 pub struct Cursor<'a> {
     lists: &'a Lists,
@@ -168,7 +168,7 @@ impl<'a> Cursor<'a> {
         Self { lists, states: States::default() }
     }
 
-    /// The list with this number, as it stands among the values of a recording; none for a number that no list has.
+    /// The list with this number, in the numbering of a recording's values; `None` for an unknown number.
     pub fn get(&mut self, id: i64) -> Option<List<'_>> {
         self.states.list(self.lists, u32::try_from(id).ok()?)
     }

@@ -1,8 +1,8 @@
 //! Lists among the arguments of calls: ages of requests, counts, positions.
 //!
-//! Owns the table of a process's or a recording's lists. A list stands there in full, or as its difference from an earlier
-//! one, because a program that waits for one of many requests passes nearly the same list each time. [`Cursor`] gives
-//! their entries: from one list to the next it does what has changed. It refuses to hold the entries of all lists.
+//! Owns the table of a process's or a recording's lists. A list is stored in full, or as its difference from an earlier one,
+//! because a program that waits for one of many requests passes nearly the same list each time. [`Cursor`] returns their
+//! entries: from one list to the next it applies the changes. It refuses to hold the entries of all lists.
 
 mod cursor;
 pub mod record;
@@ -14,14 +14,14 @@ pub(crate) use cursor::States;
 pub use cursor::{Cursor, List};
 pub use record::Change;
 
-/// Most changes that lie between a list of this length and the full list that they begin with: what finding a list may cost.
+/// Maximum number of changes between a list of this length and its full list: the maximum cost of finding a list.
 ///
 /// Recorders write a full list after half as many.
 pub const fn most_weight(length: u64) -> u64 {
     2 * key_weight(length)
 }
 
-/// Changes after which a recorder writes the whole list again.
+/// Number of changes after which a recorder writes the whole list again.
 pub const fn key_weight(length: u64) -> u64 {
     64 + 4 * length
 }
@@ -33,25 +33,25 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug, Default)]
 pub struct Lists {
     spans: Vec<Span>,
-    /// Entries of full lists; positions and values in turn of changes.
+    /// Entries of full lists; positions and values in turn for changes.
     numbers: Vec<i64>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Span {
-    /// The list that this one is made from; [`NONE`] for a full one.
+    /// The base of this list; [`NONE`] for a full one.
     base: u32,
     /// A list of positions whose entries are null here.
     nulls: u32,
     /// Added to each age of an own request.
     shift: i64,
-    /// Entries of the list.
+    /// Number of entries of the list.
     length: u32,
-    /// Changes since the last full list.
+    /// Number of changes since the last full list.
     weight: u32,
     /// Place among `numbers`.
     start: usize,
-    /// Numbers there.
+    /// Count of numbers there.
     count: usize,
 }
 
@@ -71,7 +71,7 @@ impl Lists {
         self.spans.iter().all(|span| span.base == NONE)
     }
 
-    /// Adds a list with these entries; none where there is no room for its number.
+    /// Adds a list with these entries; `None` where there is no room for its number.
     pub fn push(&mut self, entries: &[i64]) -> Option<u32> {
         let start = self.numbers.len();
         let length = u32::try_from(entries.len()).ok()?;
@@ -80,8 +80,8 @@ impl Lists {
         self.add(Span { base: NONE, nulls: NONE, shift: 0, length, weight: 0, start, count })
     }
 
-    /// Adds a list that differs from an earlier one; none where the change contradicts the lists that it names, or is one
-    /// change too many since the last full list.
+    /// Adds a list that differs from an earlier one; `None` where the change contradicts the lists that it refers to, or is
+    /// one change too many since the last full list.
     pub fn push_change(&mut self, change: &Change) -> Option<u32> {
         let base = self.spans.get(change.base as usize)?;
         let nulls = match change.nulls {
@@ -114,7 +114,7 @@ impl Lists {
         })
     }
 
-    /// Changes since the last full list of a list made from `base` by so many.
+    /// Number of changes since the last full list for a list derived from `base` by this many.
     fn weight(&self, base: u32, changes: usize) -> u64 {
         let before = self.spans.get(base as usize).map_or(0, |span| u64::from(span.weight));
         before + 1 + changes as u64
@@ -126,7 +126,7 @@ impl Lists {
         Some(id)
     }
 
-    /// The list as it was added: its entries, or what differs.
+    /// The list as it was added: its entries, or its differences.
     pub(crate) fn get(&self, id: u32) -> Option<Form<'_>> {
         let span = self.spans.get(id as usize)?;
         let numbers = &self.numbers[span.start..span.start + span.count];
@@ -143,12 +143,12 @@ impl Lists {
         }))
     }
 
-    /// Numbers that all lists take.
+    /// Count of numbers of all lists.
     pub(crate) fn numbers(&self) -> usize {
         self.numbers.len()
     }
 
-    /// Number of entries of a list; 0 for a number that no list has.
+    /// Number of entries of a list; 0 for an unknown number.
     pub(crate) fn length(&self, id: u32) -> u32 {
         self.spans.get(id as usize).map_or(0, |span| span.length)
     }
@@ -159,7 +159,7 @@ impl Lists {
         Some(&self.numbers[span.start..span.start + span.count])
     }
 
-    /// Gives the entries of lists.
+    /// Access to the entries of lists.
     pub fn cursor(&self) -> Cursor<'_> {
         Cursor::new(self)
     }

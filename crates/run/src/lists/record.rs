@@ -1,28 +1,29 @@
 //! The bytes of a list in a mapped file and between ranks.
 //!
-//! Owns the record: a full list, or what differs from an earlier one. A number leads it, 0 for a full list; else, less one, it
-//! has the number of changed entries above five flags, for what follows: which list it is made from, if it is not the one
-//! before; what is added to ages; what is added to the length; which list has positions of entries that are null; and
-//! whether all entries become null. Then come the entries, ordered by position, each as the distance to the position
-//! before and the difference from the value before.
+//! Owns the record: a full list, or the differences from an earlier one. A number leads it, 0 for a full list; else, minus one, it
+//! has the number of changed entries above five flags, for the parts that follow: the base list, if it is not the one before; the
+//! increment of ages; the increment of the length; the list with positions of entries that are null; and whether all entries become
+//! null. Then come the entries, ordered by position, each as the distance to the position before and the difference from the value
+//! before.
 
 use talea_model::args::age;
 
 use super::{Form, Lists};
 use crate::live::numbers::{Cursor, get_list, put_list, put_number, put_signed};
 
-/// The changes that make a list of an earlier one: ages grow, the length changes, entries become null, entries change; in this order.
+/// The changes that derive a list from an earlier one: ages grow, the length changes, entries become null, entries change; in this
+/// order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     /// The earlier list.
     pub base: u32,
-    /// Entries of the new one.
+    /// Number of entries of the new one.
     pub length: u32,
     /// Added to each entry that is the age of an own request.
     pub shift: i64,
     /// A full list of positions whose entries become null.
     pub nulls: Option<u32>,
-    /// Positions, in order, and what stands there.
+    /// Positions, in order, and their values.
     pub entries: Vec<(u32, i64)>,
 }
 
@@ -78,7 +79,7 @@ impl Change {
         }
     }
 
-    /// Reads what follows `head`, which is not 0, in the record of list `id`.
+    /// Reads the rest after `head`, which is not 0, in the record of list `id`.
     fn get(from: &mut Cursor<'_>, head: u64, id: u32, lists: &Lists) -> Option<Self> {
         let head = head.checked_sub(1)?;
         let back = |from: &mut Cursor<'_>| id.checked_sub(u32::try_from(from.number()?).ok()?);
@@ -115,7 +116,7 @@ pub fn put_full(out: &mut Vec<u8>, list: &[i64]) {
 }
 
 impl Lists {
-    /// Adds the list whose record comes next; none where it cannot be read.
+    /// Adds the list of the next record; `None` where it cannot be read.
     pub(crate) fn read(&mut self, from: &mut Cursor<'_>) -> Option<u32> {
         let id = u32::try_from(self.len()).ok()?;
         match from.number()? {
@@ -127,7 +128,7 @@ impl Lists {
         }
     }
 
-    /// The lists whose records these are, up to the first that cannot be read.
+    /// The lists of these records, up to the first that cannot be read.
     pub fn of_records(bytes: &[u8]) -> Self {
         let (mut from, mut lists) = (Cursor::new(bytes), Self::default());
         while !from.is_done() && lists.read(&mut from).is_some() {}

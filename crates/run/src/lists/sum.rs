@@ -1,14 +1,14 @@
 //! The content of a list as one number, which a change of one entry changes in constant time.
 //!
-//! Owns the numbers that positions stand for. The sum of each entry times its position's number, modulo 2^128: lists that
-//! differ have the same sum with a probability of about 2^-88 (an age has less than 40 trailing zeros), far below that of
-//! an error in memory. So that lists with the same number are taken for the same without a look at their entries.
+//! Owns the numbers of positions. The sum of each entry times its position's number, modulo 2^128: lists that differ have
+//! the same sum with a probability of about 2^-88 (an age has less than 40 trailing zeros), far below that of an error in
+//! memory. So lists with the same number count as equal without a comparison of their entries.
 
 /// Sum over the entries of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
     all: u128,
-    /// Numbers of the positions of ages that change with each request made.
+    /// Sum of the numbers of positions with ages that change with each request created.
     own: u128,
 }
 
@@ -25,7 +25,7 @@ const fn weight(position: u32) -> u128 {
 }
 
 impl Sum {
-    /// Puts in an entry that stays as it is, or (`own`) an age that grows with each request made.
+    /// Adds an entry that stays unchanged, or (`own`) an age that grows with each request created.
     #[inline]
     pub fn add(&mut self, position: u32, value: i64, own: bool) {
         let weight = weight(position);
@@ -35,7 +35,7 @@ impl Sum {
         }
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     #[inline]
     pub fn remove(&mut self, position: u32, value: i64, own: bool) {
         let weight = weight(position);
@@ -45,7 +45,7 @@ impl Sum {
         }
     }
 
-    /// The number of a list of this length, whose own ages are so much larger than what was put in.
+    /// The number of a list of this length, whose own ages are larger than the added ones by `shift`.
     #[inline]
     pub fn number(&self, length: usize, shift: i64) -> u128 {
         const OF_LENGTH: u128 = 0x9fb2_1c65_1e98_df25_a0b4_28db_9f3f_6a17;

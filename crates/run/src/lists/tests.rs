@@ -1,4 +1,4 @@
-//! Lists that are made from each other come back, in any order, through any of their forms.
+//! Lists that are derived from each other come back, in any order, through any of their forms.
 
 use proptest::prelude::*;
 use talea_model::args::age;
@@ -7,7 +7,7 @@ use super::record::put_full;
 use super::*;
 use crate::live::numbers::Cursor as Bytes;
 
-/// How a list is made: from which one before, and what changes.
+/// Derivation of a list: its base, and its changes.
 #[derive(Clone, Debug)]
 struct Made {
     from: usize,
@@ -38,7 +38,7 @@ fn made() -> impl Strategy<Value = Made> {
         })
 }
 
-/// The lists in full, and the table of them, made the way that is asked for as far as it is allowed.
+/// The lists in full, and the table of them, derived as requested as far as permitted.
 fn table(all: &[Made]) -> (Lists, Vec<Vec<i64>>) {
     let (mut lists, mut expected) = (Lists::default(), vec![vec![5, 4, 3, 2, 1, 0], vec![0, 2]]);
     for list in &expected {
@@ -107,7 +107,7 @@ proptest! {
             prop_assert!(read.read(&mut from).is_some());
         }
         check(&read, &expected, (0..expected.len()).rev());
-        // Equal lists, and no others, have equal sums, however they are made.
+        // Equal lists, and no others, have equal sums, for any derivation.
         let mut states = States::default();
         for (id, list) in expected.iter().enumerate() {
             prop_assert_eq!(states.sum(&lists, id as u32), Some(sum::Sum::of(list)));
@@ -153,7 +153,7 @@ fn contradictions_are_refused() {
         Change { base: 2, ..change.clone() },
         Change { length: 3, ..change.clone() },
         Change { nulls: Some(2), ..change.clone() },
-        // Positions stand in a full list.
+        // Positions are in a full list.
         Change { nulls: Some(1), ..change.clone() },
         Change { entries: vec![(2, 0)], ..change.clone() },
         Change { entries: vec![(1, 0), (0, 0)], ..change.clone() },

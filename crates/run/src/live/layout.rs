@@ -1,26 +1,26 @@
-//! The mapped file of one process, as it lies in memory while the program runs.
+//! The mapped file of one process, in its memory layout while the program runs.
 //!
-//! Owns the structures that the recorder inside the program writes and that [`super::read`] takes apart, also after
-//! a crash. All references are offsets from the start of the file; 0 means none. Little-endian, 64-bit.
-//! Memory after the header is handed out by a bump allocator whose mark is [`Header::used`]; nothing is given back.
+//! Owns the structures that the recorder inside the program writes and that [`super::read`] parses, also after a crash. All references are
+//! offsets from the start of the file; 0 means none. Little-endian, 64-bit. Memory after the header is allocated by a bump allocator whose
+//! mark is [`Header::used`]; nothing is freed.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// First bytes of every live file.
 pub const MAGIC: [u8; 8] = *b"TALEALIV";
-/// Version of this layout. Structures only ever grow at their ends: [`super::streams`] knows how long those of earlier versions
-/// are. 2: lists are records of [`crate::lists::record`], paths may be longer, polls in a row may be of several sites, threads have readings
-/// of their PU time.
+/// Version of this layout. Structures only ever grow at their ends: [`super::streams`] has the lengths of those of earlier versions. 2:
+/// lists are records of [`crate::lists::record`], paths may be longer, polls in a row may be of several sites, threads have readings of
+/// their PU time.
 pub const VERSION: u32 = 2;
-/// Frames of a call path that stand in the node itself.
+/// Number of frames of a call path in the node itself.
 pub const INLINE_FRAMES: usize = 8;
-/// Most threads of a process that are recorded.
+/// Maximum number of threads of a process that are recorded.
 pub const MAX_THREADS: usize = 256;
-/// Most sites that polls in a row may be made at to be one series.
+/// Maximum number of sites of one series of polls in a row.
 pub const MAX_POLL_SITES: usize = 8;
-/// Clock readings kept; when they are full every other one is dropped.
+/// Maximum number of clock readings kept; when they are full every other one is dropped.
 pub const MAX_SYNCS: usize = 128;
-/// Readings of a thread's PU time kept; when they are full every other one is dropped.
+/// Maximum number of readings of a thread's PU time kept; when they are full every other one is dropped.
 pub const MAX_PU_TIMES: usize = 32;
 
 /// An append-only stream of bytes in chunks.
@@ -33,23 +33,23 @@ pub struct Stream {
     pub tail: u64,
     /// Bytes in use in the tail chunk; written after the bytes themselves.
     pub tail_len: u32,
-    /// Bytes that the tail chunk holds.
+    /// Capacity of the tail chunk in bytes.
     pub tail_cap: u32,
 }
 
-/// What stands before the bytes of a chunk.
+/// Header of a chunk.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Chunk {
     /// The next chunk.
     pub next: u64,
-    /// Bytes that it holds.
+    /// Its capacity in bytes.
     pub cap: u32,
     /// Bytes in use; final once there is a next chunk.
     pub used: u32,
 }
 
-/// How times are kept.
+/// Mode of keeping times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum TimesMode {
@@ -62,15 +62,15 @@ pub enum TimesMode {
 }
 
 impl TimesMode {
-    /// The mode that a file's number means.
+    /// The mode with a number in a file.
     pub fn from_number(number: u32) -> Option<Self> {
         [Self::Bounded, Self::Exact, Self::Statistics].into_iter().find(|m| *m as u32 == number)
     }
 }
 
-/// How far the process came.
+/// Progress of the process.
 pub mod state {
-    /// The program is running, or ended without a word.
+    /// The program is running, or ended without notice.
     pub const RECORDING: u32 = 1;
     /// `MPI_Finalize` was reached.
     pub const FINALIZED: u32 = 2;
@@ -108,25 +108,25 @@ pub struct Header {
     pub rank: i32,
     /// Size of `MPI_COMM_WORLD`.
     pub size: u32,
-    /// What tells worlds of one run apart: a hash of the world's first process and its start.
+    /// Identity of a world of one run: a hash of the world's first process and its start.
     pub world: u64,
     /// Exit code given to `MPI_Abort`, if any.
     pub abort_code: i32,
-    /// Which MPI: 0 unknown, 1 Open MPI, 2 MPICH, 3 the standard ABI.
+    /// The MPI: 0 unknown, 1 Open MPI, 2 MPICH, 3 the standard ABI.
     pub abi: u32,
     /// Host name, ended by a zero byte.
     pub host: [u8; 64],
     /// Version of the MPI library in words, ended by a zero byte.
     pub library: [u8; 128],
-    /// First byte that is not in use.
+    /// Offset of the first unused byte.
     pub used: u64,
     /// Size of the file.
     pub max: u64,
-    /// Nanoseconds a tick, times 2^32; what every recorded time was made with.
+    /// Nanoseconds a tick, times 2^32; the factor of every recorded time.
     pub tick_mult: u64,
     /// 0 the processor's time stamp counter, 1 `CLOCK_MONOTONIC`.
     pub tick_source: u32,
-    /// Callers kept for each call path.
+    /// Maximum number of callers kept for each call path.
     pub callers: u32,
     /// Ticks at the start, the zero of all recorded times.
     pub start_ticks: u64,
@@ -146,7 +146,7 @@ pub struct Header {
     pub bound_drift: u32,
     /// Number of `syncs` in use.
     pub sync_count: u32,
-    /// Readings of both clocks in order.
+    /// Readings of the two clocks in order.
     pub syncs: [Sync; MAX_SYNCS],
     /// Offset of this host's `CLOCK_MONOTONIC` to that of rank 0's host, at start, in nanoseconds.
     pub offset_start: i64,
@@ -154,9 +154,9 @@ pub struct Header {
     pub offset_end: i64,
     /// Uncertainty of the two, in nanoseconds; 0 where the host is rank 0's.
     pub offset_error: u64,
-    /// Threads in use.
+    /// Number of threads in use.
     pub thread_count: u32,
-    /// Local calls have this many counters.
+    /// Number of counters of local calls.
     pub procedure_count: u32,
     /// Offset of each [`Thread`].
     pub threads: [u64; MAX_THREADS],
@@ -170,15 +170,15 @@ pub struct Header {
     pub procedures: Stream,
     /// Places of threads, at begin and end: [`crate::places::ThreadPlace`].
     pub places: Stream,
-    /// Events that were not kept because the memory bound was reached.
+    /// Number of events that were not kept because the memory bound was reached.
     pub lost_memory: u64,
-    /// Events that were not kept because the disk was full.
+    /// Number of events that were not kept because the disk was full.
     pub lost_disk: u64,
-    /// Calls made while the recording was paused.
+    /// Number of calls made while the recording was paused.
     pub paused: u64,
-    /// Calls of threads beyond [`MAX_THREADS`].
+    /// Number of calls of threads beyond [`MAX_THREADS`].
     pub lost_threads: u64,
-    /// Call sites that are known by their direct caller only, as there were too many paths. From version 2 on.
+    /// Number of call sites that are identified by their direct caller only, as there were too many paths. From version 2 on.
     pub shortened_paths: u64,
 }
 
@@ -186,7 +186,7 @@ pub struct Header {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub struct Thread {
-    /// Events recorded in full; written last of all of an event's stores.
+    /// Number of completely recorded events; written as the last of an event's stores.
     pub events: u64,
     /// First node; the others are linked.
     pub first_node: u64,
@@ -210,7 +210,7 @@ pub struct Thread {
     pub poll_end: u64,
     /// Ticks at the end of the last event.
     pub end_ticks: u64,
-    /// Requests that this thread made.
+    /// Number of requests that this thread created.
     pub requests: u64,
     /// Gap and duration of every event.
     pub times: Stream,
@@ -224,7 +224,7 @@ pub struct Thread {
     pub pu_times: [PuTime; MAX_PU_TIMES],
 }
 
-/// How long a thread ran, and how long it was ready to run and did not, at some moment.
+/// Time for which a thread ran, and for which it was ready to run and did not, at some moment.
 #[repr(C)]
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
@@ -234,7 +234,7 @@ pub struct PuTime {
     pub ticks: u64,
     /// Nanoseconds on PUs since the thread began.
     pub ran: u64,
-    /// Nanoseconds in the kernel's queue of threads that are ready to run; [`UNKNOWN_DELAY`] where the kernel does not tell.
+    /// Nanoseconds in the kernel's queue of threads that are ready to run; [`UNKNOWN_DELAY`] where the kernel has no reading.
     pub delayed: u64,
 }
 
@@ -271,7 +271,7 @@ pub struct PathFrame {
     pub offset: u64,
 }
 
-/// A sequence of small symbols as runs, where runs that repeat what followed the last time cost nothing.
+/// A sequence of small symbols as runs, where a correctly predicted run costs nothing.
 ///
 /// Tokens: `hits << 1`, or `run << 1 | 1` followed by `symbol + 1` of the next run (0 for a symbol never seen).
 #[repr(C)]
@@ -279,13 +279,13 @@ pub struct PathFrame {
 pub struct Symbols {
     /// Written tokens.
     pub tokens: Stream,
-    /// Runs since the last token that went as foretold.
+    /// Number of correctly predicted runs since the last token.
     pub hits: u64,
     /// Length so far of the current run.
     pub run: u64,
     /// Symbol of the current run.
     pub current: u32,
-    /// Number of symbols ever seen (of slots in use, where they are reused).
+    /// Number of different symbols so far (of slots in use, where they are reused).
     pub count: u32,
 }
 
@@ -295,11 +295,11 @@ pub struct Symbols {
 pub struct Node {
     /// The next node in the order of first visit.
     pub next: u64,
-    /// Its own number in that order.
+    /// Its number in that order.
     pub index: u32,
     /// Procedure.
     pub procedure: u16,
-    /// Frames in use of `path`.
+    /// Number of frames in use of `path`.
     pub path_len: u16,
     /// Sum of all durations in nanoseconds, exact.
     pub duration_sum: u64,
@@ -309,21 +309,21 @@ pub struct Node {
     pub duration_min: u64,
     /// Longest duration.
     pub duration_max: u64,
-    /// Which successor came next, as index into `successors`.
+    /// The successors taken, as indices into `successors`.
     pub choices: Symbols,
     /// Array of node indices in the order of first use.
     pub successors: u64,
-    /// Entries that the array can hold.
+    /// Capacity of the array in entries.
     pub successor_cap: u32,
     /// Number of recorded arguments.
     pub columns: u32,
-    /// Which tuple of arguments, as slot number.
+    /// The tuples of arguments, as slot numbers.
     pub tuples: Symbols,
     /// New tuples: a mask of the columns that differ from the tuple before, then their differences.
     pub values: Stream,
-    /// Calls that visits stand for, where it is not one: how many visits of one call came before it, then the number.
+    /// Numbers of calls of visits with more than one: the number of visits of one call before it, then the number.
     pub polls: Stream,
-    /// Visits of one call since then.
+    /// Number of visits of one call since then.
     pub single: u64,
     /// Call path, innermost frame first.
     pub path: [PathFrame; INLINE_FRAMES],
@@ -331,5 +331,5 @@ pub struct Node {
     pub outer_path: u64,
 }
 
-/// Slots for tuples that a node has at most; then the oldest is reused.
+/// Maximum number of slots for tuples of a node; then the oldest is reused.
 pub const TUPLE_SLOTS: u32 = 1024;

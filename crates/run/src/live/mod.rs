@@ -1,7 +1,7 @@
 //! The mapped file of a process while the program runs, and its recovery afterwards.
 //!
 //! Owns the layout ([`layout`]), the small binary records inside it ([`record`], of [`numbers`]) and the reader ([`read`]) which
-//! makes plain logs of it, also when the process was killed in the middle of a call. The writer, which needs raw memory, is
+//! converts it to plain logs, also when the process was killed in the middle of a call. The writer, which needs raw memory, is
 //! the interposition library's recorder.
 
 pub mod layout;

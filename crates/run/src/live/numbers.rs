@@ -1,4 +1,4 @@
-//! Numbers of variable length, texts and lists: what all small records are made of.
+//! Numbers of variable length, texts and lists: the elements of all small records.
 //!
 //! Owns their bytes, for writer and reader alike. Numbers are LEB128, signed ones zigzag first; lists are differences.
 
@@ -40,7 +40,7 @@ pub(crate) fn put_all<T>(out: &mut Vec<u8>, all: &[T], mut put: impl FnMut(&mut 
     }
 }
 
-/// Reads records from bytes; every method gives `None` where the bytes end or mean nothing.
+/// Reads records from bytes; every method returns `None` where the bytes end or are invalid.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
     bytes: &'a [u8],
@@ -53,12 +53,12 @@ impl<'a> Cursor<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// Bytes read so far.
+    /// Number of bytes read so far.
     pub fn position(&self) -> usize {
         self.at
     }
 
-    /// Bytes not yet read.
+    /// Number of bytes not yet read.
     pub fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
@@ -122,7 +122,7 @@ pub fn put_list(out: &mut Vec<u8>, list: &[i64]) {
     }
 }
 
-/// Reads a list; its length can be no more than the bytes that are left.
+/// Reads a list; its length can be no more than the remaining bytes.
 pub fn get_list(from: &mut Cursor<'_>) -> Option<Vec<i64>> {
     let length = usize::try_from(from.number()?).ok()?;
     if length > from.left() {
@@ -137,7 +137,7 @@ pub fn get_list(from: &mut Cursor<'_>) -> Option<Vec<i64>> {
         .collect()
 }
 
-/// A list; each entry takes a byte at least, which bounds what is believed of its length.
+/// A list; each entry takes a byte at least, which bounds its length.
 pub(crate) fn get_all<'a, T>(
     from: &mut Cursor<'a>,
     mut get: impl FnMut(&mut Cursor<'a>) -> Option<T>,

@@ -1,8 +1,8 @@
-//! Reads a live file, whole or left behind by a killed process.
+//! Reads a live file, complete or left behind by a killed process.
 //!
-//! Owns the way from bytes to [`LiveProcess`]: header and tables; [`super::threads`] takes its threads apart,
-//! [`super::streams`] their streams. Trusts no offset and no number in the file. What is damaged ends the stream it stands
-//! in, and is reported; what came before is kept.
+//! Owns the conversion from bytes to [`LiveProcess`]: header and tables; [`super::threads`] parses its threads,
+//! [`super::streams`] their streams. Trusts no offset and no number in the file. Damage ends its stream, and is reported;
+//! earlier data are kept.
 
 use talea_model::{Module, ProcedureSpec};
 use zerocopy::FromBytes;
@@ -20,7 +20,7 @@ use crate::limits::Limits;
 use crate::lists::Lists;
 use crate::places::{self, ThreadPlace};
 
-/// Why a live file cannot be read at all.
+/// Errors of a live file that cannot be read at all.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     /// Shorter than the header, or another magic.
@@ -38,9 +38,9 @@ pub enum LiveError {
     /// A damaged header.
     #[error("header of the live recording is damaged at offset {offset}: {what}")]
     Header {
-        /// Where.
+        /// The offset.
         offset: usize,
-        /// What was wrong there.
+        /// The fault.
         what: &'static str,
     },
 }
@@ -48,17 +48,17 @@ pub enum LiveError {
 /// One process of the recorded program.
 #[derive(Debug)]
 pub struct LiveProcess {
-    /// The header as it stands.
+    /// The header of the file.
     pub header: Box<Header>,
     /// Name of the host.
     pub host: String,
     /// Version of the MPI library.
     pub library: String,
-    /// Readings of both clocks.
+    /// Readings of the two clocks.
     pub syncs: Vec<Sync>,
-    /// How times are kept.
+    /// Mode of keeping times.
     pub times: TimesMode,
-    /// Modules that calls came from.
+    /// Modules of calls.
     pub modules: Vec<Module>,
     /// Communicators by id.
     pub comms: Vec<record::CommSymbol>,
@@ -70,13 +70,13 @@ pub struct LiveProcess {
     pub lists: Lists,
     /// Procedures that were called, with their numbers.
     pub procedures: Vec<(u16, ProcedureSpec)>,
-    /// Call paths that nodes refer to by `PathId`.
+    /// Call paths of nodes, by `PathId`.
     pub paths: Vec<Vec<PathFrame>>,
     /// The threads.
     pub threads: Vec<LiveThread>,
-    /// Where all threads of the process may run and ran, also those that called nothing.
+    /// PUs on which all threads of the process may run and ran, also those without calls.
     pub places: Vec<ThreadPlace>,
-    /// What was found damaged, in words.
+    /// Damage, in words.
     pub damage: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ fn words(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
-/// A thread as the newest version has it.
+/// A thread in the form of the newest version.
 fn thread_at(file: &File<'_>, offset: u64, version: u32) -> Option<Thread> {
     if version > 1 {
         return file.get(offset);
@@ -103,7 +103,7 @@ fn thread_at(file: &File<'_>, offset: u64, version: u32) -> Option<Thread> {
 }
 
 impl LiveProcess {
-    /// Takes the file apart.
+    /// Parses the file.
     pub fn read(bytes: &[u8]) -> Result<Self, LiveError> {
         Self::read_within(bytes, Limits::default())
     }

@@ -1,13 +1,13 @@
-//! Small records inside a live file: what symbols mean, modules and procedures.
+//! Small records inside a live file: symbols, modules and procedures.
 //!
 //! Owns the bytes of each record, for writer and reader alike, so that `decode(encode(x)) == x` can be tested in
-//! one place; [`super::numbers`] has what they are made of.
+//! one place; [`super::numbers`] has their elements.
 
 use talea_model::{ArgKind, ArgSpec, Module, ProcedureSpec};
 
 use super::numbers::{Cursor, get_list, put_list, put_number, put_signed, put_text};
 
-/// What a symbolic handle stands for.
+/// Meaning of a symbolic handle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Symbol {
     /// A communicator.
@@ -26,15 +26,15 @@ pub enum Symbol {
     },
 }
 
-/// How a communicator came to be, which is the same on all its members.
+/// Origin of a communicator, which is the same on all its members.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CommSymbol {
     /// `world`, `self`, or the name of the parent followed by the call and its number on that parent.
     pub name: String,
-    /// World rank of its first member, which tells the parts of a split from each other.
+    /// World rank of its first member, which distinguishes the parts of a split.
     pub leader: u32,
-    /// World ranks of those whom peers in calls on it are numbers of (for an inter-communicator the remote group);
-    /// -1 for processes of another world.
+    /// World ranks of the processes to which peers in its calls refer (for an inter-communicator the remote
+    /// group); -1 for processes of another world.
     pub members: Members,
     /// True for an inter-communicator.
     pub inter: bool,
@@ -47,12 +47,12 @@ pub enum Members {
     Range {
         /// World rank of member 0.
         first: i64,
-        /// From one member to the next.
+        /// Distance from one member to the next.
         stride: i64,
         /// Number of members.
         count: u64,
     },
-    /// Any other: one world rank a member.
+    /// Any other: one world rank per member.
     List(Vec<i64>),
 }
 

@@ -1,11 +1,11 @@
-//! Streams of a thread that was stopped in the middle of a call, made to agree.
+//! Streams of a thread that was stopped in the middle of a call, made consistent.
 //!
 //! Owns the repair of the one event that may have been written in part, when the process was killed or its memory was
-//! full: its arguments come first, then the way that led to it, and its number last.
+//! full: its arguments come first, then the edge that led to it, and its number last.
 
 use talea_flow::log::ThreadLog;
 
-/// Takes back an event without a way to it; counts one that is complete but for its number.
+/// Removes an event without an edge to it; counts one that is complete except for its number.
 pub(super) fn settle(log: &mut ThreadLog) {
     let mut arrivals = vec![0_u64; log.nodes.len()];
     if let Some(first) = arrivals.first_mut() {

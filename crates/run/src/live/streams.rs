@@ -1,8 +1,8 @@
 //! Access to a live file's bytes, and its streams of bytes and symbols.
 //!
-//! Owns the checks of offsets and of how much work a file may ask for. Every byte of a file that a recorder wrote
-//! belongs to one structure or one stream, so that no more bytes are ever read than the file has: streams and nodes
-//! that share their bytes are damage. Runs that repeat as foretold take no bytes; what they may unfold to is limited.
+//! Owns the checks of offsets and of the work that a file may cause. Every byte of a file that a recorder wrote belongs to
+//! one structure or one stream, so that no more bytes are ever read than the file has: streams and nodes that share their
+//! bytes are damage. Correctly predicted runs take no bytes; their unfolded number is limited.
 
 use std::cell::Cell;
 
@@ -16,9 +16,9 @@ use crate::limits::Limits;
 pub(super) struct File<'a> {
     bytes: &'a [u8],
     limits: Limits,
-    /// Bytes that may still be read.
+    /// Number of bytes that may still be read.
     bytes_left: Cell<usize>,
-    /// Runs that may still be unfolded.
+    /// Number of runs that may still be unfolded.
     runs_left: Cell<u64>,
 }
 
@@ -28,7 +28,7 @@ impl<'a> File<'a> {
         Self { bytes, limits, bytes_left, runs_left }
     }
 
-    /// What the file asked for beyond all limits, in words.
+    /// Claims of the file beyond all limits, in words.
     pub(super) fn refused(&self) -> impl Iterator<Item = String> {
         let shared = (self.bytes_left.get() == usize::MAX)
             .then(|| "parts of the record share their bytes; what came later is left out".into());
@@ -39,9 +39,9 @@ impl<'a> File<'a> {
         shared.into_iter().chain(many)
     }
 
-    /// Whether so many bytes may still be read; once refused, none are.
+    /// True if this many bytes may still be read; once refused, none may.
     pub(super) fn spend(&self, bytes: usize) -> bool {
-        // The largest number marks that something was refused.
+        // The largest number marks a refusal.
         let left = self.bytes_left.get();
         let left = if left == usize::MAX { None } else { left.checked_sub(bytes) };
         self.bytes_left.set(left.unwrap_or(usize::MAX));
@@ -55,7 +55,7 @@ impl<'a> File<'a> {
         left.is_some()
     }
 
-    /// The structure at an offset; none at 0 and where it would end behind the file.
+    /// The structure at an offset; `None` at 0 and where it would end after the file.
     pub(super) fn get<T: FromBytes>(&self, offset: u64) -> Option<T> {
         let offset = usize::try_from(offset).ok()?;
         let bytes = self.bytes.get(offset..)?;
@@ -63,7 +63,8 @@ impl<'a> File<'a> {
         T::read_from_prefix(bytes).ok().map(|(value, _)| value)
     }
 
-    /// As [`Self::get`], for a structure that the file has only so many bytes of: those that a later version added are zero.
+    /// As [`Self::get`], for a structure of which the file has only this many bytes: fields that a later version added are
+    /// zero.
     pub(super) fn get_first<T: FromZeros + FromBytes + IntoBytes>(
         &self,
         offset: u64,
@@ -77,7 +78,7 @@ impl<'a> File<'a> {
         Some(value)
     }
 
-    /// Bytes of a stream. Chunks are met in the order they were handed out, apart from each other, which ends a circle.
+    /// Bytes of a stream. Chunks must be in the order of their allocation, without overlap, which ends a cycle.
     pub(super) fn stream(&self, stream: &Stream) -> Vec<u8> {
         let mut out = Vec::new();
         let mut offset = stream.head;

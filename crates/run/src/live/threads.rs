@@ -1,7 +1,7 @@
-//! Takes the threads of a live file apart: their nodes, and the streams of each.
+//! Parses the threads of a live file: their nodes, and the streams of each.
 //!
-//! Owns the way from a thread's record to its log, and the table of call paths that nodes share. Trusts nothing, like
-//! [`super::read`], whose part this is.
+//! Owns the conversion from a thread's record to its log, and the table of call paths that nodes share. Trusts
+//! nothing, like [`super::read`], of which it is a part.
 
 use std::collections::HashMap;
 use std::mem::offset_of;
@@ -18,19 +18,19 @@ use crate::limits::{MOST_EVENTS, MOST_FRAMES};
 /// One thread of the recorded program.
 #[derive(Debug)]
 pub struct LiveThread {
-    /// Its record as it stands.
+    /// Its record in the file.
     pub thread: Thread,
     /// Graph and streams.
     pub log: ThreadLog,
     /// Exact sums for each node.
     pub sums: Vec<NodeSums>,
-    /// Cells of gap and duration of each event, as the recorder wrote them.
+    /// Cells of gap and duration of each event, in the recorder's form.
     pub times: Vec<u8>,
     /// Calls that were only counted, for each procedure number.
     pub counts: Vec<(u16, u64)>,
 }
 
-/// What the recorder sums up for each node, exactly.
+/// Exact sums of the recorder for each node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeSums {
     /// Sum of durations in nanoseconds.
@@ -43,7 +43,7 @@ pub struct NodeSums {
     pub max: u64,
 }
 
-/// What the threads of a process share while they are read.
+/// Common data of the threads of a process during reading.
 pub(super) struct Threads<'a> {
     file: &'a File<'a>,
     /// Version of the layout.
@@ -57,7 +57,8 @@ pub(super) struct Threads<'a> {
 }
 
 impl<'a> Threads<'a> {
-    /// Those of a file with this table of procedures; `procedure_count` is how many the recorder counts calls of.
+    /// Threads of a file with this table of procedures; `procedure_count` is the number of the recorder's call
+    /// counters.
     pub(super) fn of(
         file: &'a File<'a>,
         version: u32,
@@ -107,7 +108,7 @@ impl<'a> Threads<'a> {
             });
             let node_log = self.node(&node, events);
             log.nodes.push(node_log);
-            // Handed out in this order and apart from each other, which also ends a circle.
+            // Allocated in this order and without overlap, which also ends a cycle.
             if node.next < offset + size as u64 {
                 break;
             }

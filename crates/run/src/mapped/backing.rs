@@ -1,10 +1,9 @@
-//! The file behind a mapped region, and how its disk space is set aside.
+//! The file of a mapped region, and the reservation of its disk space.
 //!
 //! Owns the descriptor inside a program that does not know of it: such a program may close
 //! descriptors that it did not open, and get the same number for a file of its own. So the number
-//! is high, and before each use the file behind it is compared (device and inode); a lost one is
-//! opened again by its path. fallocate(2) is used where the file system has it, else zeros are
-//! written.
+//! is high, and before each use its file is compared (device and inode); a lost one is opened again
+//! by its path. fallocate(2) is used where the file system has it, else zeros are written.
 
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
@@ -17,12 +16,12 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 
 use super::{MapError, ReserveError};
 
-/// Programs close and reuse small numbers; this is above what they commonly open, below common
-/// limits.
+/// Minimum descriptor: programs close and reuse small numbers; this is above those that they
+/// commonly open, below common limits.
 const HIGH_DESCRIPTOR: RawFd = 200;
-/// How often to look again while another thread writes zeros, before giving up.
+/// Number of checks while another thread writes zeros, before giving up.
 const PATIENCE: u32 = 10_000;
-/// How often a reservation may be interrupted by signals.
+/// Maximum number of interruptions of a reservation by signals.
 const INTERRUPTIONS: u32 = 1_000;
 
 static ZEROS: [u8; 16 << 10] = [0; 16 << 10];
@@ -30,7 +29,7 @@ static ZEROS: [u8; 16 << 10] = [0; 16 << 10];
 #[derive(Debug)]
 pub(super) struct Backing {
     path: PathBuf,
-    /// The same for the C library, made beforehand: no allocation when the file must be opened
+    /// The same for the C library, prepared in advance: no allocation when the file must be opened
     /// again.
     c_path: CString,
     descriptor: AtomicI32,
@@ -89,13 +88,13 @@ impl Backing {
         self.descriptor.load(Ordering::Acquire)
     }
 
-    /// Deletes the file; for when it could not be mapped.
+    /// Deletes the file; used when it could not be mapped.
     pub(super) fn remove(self) {
         let _ = std::fs::remove_file(&self.path);
     }
 
-    /// Sets space aside up to `target` bytes and raises `reserved`; succeeds when `upto` bytes are
-    /// there.
+    /// Reserves space up to `target` bytes and raises `reserved`; succeeds when `upto` bytes are
+    /// available.
     pub(super) fn allocate(
         &self,
         reserved: &AtomicUsize,
@@ -107,8 +106,8 @@ impl Backing {
             if from >= upto {
                 return Ok(());
             }
-            // Two threads may ask for overlapping ranges: setting space aside twice changes
-            // nothing, so no lock.
+            // Two threads may request overlapping ranges: reserving twice changes nothing, so no
+            // lock.
             match self.fallocate(from, target) {
                 Ok(()) => {
                     reserved.fetch_max(target, Ordering::Release);
@@ -159,13 +158,13 @@ impl Backing {
         let mut at = reserved.load(Ordering::Acquire);
         while at < target {
             let size = ZEROS.len().min(target - at);
-            // SAFETY: the buffer has `size` bytes; bytes above `reserved` belong to nobody yet.
+            // SAFETY: the buffer has `size` bytes; bytes above `reserved` are not in use yet.
             let written =
                 unsafe { libc::pwrite(descriptor, ZEROS.as_ptr().cast(), size, at as libc::off_t) };
             match written {
                 1.. => {
                     at += written as usize;
-                    // `target` is whole pages, and only whole pages are promised on the way.
+                    // `target` is whole pages, and only whole pages are guaranteed meanwhile.
                     let whole = if at == target { at } else { at - at % page };
                     reserved.fetch_max(whole, Ordering::Release);
                 }
@@ -184,8 +183,7 @@ impl Backing {
         Err(Self::error(error, reserved, upto))
     }
 
-    /// Waits for the right to write zeros; `None` when another thread has done what was wanted
-    /// meanwhile.
+    /// Waits for the right to write zeros; `None` when another thread has done the work meanwhile.
     fn turn(&self, reserved: &AtomicUsize, upto: usize) -> Result<Option<Turn<'_>>, ReserveError> {
         // SAFETY: gettid has no arguments. Called by number, because old C libraries lack the
         // function.
@@ -208,7 +206,7 @@ impl Backing {
         Err(ReserveError::Busy)
     }
 
-    /// The descriptor after making sure that it still means our file.
+    /// The descriptor after a check that it still refers to our file.
     fn own_descriptor(&self) -> Result<RawFd, i32> {
         let descriptor = self.descriptor();
         if self.is_ours(descriptor) {
@@ -220,7 +218,7 @@ impl Backing {
             return Err(libc::EBADF);
         }
         if !self.is_ours(opened) {
-            // SAFETY: opened just above and given to nobody.
+            // SAFETY: opened just above and not shared.
             unsafe { libc::close(opened) };
             return Err(libc::EBADF);
         }
@@ -233,7 +231,7 @@ impl Backing {
     fn is_ours(&self, descriptor: RawFd) -> bool {
         // SAFETY: all-zero bytes are a valid `stat`.
         let mut stat: libc::stat = unsafe { std::mem::zeroed() };
-        // SAFETY: stat is ours to fill; a wrong descriptor gives an error.
+        // SAFETY: stat is ours to fill; a wrong descriptor returns an error.
         let result = unsafe { libc::fstat(descriptor, &raw mut stat) };
         result == 0 && stat.st_dev == self.device && stat.st_ino == self.inode
     }
@@ -253,13 +251,13 @@ impl Drop for Backing {
     fn drop(&mut self) {
         let descriptor = self.descriptor();
         if self.is_ours(descriptor) {
-            // SAFETY: it is our file's descriptor, used by nobody after this.
+            // SAFETY: it is our file's descriptor, not used after this.
             unsafe { libc::close(descriptor) };
         }
     }
 }
 
-/// The right to write zeros, given back when dropped.
+/// The right to write zeros, released when dropped.
 struct Turn<'a>(&'a AtomicI32);
 
 impl Drop for Turn<'_> {
@@ -268,11 +266,11 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// Moves a descriptor out of the way of the program's own.
+/// Moves a descriptor above the program's own.
 fn raised(file: File) -> RawFd {
     // SAFETY: duplicates a descriptor that is open.
     let high = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, HIGH_DESCRIPTOR) };
-    // Beyond the process's limit on descriptors the low number has to do.
+    // Beyond the process's limit on descriptors the low number is kept.
     if high >= 0 { high } else { file.into_raw_fd() }
 }
 

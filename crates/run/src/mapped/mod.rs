@@ -1,11 +1,11 @@
 //! Memory that outlives its process: a file mapped once in full, with its disk space reserved step
 //! by step.
 //!
-//! Owns the file in `live/`, the mapping, and the promise that a byte below
-//! [`MappedRegion::reserve`] can be written without SIGBUS, because the file system has set the
-//! space aside. What was stored there is in the page cache the moment it is written, so that
-//! SIGKILL loses nothing. It refuses to know what the bytes mean, and to decide what to do when the
-//! disk is full: that is the caller's gap. See fallocate(2) and mmap(2).
+//! Owns the file in `live/`, the mapping, and the guarantee that a byte below [`MappedRegion::reserve`]
+//! can be written without SIGBUS, because the file system has reserved the space. Stored data are in the
+//! page cache the moment they are written, so that SIGKILL loses nothing. It refuses to know the meaning
+//! of the bytes, and to decide what to do when the disk is full: that is the caller's gap. See
+//! fallocate(2) and mmap(2).
 
 mod backing;
 mod read;
@@ -26,16 +26,16 @@ pub use read::{ReadLiveError, map_file, read_live};
 /// of ranks.
 const STEP: usize = 256 << 10;
 
-/// A stretch of memory, backed by a file where one could be made.
+/// A stretch of memory, backed by a file where one could be created.
 ///
 /// The address and the length never change; only the part below [`reserve`](Self::reserve) may be
-/// touched. The memory reads as zero until it is written. The region is shared by all threads: who
-/// writes where is the caller's to arrange, which is why only a raw pointer is handed out.
+/// accessed. The memory reads as zero until it is written. The region is shared by all threads: the
+/// caller coordinates their writes, so that only a raw pointer is returned.
 #[derive(Debug)]
 pub struct MappedRegion {
     start: NonNull<u8>,
     len: usize,
-    /// Bytes from the start that may be touched; only grows.
+    /// Number of bytes from the start that may be accessed; only grows.
     reserved: AtomicUsize,
     backing: Option<Backing>,
 }
@@ -43,11 +43,11 @@ pub struct MappedRegion {
 // SAFETY: the region is plain memory without ties to a thread; its own fields are atomics or never
 // change.
 unsafe impl Send for MappedRegion {}
-// SAFETY: as above; access to the memory itself goes through raw pointers, whose users promise not
-// to race.
+// SAFETY: as above; access to the memory itself goes through raw pointers, whose users guarantee not to
+// race.
 unsafe impl Sync for MappedRegion {}
 
-/// Why no region could be made.
+/// Errors of creating a region.
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
     /// The file could not be created or given its length.
@@ -55,13 +55,13 @@ pub enum MapError {
     Create {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// Giving the file its length would raise SIGXFSZ, which ends a program.
     #[error("the limit on file size (`ulimit -f`) is {limit} bytes, the record needs {wanted}: `{}`", path.display())]
     FileSizeLimit {
-        /// Bytes asked for.
+        /// Requested bytes.
         wanted: usize,
         /// The process's soft limit in bytes.
         limit: u64,
@@ -71,21 +71,21 @@ pub enum MapError {
     /// The address space has no room, or mapping is not possible.
     #[error("cannot map {wanted} bytes of memory: {source}")]
     Map {
-        /// Bytes asked for.
+        /// Requested bytes.
         wanted: usize,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// Why a further part of the region may not be touched. Small and without allocation: it happens on
-/// the event path; [`MappedRegion::path`] names the file.
+/// Errors of reserving a further part of the region. Small and without allocation: they occur on the
+/// event path; [`MappedRegion::path`] names the file.
 #[derive(Debug, thiserror::Error)]
 pub enum ReserveError {
     /// The region itself has no more room.
     #[error("{wanted} bytes are more than the region's {max}")]
     Full {
-        /// Bytes asked for, from the start.
+        /// Requested bytes, from the start.
         wanted: usize,
         /// Length of the region.
         max: usize,
@@ -93,19 +93,19 @@ pub enum ReserveError {
     /// The disk, or the user's quota on it, has no more room.
     #[error("no space left for {wanted} bytes, {reserved} are reserved")]
     NoSpace {
-        /// Bytes asked for, from the start.
+        /// Requested bytes, from the start.
         wanted: usize,
-        /// Bytes that remain usable.
+        /// Number of bytes that remain usable.
         reserved: usize,
     },
-    /// Another step was under way and did not end, or a signal handler asked in the middle of its
-    /// own thread's step; asking later may succeed. Only on file systems without fallocate.
+    /// Another step was under way and did not end, or a signal handler requested one in the middle of
+    /// its own thread's step; a later request may succeed. Only on file systems without fallocate.
     #[error("another reservation is under way")]
     Busy,
     /// The program closed the file's descriptor and the file is no longer where it was.
     #[error("the record's file was closed and is gone")]
     Lost,
-    /// Anything else that the system refused.
+    /// Any other error of the system.
     #[error("cannot reserve disk space: {0}")]
     Io(io::Error),
 }
@@ -130,12 +130,12 @@ impl MappedRegion {
         }
     }
 
-    /// Gives the file another name in its folder, so that readers meet it only when it is worth reading.
+    /// Gives the file another name in its folder, so that readers find it only when it is worth reading.
     pub fn rename(&mut self, name: &str) -> io::Result<()> {
         self.backing.as_mut().map_or(Ok(()), |backing| backing.rename(name))
     }
 
-    /// Private memory of the same shape, for where no file can be made: lost when the process ends.
+    /// Private memory of the same shape, used where no file can be created: lost when the process ends.
     pub fn anonymous(max: usize) -> Result<Self, MapError> {
         let len = pages(max.max(1));
         let start = map(len, None).map_err(|source| MapError::Map { wanted: len, source })?;
@@ -145,10 +145,10 @@ impl MappedRegion {
 
     /// Makes the bytes `0..upto` safe to read and write.
     ///
-    /// One atomic load when they already are. Otherwise system calls, once in 256 KiB at most; safe
-    /// from any thread, and from a signal handler: nothing is allocated, and `errno` is left alone.
+    /// One atomic load when they already are. Otherwise system calls, once in 256 KiB at most; safe from
+    /// any thread, and from a signal handler: nothing is allocated, and `errno` is preserved.
     pub fn reserve(&self, upto: usize) -> Result<(), ReserveError> {
-        // Acquire pairs with the Release in `grow`: the space was set aside before the figure rose.
+        // Acquire pairs with the Release in `grow`: the space was reserved before the figure rose.
         if upto <= self.reserved.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -160,7 +160,7 @@ impl MappedRegion {
         self.start.as_ptr()
     }
 
-    /// Length of the address range in bytes: what can be reserved at most.
+    /// Length of the address range in bytes: the maximum that can be reserved.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -170,7 +170,7 @@ impl MappedRegion {
         self.len == 0
     }
 
-    /// Bytes from the start that may be touched now.
+    /// Number of bytes from the start that may be accessed now.
     pub fn reserved(&self) -> usize {
         self.reserved.load(Ordering::Acquire)
     }
@@ -190,8 +190,7 @@ impl MappedRegion {
         };
         let _errno = KeepErrno::new();
         let step = upto.next_multiple_of(STEP).min(self.len);
-        // On a nearly full disk a whole step may be too much where the few pages asked for still
-        // fit.
+        // On a nearly full disk a whole step may be too much where the few requested pages still fit.
         match backing.allocate(&self.reserved, upto, step) {
             Err(ReserveError::NoSpace { .. }) => {
                 backing.allocate(&self.reserved, upto, pages(upto).min(self.len))
@@ -201,10 +200,9 @@ impl MappedRegion {
     }
 }
 
-/// A file name for a process's region: host, process and start tell it from every other process's.
+/// A file name for a process's region, unique by host, process and start.
 ///
-/// `start` is any time of the process that does not change; it tells two processes of one number
-/// apart.
+/// `start` is any constant time of the process; it distinguishes two processes with the same number.
 pub fn live_name(host: &str, pid: u32, start: Nanos) -> String {
     let host = crate::directory::plain_host(host);
     format!("{host}-{pid}-{}.live", start.0)
@@ -217,12 +215,12 @@ impl Drop for MappedRegion {
     }
 }
 
-/// Puts `errno` back when dropped: the program may look at its own after a call of ours.
+/// Restores `errno` when dropped: the program may read its own after a call of ours.
 struct KeepErrno(i32);
 
 impl KeepErrno {
     fn new() -> Self {
-        // SAFETY: the C library gives the address of the thread's own variable.
+        // SAFETY: the C library returns the address of the thread's own variable.
         Self(unsafe { *libc::__errno_location() })
     }
 }

@@ -11,18 +11,18 @@ use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
 
-/// No live file is larger; a larger one is not ours.
+/// Maximum size of a live file; a larger one is not ours.
 const LARGEST: u64 = 16 << 30;
 
-/// Why a live file could not be read.
+/// Errors of reading a live file.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadLiveError {
-    /// The system refused.
+    /// An error of the system.
     #[error("cannot read the record at offset {offset}: {source}: `{}`", path.display())]
     Io {
-        /// Where reading stopped.
+        /// Offset at which reading stopped.
         offset: u64,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
         /// The file.
         path: PathBuf,
@@ -30,10 +30,10 @@ pub enum ReadLiveError {
     /// A directory, a device or a pipe.
     #[error("expected a regular file: `{}`", path.display())]
     NotAFile {
-        /// What was named.
+        /// The given path.
         path: PathBuf,
     },
-    /// More than a record can hold, or than this machine has memory for.
+    /// More than the maximum of a record, or than this machine's memory.
     #[error("a record of {length} bytes is too large to read, expected at most {LARGEST}: `{}`", path.display())]
     TooLarge {
         /// Bytes of data in the file.
@@ -43,8 +43,7 @@ pub enum ReadLiveError {
     },
 }
 
-/// Reads a live file up to the end of its last data; what lies behind was never written and would
-/// read as zero.
+/// Reads a live file up to the end of its last data; the rest was never written and would read as zero.
 ///
 /// The file may be in use: the bytes are those of the time of reading.
 pub fn read_live(path: &Path) -> Result<Vec<u8>, ReadLiveError> {
@@ -67,7 +66,7 @@ pub fn read_live(path: &Path) -> Result<Vec<u8>, ReadLiveError> {
         file.seek(SeekFrom::Start(begin)).map_err(at(begin))?;
         let read = (&file).take(end - begin).read_to_end(&mut bytes).map_err(at(begin))? as u64;
         if read < end - begin {
-            // Someone shortened the file; what was read stands.
+            // Another process shortened the file; the bytes read so far are valid.
             break;
         }
         offset = end;
@@ -75,7 +74,7 @@ pub fn read_live(path: &Path) -> Result<Vec<u8>, ReadLiveError> {
     Ok(bytes)
 }
 
-/// The next range that has data at or behind `offset`, none when only holes are left.
+/// The next range of data at or after `offset`, `None` when only holes remain.
 fn next_data(file: &File, offset: u64, length: u64) -> Option<(u64, u64)> {
     if offset >= length {
         return None;
@@ -88,7 +87,7 @@ fn next_data(file: &File, offset: u64, length: u64) -> Option<(u64, u64)> {
     let begin = match seek(offset, libc::SEEK_DATA) {
         Ok(begin) => begin,
         Err(error) if error.raw_os_error() == Some(libc::ENXIO) => return None,
-        // A file system that cannot tell: everything is data.
+        // A file system without this information: everything is data.
         Err(_) => return Some((offset, length)),
     };
     let end = seek(begin, libc::SEEK_HOLE).unwrap_or(length);
@@ -98,15 +97,15 @@ fn next_data(file: &File, offset: u64, length: u64) -> Option<(u64, u64)> {
 
 /// Maps a finished file for reading.
 ///
-/// For files that are replaced by renaming, never shortened in place: touching a page behind a
-/// shortened end would raise SIGBUS. All files of a run directory other than those in `live/`;
-/// executables and libraries are such for a program that ends soon and reads its own user's. Not for one that lives long and is told of files by others.
+/// For files that are replaced by renaming, never shortened in place: accessing a page after a shortened end would raise SIGBUS. That holds
+/// for all files of a run directory other than those in `live/`, and for executables and libraries in a program that ends soon and reads
+/// its own user's. Not for a long-lived one that opens files named by others.
 pub fn map_file(path: &Path) -> io::Result<Mmap> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "expected a regular file"));
     }
     let file = File::open(path)?;
-    // SAFETY: read-only, and the kind of file is not changed in place by anyone who plays by the
-    // rules; if it is, the bytes change under a parser that trusts none of them.
+    // SAFETY: read-only, and files of this kind are not changed in place by well-behaved programs; if they are, the bytes change under a
+    // parser that trusts none of them.
     unsafe { Mmap::map(&file) }
 }

@@ -1,4 +1,4 @@
-//! What the region promises, against the kernel: full disks, killed processes, closed descriptors.
+//! Guarantees of the region, against the kernel: full disks, killed processes, closed descriptors.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -72,8 +72,8 @@ fn zeros_written_in_place_of_fallocate_keep_what_is_stored() {
 fn threads_reserve_together() {
     let dir = tempfile::tempdir().unwrap();
     let region = MappedRegion::create(dir.path(), "a.live", 8 * MIB).unwrap();
-    // The harder of the two ways: zeros, where a second writer would destroy what a first one
-    // stored.
+    // The harder of the two methods: zeros, where a second writer would destroy the data of a first
+    // one.
     let zeros = |upto: usize| {
         let backing = region.backing.as_ref().unwrap();
         while let Err(error) = backing.write_zeros(&region.reserved, upto, pages(upto)) {
@@ -106,13 +106,13 @@ fn a_closed_descriptor_is_replaced_and_a_stranger_s_file_left_alone() {
     let number = region.backing.as_ref().unwrap().descriptor();
     assert!(number >= 200);
     let stranger = std::fs::File::create(dir.path().join("stranger")).unwrap();
-    // SAFETY: what a careless program does: our number now means its file.
+    // SAFETY: as in a careless program: our number now refers to its file.
     unsafe { libc::dup2(std::os::fd::AsRawFd::as_raw_fd(&stranger), number) };
     region.reserve(MIB).unwrap();
     store(&region, MIB - 4, b"tail");
     assert_eq!(stranger.metadata().unwrap().len(), 0);
     assert_eq!(&read_live(region.path().unwrap()).unwrap()[MIB - 4..MIB], b"tail");
-    // SAFETY: closes the test's own duplicate, which the region rightly does not touch.
+    // SAFETY: closes the test's own duplicate, which the region rightly does not close.
     unsafe { libc::close(number) };
     std::fs::remove_file(region.path().unwrap()).unwrap();
     let reopened = region.backing.as_ref().unwrap().descriptor();
@@ -162,7 +162,7 @@ fn a_full_disk_is_an_error_and_never_sigbus() {
             }
         };
         assert!(matches!(error, ReserveError::NoSpace { .. }), "{error}");
-        // Nearly all of the disk could be used, and what was promised holds.
+        // Nearly all of the disk could be used, and the guarantee holds.
         assert!(region.reserved() > 900_000 && region.reserved() <= MIB, "{}", region.reserved());
         let rest = region.reserved() - (upto - 10_000);
         store(&region, upto - 10_000, &vec![8; rest]);
@@ -196,7 +196,7 @@ fn a_killed_process_leaves_what_it_wrote() {
     assert!(values[..last].iter().zip(1..).all(|(&value, expected)| value == expected));
 }
 
-/// Counts into the file until killed; says when it has come far enough.
+/// Counts into the file until killed; prints when it has come far enough.
 fn write_for_ever(dir: &Path) -> ! {
     let region = MappedRegion::create(dir, "child.live", 64 * MIB).unwrap();
     for count in 1_u64.. {

@@ -16,17 +16,17 @@ use crate::live::layout::TimesMode;
 pub struct Event<'a> {
     /// Node of the thread's graph: `thread.log.nodes[node]` has its signature.
     pub node: NodeId,
-    /// Since the start of the run; absent where times were not kept.
+    /// Time since the start of the run; absent where times were not kept.
     pub begin: Option<Nanos>,
-    /// How long the call took; absent where times were not kept.
+    /// Duration of the call; absent where times were not kept.
     pub duration: Option<Nanos>,
-    /// Calls that it stands for.
+    /// Number of its calls.
     pub polls: u64,
     /// One value for each recorded argument of the procedure.
     pub args: &'a [i64],
 }
 
-/// Where a stream's reading stands.
+/// Position in a stream.
 #[derive(Clone, Copy, Debug, Default)]
 struct At {
     run: usize,
@@ -60,7 +60,7 @@ pub struct Events<'a> {
     polls: Vec<At>,
     args: Vec<i64>,
     times: Reader<'a>,
-    /// Events that still have times.
+    /// Number of events that still have times.
     timed: u64,
     clock: &'a ClockMap,
     /// Nominal nanoseconds since the process's start at the end of the last event.
@@ -95,14 +95,14 @@ impl<'a> Events<'a> {
         }
     }
 
-    /// The same events with neither begin nor duration, which is faster.
+    /// The same events without begin and duration, which is faster.
     #[must_use]
     pub fn without_times(mut self) -> Self {
         self.timed = 0;
         self
     }
 
-    /// The next event; its arguments are valid until the one after it is asked for.
+    /// The next event; its arguments are valid until the next call.
     pub fn next_event(&mut self) -> Option<Event<'_>> {
         let (node, edge) = self.walk.next_step()?;
         let index = node.0 as usize;

@@ -1,7 +1,7 @@
-//! A recording as analysis sees it: tables, processes, threads, and their events one by one.
+//! A recording in the form of the analysis: tables, processes, threads, and their events one by one.
 //!
-//! Owns the form that live files and packed traces are both read into. Ids in streams are ids in this recording's
-//! tables, the same for all ranks. It refuses analysis: it gives events, and what their numbers mean.
+//! Owns the common form into which live files and packed traces are read. Ids in streams are ids in this recording's tables,
+//! the same for all ranks. It refuses analysis: it returns events, and the meaning of their numbers.
 
 pub mod events;
 
@@ -27,7 +27,7 @@ pub struct Recording {
     pub processes: Vec<Process>,
     /// Procedures that were called; a `ProcedureId` is an index.
     pub procedures: Vec<ProcedureSpec>,
-    /// Modules that calls came from.
+    /// Modules of calls.
     pub modules: Vec<Module>,
     /// Call paths, innermost frame first; a `PathId` is an index.
     pub paths: Vec<Vec<talea_model::Frame>>,
@@ -39,24 +39,24 @@ pub struct Recording {
     pub ops: Vec<String>,
     /// Lists; the values of list kinds are indices.
     pub lists: Lists,
-    /// How times were kept.
+    /// Mode of keeping times.
     pub times: TimesMode,
-    /// How far recorded times may be from the truth.
+    /// Maximum errors of recorded times.
     pub bound: Bound,
-    /// Local calls and every poll are events.
+    /// True if local calls and every poll are events.
     pub calls_all: bool,
     /// `CLOCK_REALTIME` at time 0, in nanoseconds since 1970.
     pub start_realtime: u64,
-    /// What the recording takes on disk.
+    /// Size of the recording on disk.
     pub sizes: Sizes,
-    /// What is missing.
+    /// Gaps.
     pub gaps: Gaps,
 }
 
 /// Bytes of the recording's parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
-    /// Everything.
+    /// Total.
     pub total: Bytes,
     /// Graphs, sequences and arguments of all ranks.
     pub sequence: Bytes,
@@ -66,7 +66,7 @@ pub struct Sizes {
     pub tables: Bytes,
 }
 
-/// How a process ended.
+/// End of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// It called `MPI_Finalize`.
@@ -75,7 +75,7 @@ pub enum Ended {
     Aborted(i32),
     /// It left through `exit` without `MPI_Finalize`.
     Exited,
-    /// It stopped without a word: killed, crashed, or its node was lost.
+    /// It stopped without notice: killed, crashed, or its node was lost.
     Killed,
 }
 
@@ -84,7 +84,7 @@ pub enum Ended {
 pub struct Process {
     /// World, and rank in it. The thread is 0.
     pub location: Location,
-    /// Processes of its world.
+    /// Number of processes of its world.
     pub world_size: u32,
     /// Host name.
     pub host: String,
@@ -92,26 +92,26 @@ pub struct Process {
     pub pid: u32,
     /// Version of its MPI library.
     pub library: String,
-    /// When it started, on the clocks of its own host.
+    /// Its start, on the clocks of its own host.
     pub started: Started,
-    /// How it ended.
+    /// Its end.
     pub ended: Ended,
     /// A call that had not returned when it ended, with the time it began; between polls that found nothing, the first of them.
     pub open: Option<Open>,
-    /// The sites of the series of unsuccessful polls that it ended in, each with the time at which the series began.
+    /// The sites of the series of unsuccessful polls in which it ended, each with the time at which the series began.
     pub polling: Vec<Open>,
     /// Its threads that called MPI.
     pub threads: Vec<Thread>,
-    /// Where all its threads may run and ran.
+    /// PUs on which all its threads may run and ran.
     pub places: Vec<ThreadPlace>,
     /// From nominal nanoseconds since its own start to nanoseconds since the run's start.
     pub(crate) clock: ClockMap,
 }
 
-/// The moment at which a process started, on three clocks: by it, times of the run become those of the process's host.
+/// The start of a process, on three clocks: it converts times of the run to those of the process's host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Started {
-    /// Since the start of the run.
+    /// Time since the start of the run.
     pub at: Nanos,
     /// `CLOCK_MONOTONIC` of its host; 0 where it is lost.
     pub monotonic: Nanos,
@@ -126,9 +126,9 @@ pub struct Open {
     pub procedure: ProcedureId,
     /// Its call path.
     pub path: PathId,
-    /// When it began.
+    /// Its begin.
     pub begin: Nanos,
-    /// Unsuccessful polls of the series it belongs to, for polls.
+    /// Number of unsuccessful polls of its series, for polls.
     pub polls: u64,
 }
 
@@ -143,7 +143,7 @@ pub struct Thread {
     pub sums: Vec<NodeSums>,
     /// Calls that were only counted.
     pub counts: Vec<(ProcedureId, u64)>,
-    /// How long it ran, and waited for PUs, about once a second.
+    /// Running times, and waiting times for PUs, about once a second.
     pub pu_times: Vec<PuTime>,
     /// Times, packed.
     pub(crate) times: Times,
@@ -152,16 +152,16 @@ pub struct Thread {
 /// Packed times of a thread.
 #[derive(Debug, Default)]
 pub(crate) struct Times {
-    /// Events from the first that have times.
+    /// Number of events from the first that have times.
     pub(crate) kept: u64,
     /// Gap and duration of each.
     pub(crate) cells: Vec<u8>,
-    /// For each node what its exact sums are more than the sums of its restored times, wrapping; packed.
+    /// For each node the differences of its exact sums from the sums of its restored times, wrapping; packed.
     pub(crate) corrections: Vec<u8>,
 }
 
 impl Thread {
-    /// What its times take packed: the cells, then what exact sums are more than those of restored times.
+    /// Packed size of its times: the cells, then the differences of exact sums from those of restored times.
     pub fn packed(&self) -> [Bytes; 2] {
         [&self.times.cells, &self.times.corrections].map(|part| Bytes(part.len() as u64))
     }

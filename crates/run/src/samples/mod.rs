@@ -1,9 +1,9 @@
-//! Samples of a process: where its threads were, and what their counters said, while it ran.
+//! Samples of a process: the call stacks of its threads, and their counters, while it ran.
 //!
-//! Owns the form that a file of samples is read into, the bytes of that file ([`records`]), writing it ([`Writer`]), and finding
-//! all of a run ([`load`]). The file is a journal of kind `SMPL` ([`crate::journal`]), `RUN/samples/HOST-PID.samples`, that grows
-//! ten times a second, so that `kill -9` loses a tenth of a second. It refuses to take samples, to resolve symbols, and to say
-//! what a value means.
+//! Owns the form into which a file of samples is read, the bytes of that file ([`records`]), writing it ([`Writer`]), and finding
+//! all files of a run ([`load`]). The file is a journal of kind `SMPL` ([`crate::journal`]), `RUN/samples/HOST-PID.samples`, that
+//! grows ten times a second, so that `kill -9` loses a tenth of a second. It refuses to take samples, to resolve symbols, and to
+//! interpret values.
 //!
 //! All times are `CLOCK_MONOTONIC` of the process's host in nanoseconds, as is [`crate::recording::Started::monotonic`].
 
@@ -31,24 +31,24 @@ use crate::directory::RunDirectory;
 pub const KIND: Tag = Tag(*b"SMPL");
 /// Version of the records in it.
 pub const VERSION: u64 = 1;
-/// Most counters of a process.
+/// Maximum number of counters of a process.
 pub const MOST_COUNTERS: usize = 256;
-/// Most phases of a process that have names.
+/// Maximum number of phases of a process that have names.
 pub const MOST_PHASES: usize = 4096;
-/// Most frames of a call stack; of a longer one the innermost are kept.
+/// Maximum number of frames of a call stack; of a longer one the innermost are kept.
 pub const MOST_FRAMES: usize = 512;
 
-/// What makes a sample be taken.
+/// Trigger of samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trigger {
-    /// The counter whose growth takes a sample: `task-clock` for a rate.
+    /// The counter whose increase triggers a sample: `task-clock` for a rate.
     pub counter: String,
-    /// Mean growth from one sample of a thread to the next, in the counter's own unit (nanoseconds for clocks). Single
+    /// Mean increase from one sample of a thread to the next, in the counter's own unit (nanoseconds for clocks). Single
     /// intervals differ at random by up to half of it.
     pub period: u64,
 }
 
-/// How call stacks were found.
+/// Method of finding call stacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unwinding {
     /// By the unwind tables of the modules (`.eh_frame`), on a copy of the stack.
@@ -61,7 +61,7 @@ pub enum Unwinding {
 /// A counter that only grows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counter {
-    /// As the user called it: `instructions`, `page-faults`.
+    /// The user's name: `instructions`, `page-faults`.
     pub name: String,
     /// Its unit: `ns` for clocks; empty for plain counts.
     pub unit: String,
@@ -72,42 +72,42 @@ pub struct Counter {
 pub struct World {
     /// Rank in that world.
     pub rank: Rank,
-    /// Processes of that world.
+    /// Number of processes of that world.
     pub size: u32,
     /// A number that the processes of one world share and others do not.
     pub id: u64,
 }
 
-/// Everything that was sampled of one process.
+/// All samples of one process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProcessSamples {
     /// Host name.
     pub host: String,
     /// Process id.
     pub pid: u32,
-    /// Words of its command line; not UTF-8 is replaced.
+    /// Words of its command line; invalid UTF-8 is replaced.
     pub command: Vec<String>,
     /// Path of its executable.
     pub executable: String,
     /// Version of the talea that wrote it.
     pub talea: String,
-    /// What makes a sample be taken.
+    /// Trigger of samples.
     pub trigger: Trigger,
-    /// How call stacks were found.
+    /// Method of finding call stacks.
     pub unwinding: Unwinding,
-    /// When sampling began.
+    /// Begin of sampling.
     pub begin: Nanos,
-    /// The last moment that the file tells of.
+    /// The last moment in the file.
     pub end: Nanos,
-    /// The process came to its ordinary end; otherwise it was killed, aborted, called `_exit`, or became another program.
+    /// True if the process ended normally; otherwise it was killed, aborted, called `_exit`, or became another program.
     pub complete: bool,
-    /// Its rank; none if MPI was not initialised.
+    /// Its rank; `None` if MPI was not initialised.
     pub world: Option<World>,
     /// All counters.
     pub counters: Vec<Counter>,
-    /// The sets that they are counted in, one set at a time: indices of `counters`, in the order of values.
+    /// The sets in which they are counted, one set at a time: indices of `counters`, in the order of values.
     pub sets: Vec<Vec<u32>>,
-    /// Modules that frames lie in.
+    /// Modules of frames.
     pub modules: Vec<Module>,
     /// Call stacks.
     pub stacks: Stacks,
@@ -115,12 +115,12 @@ pub struct ProcessSamples {
     pub phases: Vec<String>,
     /// Its threads, in the order in which they were first seen.
     pub threads: Vec<ThreadSamples>,
-    /// What is missing, and why.
+    /// Gaps.
     pub gaps: Gaps,
 }
 
 impl ProcessSamples {
-    /// Samples of all threads.
+    /// Number of samples of all threads.
     pub fn samples(&self) -> usize {
         self.threads.iter().map(|thread| thread.samples.series.times.len()).sum()
     }
@@ -129,9 +129,9 @@ impl ProcessSamples {
 /// The samples of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunSamples {
-    /// Of its processes: those with a rank first, by world and rank, then by host and process id.
+    /// Samples of its processes: those with a rank first, by world and rank, then by host and process id.
     pub processes: Vec<ProcessSamples>,
-    /// What is missing, also of each process.
+    /// Gaps, also of each process.
     pub gaps: Gaps,
 }
 
@@ -140,8 +140,8 @@ pub fn folder(run: &Path) -> PathBuf {
     run.join("samples")
 }
 
-/// The file name of a process's samples; `number` is not 0 where the name is taken, as by the program that this process was
-/// before it executed another.
+/// The file name of a process's samples; `number` is not 0 where the name is taken, as by the same process before it executed
+/// another program.
 pub fn file_name(host: &str, pid: u32, number: u32) -> String {
     let host = crate::directory::plain_host(host);
     match number {
@@ -150,7 +150,7 @@ pub fn file_name(host: &str, pid: u32, number: u32) -> String {
     }
 }
 
-/// The files of samples of a run, by name; none if it has none.
+/// The files of samples of a run, by name; empty if it has none.
 pub fn files(run: &RunDirectory) -> std::io::Result<Vec<PathBuf>> {
     let mut paths = match crate::directory::entries(&folder(run.path())) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -160,7 +160,7 @@ pub fn files(run: &RunDirectory) -> std::io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Reads all samples of a run; what cannot be read is a gap. A run without samples has no processes and no gaps.
+/// Reads all samples of a run; unreadable ones are gaps. A run without samples has no processes and no gaps.
 pub fn load(run: &RunDirectory) -> RunSamples {
     let mut all = RunSamples::default();
     let damaged = |detail: String| Gap { kind: GapKind::Damaged, rank: None, detail, count: 0 };
@@ -190,5 +190,5 @@ impl ProcessSamples {
     }
 }
 
-/// Why a file is none of samples.
+/// Errors of reading a file of samples.
 pub type SamplesError = ReadError;

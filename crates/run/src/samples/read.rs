@@ -1,7 +1,7 @@
-//! Reading a file of samples from bytes that nobody vouches for.
+//! Reading a file of samples from untrusted bytes.
 //!
-//! Owns putting records together. A damaged record costs what is in it; what refers to it is unknown, which is a gap. Tables of what
-//! may be claimed without bytes are bounded by the length of the file.
+//! Owns the assembly of records. A damaged record costs only its content; references to it are unknown, which is a gap. Tables that
+//! can be claimed without bytes are bounded by the length of the file.
 
 use std::path::Path;
 
@@ -35,11 +35,11 @@ pub fn read(bytes: &[u8], path: &Path) -> Result<ProcessSamples, SamplesError> {
 
 struct Reading {
     process: ProcessSamples,
-    /// Of each node of the stacks: frames from the outermost to it.
+    /// For each node of the stacks: number of frames from the outermost to it.
     depths: Vec<u32>,
-    /// Most entries of any table: each took a byte of the file, also where that is damaged.
+    /// Maximum number of entries of any table: each took a byte of the file, also where that is damaged.
     most: usize,
-    /// Records that mean nothing.
+    /// Number of invalid records.
     wrong: u64,
     headed: bool,
 }
@@ -157,7 +157,7 @@ impl Reading {
                     1
                 }
             };
-            // Walks must be short whatever the file says.
+            // Walks must be short for any file.
             let deep = depth as usize > MOST_FRAMES;
             node.parent = if deep { Stacks::CUT } else { node.parent };
             known.push(node);
@@ -199,9 +199,9 @@ impl Reading {
     ) -> Option<()> {
         let Entries { thread, set, turn, times, values } = entries;
         let width = values.len().checked_div(times.len()).unwrap_or(0);
-        // Without the header nothing is known of sets, but times and stacks are good.
+        // Without the header sets are unknown, but times and stacks are valid.
         let expected = self.process.sets.get(set as usize).map(Vec::len);
-        // Where nothing was counted the entries are good, too.
+        // Where nothing was counted the entries are valid, too.
         if self.headed && width > 0 && expected != Some(width) {
             return None;
         }

@@ -1,8 +1,7 @@
 //! The records of a file of samples: one in each block of the journal.
 //!
 //! Owns their bytes, for writer and reader alike. Numbers are LEB128; columns stand one after the other, as differences. Each record
-//! can be read without the others, so that damage to one leaves the rest. Records of a kind that is not known are left to
-//! newer versions.
+//! can be read without the others, so that damage to one leaves the rest. Records of an unknown kind are left to newer versions.
 
 use talea_model::{Frame, GapKind, Module, Nanos, Rank};
 
@@ -12,7 +11,7 @@ use crate::container::Tag;
 use crate::live::numbers::{Cursor, get_all, put_all, put_number, put_signed, put_text, zigzag};
 use crate::live::record::{get_module, put_module};
 
-/// What was asked for, and of whom; the first record.
+/// Options and identity of the process; the first record.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Header {
     /// Host name.
@@ -25,15 +24,15 @@ pub struct Header {
     pub executable: String,
     /// Version of talea.
     pub talea: String,
-    /// What makes a sample be taken.
+    /// Trigger of samples.
     pub trigger: Trigger,
-    /// How stacks are found.
+    /// Method of finding stacks.
     pub unwinding: Unwinding,
-    /// When sampling began.
+    /// Begin of sampling.
     pub begin: Nanos,
     /// All counters.
     pub counters: Vec<Counter>,
-    /// The sets that they are counted in.
+    /// The sets in which they are counted.
     pub sets: Vec<Vec<u32>>,
 }
 
@@ -42,9 +41,9 @@ pub struct Header {
 pub struct Entries {
     /// Number of the thread in the file.
     pub thread: u32,
-    /// The set that was counted.
+    /// The active set.
     pub set: u32,
-    /// How often sets had changed.
+    /// Number of changes of sets so far.
     pub turn: u32,
     /// `CLOCK_MONOTONIC` in nanoseconds.
     pub times: Vec<u64>,
@@ -52,7 +51,7 @@ pub struct Entries {
     pub values: Vec<u64>,
 }
 
-/// In place of a value that is not there.
+/// In place of an absent value.
 pub const ABSENT: u64 = u64::MAX;
 
 /// One block of a file of samples.
@@ -64,70 +63,70 @@ pub enum Record {
     Modules {
         /// Number of the first.
         first: u32,
-        /// In their order.
+        /// Modules in their order.
         modules: Vec<Module>,
     },
     /// Nodes of the tree of stacks, from a number on; parents come before their children.
     Nodes {
         /// Number of the first.
         first: u32,
-        /// In their order.
+        /// Nodes in their order.
         nodes: Vec<Node>,
     },
-    /// A thread that is new, or whose name has changed.
+    /// A new thread, or one whose name has changed.
     Thread {
         /// Its number in the file.
         thread: u32,
-        /// The operating system's.
+        /// The operating system's number.
         tid: u32,
         /// Its name.
         name: String,
-        /// When counting began on it.
+        /// Begin of counting on it.
         begin: Nanos,
     },
-    /// What is known of a thread by now.
+    /// State of a thread.
     State {
         /// Its number in the file.
         thread: u32,
         /// Its number in the recording of MPI calls.
         number: Option<u32>,
-        /// When it was found to have ended.
+        /// Time at which its end was detected.
         end: Option<Nanos>,
-        /// Samples lost so far.
+        /// Number of samples lost so far.
         lost_samples: u64,
-        /// Probes lost so far.
+        /// Number of probes lost so far.
         lost_probes: u64,
-        /// Instances of phases that were not recorded so far.
+        /// Number of instances of phases that were not recorded so far.
         lost_phases: u64,
     },
     /// Samples, with a stack for each.
     Samples(Entries, Vec<u32>),
-    /// Probes, with what happened: twice the event's number plus two, or 0 for no event; one more for the end of a call.
+    /// Probes, each with its event: twice the event's number plus two, or 0 for no event; one more for the end of a call.
     Probes(Entries, Vec<u64>),
     /// Names of phases, from a number on; numbers count from 1.
     PhaseNames {
         /// Number of the first.
         first: u32,
-        /// In their order.
+        /// Names in their order.
         names: Vec<String>,
     },
-    /// Ends of marked phases, with what happened: twice the phase's number, one more where it was left. Those without counters have
+    /// Ends of marked phases, each with its event: twice the phase's number, one more where it was left. Those without counters have
     /// no values.
     Phases(Entries, Vec<u64>),
     /// The rank.
     World(World),
-    /// Something that is missing.
+    /// A gap.
     Gap {
-        /// Why.
+        /// Its kind.
         kind: GapKind,
         /// A sentence.
         detail: String,
-        /// How much of it.
+        /// Its count.
         count: u64,
     },
-    /// The ordinary end of the process.
+    /// The normal end of the process.
     End {
-        /// When.
+        /// The time.
         at: Nanos,
     },
 }
@@ -220,7 +219,7 @@ impl Record {
         }
     }
 
-    /// Reads the record of a block; the inner option is none for one that this version does not know.
+    /// Reads the record of a block; the inner option is `None` for one that is unknown to this version.
     pub fn get(tag: Tag, bytes: &[u8]) -> Option<Option<Self>> {
         let from = &mut Cursor::new(bytes);
         Some(Some(match &tag.0 {
@@ -239,7 +238,7 @@ impl Record {
                 end: get_option(from)?.map(Nanos),
                 lost_samples: from.number()?,
                 lost_probes: from.number()?,
-                // Not there before phases were recorded.
+                // Absent before phases were recorded.
                 lost_phases: from.number().unwrap_or(0),
             },
             b"SAMP" => {
@@ -275,7 +274,7 @@ impl Record {
     }
 }
 
-/// Entries, and what happened at each.
+/// Entries, and the event of each.
 fn get_happened(from: &mut Cursor<'_>) -> Option<(Entries, Vec<u64>)> {
     let entries = get_entries(from)?;
     let mut last = 0_u64;
@@ -354,7 +353,7 @@ fn put_nodes(out: &mut Vec<u8>, first: u32, nodes: &[Node]) {
     put_number(out, nodes.len() as u64);
     let mut last = 0_u64;
     for node in nodes {
-        // Two stand for no parent; most parents are the node before.
+        // Two means no parent; most parents are the node before.
         put_number(
             out,
             match node.parent {
@@ -414,7 +413,7 @@ fn put_entries(out: &mut Vec<u8>, entries: &Entries) {
 fn get_entries(from: &mut Cursor<'_>) -> Option<Entries> {
     let (thread, set, turn) = (small(from)?, small(from)?, small(from)?);
     let (count, width) = (from.number()?, from.number()?);
-    // A byte at least for each time, for each value, and for what follows.
+    // At least a byte for each time, for each value, and for the event.
     let needed = count.checked_mul(width.checked_add(2)?)?;
     if needed > from.left() as u64 {
         return None;

@@ -1,22 +1,22 @@
 //! Samples, probes and phases of a thread: columns of times, and of counters that were read at those times.
 //!
-//! Owns the columns and access to a value. Counters are counted in sets that take turns; each value is what the counter said in all
-//! turns of its set together, so that only values of one turn may be subtracted from each other.
+//! Owns the columns and access to a value. Counters are counted in sets that take turns; each value is the counter's total over all
+//! turns of its set, so that only values of one turn may be subtracted from each other.
 
 use talea_model::Nanos;
 
-/// Times, and the values of the counters that were counted then.
+/// Times, and the values of the counters that were active then.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     /// `CLOCK_MONOTONIC` of the host in nanoseconds, ascending.
     pub times: Vec<u64>,
-    /// Index of the set that was counted, in [`super::ProcessSamples::sets`].
+    /// Index of the active set, in [`super::ProcessSamples::sets`].
     pub sets: Vec<u32>,
-    /// How often sets had changed by then. A difference of two values means something only within one turn.
+    /// Number of changes of sets before each. A difference of two values has a meaning only within one turn.
     pub turns: Vec<u32>,
-    /// Values one after the other; of the entry `i` those from `starts[i]` on, in the order of its set.
+    /// Values one after the other; those of the entry `i` from `starts[i]` on, in the order of its set.
     pub values: Vec<f64>,
-    /// See `values`; one more than there are entries.
+    /// Places in `values`; one more than there are entries.
     pub starts: Vec<usize>,
 }
 
@@ -26,7 +26,7 @@ impl Series {
         self.times.len()
     }
 
-    /// True if there are none.
+    /// True without entries.
     pub fn is_empty(&self) -> bool {
         self.times.is_empty()
     }
@@ -39,8 +39,8 @@ impl Series {
         }
     }
 
-    /// What a counter said at an entry since the thread was first seen, in all turns of the entry's set together; `NaN` if
-    /// it is not in that set. `counter` is an index of [`super::ProcessSamples::counters`], `sets` are those of the process.
+    /// A counter's value at an entry since the thread was first seen, over all turns of the entry's set; `NaN` if it is not in that
+    /// set. `counter` is an index of [`super::ProcessSamples::counters`], `sets` are those of the process.
     pub fn value(&self, entry: usize, counter: usize, sets: &[Vec<u32>]) -> f64 {
         let set = self.sets.get(entry).and_then(|&set| sets.get(set as usize));
         let place = set.and_then(|set| set.iter().position(|&c| c as usize == counter));
@@ -60,7 +60,7 @@ impl Series {
 }
 
 impl Series {
-    /// The order of its entries by time, if they do not stand in it.
+    /// The order of its entries by time, if they are not in that order.
     fn order(&self) -> Option<Vec<usize>> {
         if self.times.is_sorted() {
             return None;
@@ -86,9 +86,9 @@ impl Series {
 /// Samples: one each time that the trigger's counter has grown by its period.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
-    /// When, and the counters then.
+    /// Times, and the counters then.
     pub series: Series,
-    /// Where: nodes of [`super::ProcessSamples::stacks`], [`super::Stacks::UNKNOWN`] where no stack is known.
+    /// Stacks: nodes of [`super::ProcessSamples::stacks`], [`super::Stacks::UNKNOWN`] where no stack is known.
     pub stacks: Vec<u32>,
 }
 
@@ -101,22 +101,22 @@ impl Samples {
     }
 }
 
-/// What happened when a probe was taken.
+/// Event of a probe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProbeKind {
-    /// A call of MPI began.
+    /// An MPI call began.
     #[default]
     Begin,
-    /// A call of MPI ended.
+    /// An MPI call ended.
     End,
 }
 
-/// Probes: counters read at calls of MPI. Not every call has them where reading takes a system call; see `docs/sampling.md`.
+/// Probes: counters read at MPI calls. Not every call has them where reading takes a system call; see `docs/sampling.md`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Probes {
-    /// When, and the counters then.
+    /// Times, and the counters then.
     pub series: Series,
-    /// Whether the call began or ended.
+    /// Begin or end of the call.
     pub kinds: Vec<ProbeKind>,
     /// Number of the call's event in the thread's sequence, from 0; [`Probes::NO_EVENT`] where it is no event of its own (one of a
     /// series of polls).
@@ -136,18 +136,19 @@ impl Probes {
     }
 }
 
-/// Begins and ends of phases that the program marks. Each instance that is recorded has both, unless it was never left; phases nest.
+/// Begins and ends of phases that the program marks. Each recorded instance has both a begin and an end, unless it was never left;
+/// phases nest.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PhaseMarks {
-    /// When, and the counters then. Not every instance has them; those without have an empty row.
+    /// Times, and the counters then. Not every instance has them; those without have an empty row.
     pub series: Series,
-    /// Whether the phase was entered or left.
+    /// Entry to the phase, or exit from it.
     pub kinds: Vec<PhaseKind>,
     /// Places in [`super::ProcessSamples::phases`]; beyond it where the name was lost.
     pub phases: Vec<u32>,
 }
 
-/// What happened to a phase.
+/// Event of a phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PhaseKind {
     /// The thread entered it.
@@ -176,9 +177,9 @@ pub struct ThreadSamples {
     pub name: String,
     /// Its number in the recording of MPI calls, if it made any ([`talea_model::Location::thread`]).
     pub number: Option<u32>,
-    /// When counting began on it.
+    /// Begin of counting on it.
     pub begin: Nanos,
-    /// When it was found to have ended; none if it was there at the last look.
+    /// Time at which its end was detected; `None` if it existed at the last check.
     pub end: Option<Nanos>,
     /// Its samples.
     pub samples: Samples,
@@ -186,10 +187,10 @@ pub struct ThreadSamples {
     pub probes: Probes,
     /// Its phases.
     pub phases: PhaseMarks,
-    /// Samples that found no room in the kernel's buffer.
+    /// Number of samples that found no room in the kernel's buffer.
     pub lost_samples: u64,
-    /// Probes that found no room.
+    /// Number of probes that found no room.
     pub lost_probes: u64,
-    /// Instances of phases that were not recorded: they came too fast, or there was no room for them.
+    /// Number of instances of phases that were not recorded: they came too fast, or there was no room for them.
     pub lost_phases: u64,
 }

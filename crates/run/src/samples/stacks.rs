@@ -5,13 +5,13 @@
 
 use talea_model::Frame;
 
-/// A frame below its callers.
+/// A frame and its callers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Node {
     /// The caller's node, [`Stacks::OUTERMOST`], or [`Stacks::CUT`].
     pub parent: u32,
-    /// Where it was. For callers the return address; for the sampled frame itself the address of the next byte, so that the
-    /// instruction lies just before it there too, as [`crate::Resolver::resolve`] wants it. The module is an index of
+    /// The place. For callers the return address; for the sampled frame itself the address of the next byte, so that the instruction
+    /// lies just before it there too, as [`crate::Resolver::resolve`] requires. The module is an index of
     /// [`super::ProcessSamples::modules`], `u32::MAX` outside every module.
     pub frame: Frame,
 }
@@ -23,11 +23,11 @@ pub struct Stacks {
 }
 
 impl Stacks {
-    /// A parent: nobody called this, the stack is whole.
+    /// A parent: there is no caller, the stack is complete.
     pub const OUTERMOST: u32 = u32::MAX;
-    /// A parent: callers are there and could not be found (the copy of the stack was too short, or unwind tables are missing).
+    /// A parent: callers exist but could not be found (the copy of the stack was too short, or unwind tables are missing).
     pub const CUT: u32 = u32::MAX - 1;
-    /// In place of a stack: nothing is known of it.
+    /// In place of a stack: it is unknown.
     pub const UNKNOWN: u32 = u32::MAX;
 
     /// All nodes; a stack is an index.
@@ -40,7 +40,7 @@ impl Stacks {
         let mut next = stack;
         std::iter::from_fn(move || {
             let node = self.nodes.get(next as usize)?;
-            // Parents come before children, also in what somebody else has made.
+            // Parents come before children, also in data of other writers.
             next = if node.parent < next { node.parent } else { Self::OUTERMOST };
             Some(node.frame)
         })

@@ -136,7 +136,7 @@ fn files_from_before_phases_are_read() {
     let mut bytes = Vec::new();
     let state = before.iter().find(|one| matches!(one, Record::State { .. })).unwrap();
     state.put(&mut bytes);
-    // What counts lost phases came last, and was not there.
+    // The count of lost phases came last, and was absent.
     bytes.pop();
     match Record::get(state.tag(), &bytes) {
         Some(Some(Record::State { lost_samples, lost_phases, .. })) => {

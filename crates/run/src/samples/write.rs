@@ -1,6 +1,6 @@
 //! Writing a file of samples, some blocks at a time.
 //!
-//! Owns that blocks are collected and handed to the system together, so that ten writes a second are enough for any number of
+//! Owns collecting blocks and passing them to the system together, so that ten writes a second are enough for any number of
 //! threads.
 
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ pub struct Writer<W: Write> {
     bytes: Vec<u8>,
 }
 
-/// Collects what is written until it is asked to pass it on.
+/// Collects written bytes until the next flush.
 #[derive(Debug)]
 struct Batch<W> {
     to: W,
@@ -44,19 +44,19 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Adds a record to those that are collected.
+    /// Adds a record to the collected ones.
     pub fn append(&mut self, record: &Record) -> io::Result<()> {
         self.bytes.clear();
         record.put(&mut self.bytes);
         self.journal.append(record.tag(), &self.bytes)
     }
 
-    /// Bytes collected.
+    /// Number of bytes collected.
     pub fn collected(&self) -> usize {
         self.journal.to().collected.len()
     }
 
-    /// Hands what was collected to the system in one piece. After an error it is gone, and readers find what was written before.
+    /// Passes the collected bytes to the system in one piece. After an error they are lost, and readers find the earlier ones.
     pub fn flush(&mut self) -> io::Result<()> {
         let batch = self.journal.to_mut();
         let written = batch.to.write_all(&batch.collected);
@@ -65,7 +65,7 @@ impl<W: Write> Writer<W> {
         batch.to.flush()
     }
 
-    /// What it writes to.
+    /// The underlying writer.
     pub fn inner(&self) -> &W {
         &self.journal.to().to
     }

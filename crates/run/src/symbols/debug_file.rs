@@ -1,10 +1,10 @@
-//! Separate debug files: where distributions and `objcopy --only-keep-debug` put what they strip.
+//! Separate debug files: the places where distributions and `objcopy --only-keep-debug` put stripped
+//! information.
 //!
 //! Owns the places to look, in gdb's order: by build id below each debug root, then by the name in
-//! `.gnu_debuglink` beside the module, in its `.debug` folder and below each root. A candidate
-//! counts only if its build id, or without one its CRC-32, is right. Also finds what dwz moved to a
-//! common file (`.gnu_debugaltlink`). See "Debugging Information in Separate Files" in the gdb
-//! manual.
+//! `.gnu_debuglink` beside the module, in its `.debug` folder and below each root. A candidate counts only if
+//! its build id, or without one its CRC-32, is right. Also finds the common file of dwz (`.gnu_debugaltlink`).
+//! See "Debugging Information in Separate Files" in the gdb manual.
 
 use std::path::{Path, PathBuf};
 
@@ -17,13 +17,14 @@ use crate::mapped::map_file;
 /// A parsed file of either word size.
 pub(super) type Elf<'a> = object::File<'a>;
 
-/// The debug file that belongs to the module at `path`, with its path.
+/// The debug file of the module at `path`, with its path.
 pub(super) fn find(path: &Path, elf: &Elf<'_>, roots: &[PathBuf]) -> Option<(PathBuf, Mmap)> {
     let build_id = elf.build_id().ok().flatten().unwrap_or_default();
     by_build_id(build_id, roots).or_else(|| by_link(path, elf, build_id, roots))
 }
 
-/// Where the debug file of the module at `path` may lie, in the order of [`find`], for who reads files itself.
+/// Possible places of the debug file of the module at `path`, in the order of [`find`], for callers that read
+/// files themselves.
 pub(super) fn places(
     path: &Path,
     build_id: &[u8],
@@ -36,7 +37,7 @@ pub(super) fn places(
     by_id.chain(by_link).collect()
 }
 
-/// The file that holds what several debug files have in common, if `path` needs one.
+/// The file with the common parts of several debug files, if `path` needs one.
 pub(super) fn find_supplement(path: &Path, roots: &[PathBuf]) -> Option<PathBuf> {
     let bytes = map_file(path).ok()?;
     let elf = Elf::parse(&*bytes).ok()?;
@@ -72,7 +73,7 @@ fn by_link(
     })
 }
 
-/// Where a debug file of this name may lie.
+/// Possible places of a debug file of this name.
 fn beside(path: &Path, name: &[u8], roots: &[PathBuf]) -> Vec<PathBuf> {
     let name = os_path(name);
     // The module may be reached through a symbolic link; its debug file lies beside the real one.
@@ -82,7 +83,7 @@ fn beside(path: &Path, name: &[u8], roots: &[PathBuf]) -> Vec<PathBuf> {
     [folder.join(name), folder.join(".debug").join(name)]
         .into_iter()
         .chain(roots.iter().map(|root| root.join(below).join(name)))
-        // Without the extension of its own the link may name the module itself.
+        // Without an extension of its own the link may name the module itself.
         .filter(|candidate| *candidate != real)
         .collect()
 }

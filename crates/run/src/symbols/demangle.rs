@@ -2,13 +2,13 @@
 //!
 //! Owns the choice of the language from the form of the name: Rust (both schemes), C++ (Itanium
 //! ABI), Fortran of gfortran (`__module_MOD_name`), flang (`_QMmoduleFhostPname`) and ifort
-//! (`module_mp_name_`). The output is bounded: a C++ name of a few bytes can stand for terabytes.
+//! (`module_mp_name_`). The output is bounded: a C++ name of a few bytes can expand to terabytes.
 
 use std::fmt::{self, Write};
 
 use addr2line::gimli::{self, DwLang};
 
-/// Longer names are cut nowhere but left mangled.
+/// Maximum length of a demangled name; longer ones are left mangled.
 const LONGEST: usize = 16 << 10;
 
 /// The readable form of a symbol's name; unchanged where it has none.
@@ -16,14 +16,14 @@ pub fn demangled(name: &str) -> String {
     demangled_as(name, None)
 }
 
-/// As [`demangled`], of a file of which it is known whether Fortran is in it.
+/// As [`demangled`], for a file with or without Fortran.
 pub(super) fn demangled_of(name: &str, fortran: bool) -> String {
     // The main program has no other name in symbols.
     let fortran = fortran && name != "MAIN__";
     demangled_as(name, fortran.then_some(gimli::DW_LANG_Fortran90))
 }
 
-/// As [`demangled`], with the language that the debug information names.
+/// As [`demangled`], with the language from the debug information.
 pub(super) fn demangled_as(name: &str, language: Option<DwLang>) -> String {
     let fortran = language.is_some_and(is_fortran);
     let (base, clone) = without_clone(name);
@@ -39,7 +39,7 @@ pub(super) fn demangled_as(name: &str, language: Option<DwLang>) -> String {
         .unwrap_or_else(|| name.to_owned())
 }
 
-/// Splits off what gcc appends to a function's specialised copies: `solve.constprop.0` is `solve`.
+/// Splits off gcc's suffix of a function's specialised copies: `solve.constprop.0` is `solve`.
 fn without_clone(name: &str) -> (&str, &str) {
     const MARKS: [&str; 6] =
         [".constprop.", ".isra.", ".part.", ".cold", ".lto_priv.", ".localalias"];
@@ -103,7 +103,7 @@ fn is_fortran(language: DwLang) -> bool {
     )
 }
 
-/// What `produce` writes, unless it is too long.
+/// The output of `produce`, unless it is too long.
 fn bounded(produce: impl FnOnce(&mut Bounded) -> fmt::Result) -> Option<String> {
     let mut text = Bounded(String::new());
     produce(&mut text).ok().map(|()| text.0)

@@ -1,23 +1,22 @@
 //! The functions of a module by address, from its symbol tables.
 //!
-//! Owns the choice among names of one address and the check of sizes: an address behind the end of
-//! the nearest function belongs to none. For modules without line tables, and for those stripped to
-//! dynamic symbols.
+//! Owns the choice among names of one address and the check of sizes: an address after the end of the nearest function belongs to
+//! none. For modules without line tables, and for those stripped to dynamic symbols.
 
 use std::cmp::Reverse;
 
 use object::{Object, ObjectSection, ObjectSymbol, ReadRef, SymbolKind};
 
-/// How many functions to look at before an address: those in between lie inside a larger one.
+/// Maximum number of functions to examine before an address: those in between lie inside a larger one.
 const NESTED: usize = 8;
-/// What a name costs that has no end.
+/// Cost of a name without an end.
 const ENDLESS: usize = 16 << 10;
-/// How names of the libraries of gfortran and flang begin.
+/// Prefixes of names in the libraries of gfortran and flang.
 const FORTRAN: [&[u8]; 2] = [b"_gfortran_", b"_FortranA"];
 
 #[derive(Debug, Default)]
 pub(super) struct Functions {
-    /// By begin once finished, each begin once.
+    /// Functions by begin once finished, each begin once.
     all: Vec<Function>,
     /// All names, one after the other: a large program has a hundred thousand.
     names: String,
@@ -27,7 +26,7 @@ pub(super) struct Functions {
 #[derive(Clone, Copy, Debug)]
 struct Function {
     begin: u64,
-    /// Behind its last byte; for a symbol without a size, the end of its section at first.
+    /// Address after its last byte; for a symbol without a size, the end of its section at first.
     end: u64,
     sized: bool,
     global: bool,
@@ -35,7 +34,7 @@ struct Function {
 }
 
 impl Functions {
-    /// Adds what the file's symbol tables list; false where that would take more than `most` bytes, and the rest is left out then.
+    /// Adds the symbols of the file's tables; false where that would take more than `most` bytes, and the rest is left out then.
     pub(super) fn add<'data, R: ReadRef<'data>>(
         &mut self,
         elf: &object::File<'data, R>,
@@ -48,7 +47,7 @@ impl Functions {
                 continue;
             }
             let name = symbol.name_bytes();
-            // Many symbols can have the one long name of a small file.
+            // Many symbols can share the one long name of a small file.
             let cost = size_of::<Function>() + name.map_or(ENDLESS, <[u8]>::len);
             let Some(after) = left.checked_sub(cost) else { return false };
             left = after;
@@ -69,12 +68,12 @@ impl Functions {
         true
     }
 
-    /// Whether a library of Fortran is used or had.
+    /// True if a Fortran library is used or contained.
     pub(super) fn is_fortran(&self) -> bool {
         self.is_fortran
     }
 
-    /// Bytes of memory.
+    /// Memory in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.all.capacity() * size_of::<Function>() + self.names.capacity()
     }
@@ -101,7 +100,7 @@ impl Functions {
         names.shrink_to_fit();
     }
 
-    /// The mangled name of the function that contains `address`, and where it begins.
+    /// The mangled name of the function that contains `address`, and its begin.
     pub(super) fn containing(&self, address: u64) -> Option<(&str, u64)> {
         let behind = self.all.partition_point(|function| function.begin <= address);
         let nearest = self.all[..behind].iter().rev().take(NESTED);

@@ -1,4 +1,4 @@
-//! Debug information that is made to break its reader.
+//! Debug information made to break its reader.
 
 use std::fs;
 use std::path::Path;
@@ -48,7 +48,7 @@ fn rebuilt(path: &Path, depth: usize) -> u64 {
     begin
 }
 
-/// The only gap of a resolver that was asked about `leaf`, which its symbol names in any case.
+/// The only gap of a resolver after a query for `leaf`, which its symbol names in any case.
 fn gap(path: &Path, at: u64) -> Option<String> {
     let mut resolver = Resolver::with_debug_roots(Vec::new());
     let frames = resolver.resolve(&module(path), at + 1);

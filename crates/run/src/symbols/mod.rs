@@ -1,10 +1,9 @@
 //! From a module and an offset to functions, files and lines.
 //!
-//! Owns the search through what a file can tell, best first: line tables and inlined calls (DWARF,
-//! in the module or in a separate debug file), then its symbols, then `module+0xoffset` alone. A
-//! file that is not the one that ran (its build id differs) is not used at all: a wrong line is
-//! worse than none. What is missing is data: [`Resolver::gaps`]. It refuses to fetch anything from
-//! a network.
+//! Owns the search through the information of a file, best first: line tables and inlined calls (DWARF, in the module or in a separate
+//! debug file), then its symbols, then `module+0xoffset` alone. A file that is not the one that ran (its build id differs) is not used
+//! at all: a wrong line is worse than none. Missing information is data: [`Resolver::gaps`]. It refuses to fetch anything from a
+//! network.
 
 mod debug_file;
 mod demangle;
@@ -29,10 +28,10 @@ pub use demangle::demangled;
 use module_file::{ModuleFile, OpenError};
 pub use names::{Bounds, FunctionNames, NoNames};
 
-/// Resolves recorded addresses; keeps every module that was asked for open.
+/// Resolves recorded addresses; keeps every requested module open.
 ///
-/// For the files of one recording and programs that end: files are mapped and parsed as a whole, and all are kept. Who lives long, or is
-/// asked about files of others, takes [`FunctionNames`].
+/// For the files of one recording and programs that end: files are mapped and parsed as a whole, and all are kept. Long-lived programs,
+/// or those with queries about files of others, use [`FunctionNames`].
 #[derive(Debug)]
 pub struct Resolver {
     modules: BTreeMap<Module, Known>,
@@ -40,15 +39,15 @@ pub struct Resolver {
     debug_roots: Vec<PathBuf>,
 }
 
-/// A module that was asked for, and how far it could answer.
+/// A requested module, and statistics of its results.
 #[derive(Debug)]
 struct Known {
     file: Result<ModuleFile, OpenError>,
-    /// Addresses asked for.
+    /// Number of requested addresses.
     asked: u64,
-    /// Of these, without a function.
+    /// Number of these without a function.
     unnamed: u64,
-    /// Of these, with a function and without a line.
+    /// Number of these with a function and without a line.
     without_line: u64,
 }
 
@@ -67,13 +66,12 @@ impl Resolver {
     /// last the function that has the call in its own code. Never empty; where nothing is known the
     /// one frame has its address only.
     ///
-    /// `offset` is a virtual address as the module's program headers count (address at run time
-    /// minus load bias).
+    /// `offset` is a virtual address in the numbering of the module's program headers (address at run time minus load bias).
     pub fn resolve(&mut self, module: &Module, offset: u64) -> Vec<ResolvedFrame> {
         self.look_up(module, offset, true)
     }
 
-    /// As [`Resolver::resolve`]; what it lacks is no gap.
+    /// As [`Resolver::resolve`]; missing information is no gap.
     pub(crate) fn resolve_if_possible(
         &mut self,
         module: &Module,
@@ -90,8 +88,7 @@ impl Resolver {
         }
         let known = self.modules.get_mut(module).expect("inserted above");
         known.asked += u64::from(counts);
-        // The call is what precedes the return address, and may be the last instruction of its line
-        // or function.
+        // The call is the instruction before the return address, and may be the last one of its line or function.
         let call = offset.saturating_sub(1);
         let mut frames = known.file.as_ref().map_or_else(|_| Vec::new(), |file| file.frames(call));
         if frames.is_empty() {
@@ -109,7 +106,7 @@ impl Resolver {
         frames
     }
 
-    /// What the answers given so far lack, and why; counts are addresses asked for.
+    /// Information missing from the results so far, with reasons; counts are requested addresses.
     pub fn gaps(&self) -> Gaps {
         let mut gaps = Gaps::default();
         let mut note = |detail, count| {

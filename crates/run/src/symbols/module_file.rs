@@ -1,4 +1,4 @@
-//! One module's file: what it and its separate debug file say about an address.
+//! One module's file: information about an address in it and in its separate debug file.
 //!
 //! Owns the check that the file is the one that ran, and the merging of line tables with symbols.
 //! DWARF is read by addr2line, ELF by object; both take hostile bytes, and an error of theirs
@@ -18,21 +18,21 @@ use super::functions::Functions;
 use super::vetting::{Refusal, vet};
 use super::{demangled, hexadecimal};
 
-/// Inlined calls nest a few deep; a longer chain is damage.
+/// Maximum nesting of inlined calls, which nest a few deep; a longer chain is damage.
 const MOST_INLINED: usize = 128;
-/// Symbols take less; those of a file that is made to take more are left out.
+/// Maximum memory of symbols; those of a file made to exceed it are left out.
 const MOST_SYMBOLS: usize = 1 << 30;
 
-/// A module that can be asked.
+/// A module for queries.
 pub(super) struct ModuleFile {
     /// Absent without line tables.
     lines: Option<Loader>,
     functions: Functions,
-    /// The first thing that could not be read.
+    /// The first error of reading.
     damage: RefCell<Option<String>>,
 }
 
-/// Why a module cannot be asked. The texts go into a sentence that ends with the path.
+/// Reasons why a module cannot be queried. The texts go into a sentence that ends with the path.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum OpenError {
     #[error("the file cannot be read here ({0})")]
@@ -78,7 +78,7 @@ impl ModuleFile {
     }
 
     /// The frames at the address of a call, innermost first, without their addresses; empty if
-    /// nothing is known. Call sites are return addresses, one behind it.
+    /// nothing is known. Call sites are return addresses, one byte after it.
     pub(super) fn frames(&self, call: u64) -> Vec<ResolvedFrame> {
         let mut frames = self.frames_from_lines(call).unwrap_or_else(|error| {
             self.damage.borrow_mut().get_or_insert(error);
@@ -126,7 +126,7 @@ impl ModuleFile {
             frames.push(ResolvedFrame {
                 function,
                 file: file.map(str::to_owned),
-                // Line 0 is DWARF's word for "no line".
+                // Line 0 means "no line" in DWARF.
                 line: line.filter(|&line| line > 0),
                 offset: None,
                 address: String::new(),
@@ -169,7 +169,7 @@ fn check_build(elf: &Elf<'_>, module: &Module) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Where the loader looks for split debug information (`dwp`) of a file.
+/// Path at which the loader searches split debug information (`dwp`) of a file.
 fn package_of(path: &Path) -> PathBuf {
     let extension = path.extension().map_or_else(
         || "dwp".into(),
@@ -182,7 +182,7 @@ fn package_of(path: &Path) -> PathBuf {
     path.with_extension(extension)
 }
 
-/// Files that cannot be read are the loader's to report.
+/// The loader reports unreadable files.
 fn vetted(path: &Path) -> Result<(), Refusal> {
     let Ok(bytes) = crate::mapped::map_file(path) else { return Ok(()) };
     Elf::parse(&*bytes).map_or(Ok(()), |elf| vet(&elf))

@@ -1,8 +1,8 @@
-//! Names of functions for processes that live long and are asked about anybody's files.
+//! Names of functions for long-lived processes with queries about any user's files.
 //!
-//! Owns the bounds: of a file only its symbol tables are read, up to a bound and into memory; of files the most recently asked for are kept, up to a bound of bytes.
-//! One file is read at a time, while questions about known ones go on. Lines and inlined calls are [`super::Resolver`]'s: what their parsers take is not bounded by
-//! a file's length. As there, a file of another build is not used.
+//! Owns the bounds: of a file only its symbol tables are read, up to a bound and into memory; of files the most recently requested are
+//! kept, up to a bound of bytes. One file is read at a time, while queries about known ones continue. Lines and inlined calls are
+//! [`super::Resolver`]'s: the memory of their parsers is not bounded by a file's length. As there, a file of another build is not used.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,17 +20,17 @@ use super::functions::Functions;
 use super::hexadecimal;
 use super::pieces::{self, Pieces};
 
-/// How long a file that could not be used is not tried again.
+/// Time for which a file that could not be used is not tried again.
 const AGAIN: Duration = Duration::from_mins(1);
 
-/// What is read and kept at most.
+/// Bounds of reading and keeping.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Bytes of the symbol tables of one file, and bytes that its names may take.
+    /// Maximum bytes of the symbol tables of one file, and of the memory of its names.
     pub of_file: u64,
-    /// Bytes of all that is kept.
+    /// Maximum bytes of everything that is kept.
     pub kept: usize,
-    /// Files that are kept, those counted that could not be used.
+    /// Maximum number of files that are kept, including those that could not be used.
     pub files: usize,
 }
 
@@ -40,16 +40,16 @@ impl Default for Bounds {
     }
 }
 
-/// Why a file has no names. The texts go into a sentence that ends with the path.
+/// Reasons why a file has no names. The texts go into a sentence that ends with the path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoNames {
     /// Missing, not a regular file, or shortened while it was read.
     #[error("the file cannot be read here ({0})")]
     Unreadable(String),
-    /// Something else.
+    /// Another kind of file.
     #[error("not an ELF file ({0})")]
     NotElf(String),
-    /// More than is read.
+    /// More than the bound.
     #[error("its symbol tables have more than {0} bytes")]
     TooLarge(u64),
     /// Not the file that ran.
@@ -57,12 +57,12 @@ pub enum NoNames {
     OtherBuild,
 }
 
-/// Functions by module and address. Can be asked by many threads at a time.
+/// Functions by module and address. Many threads may query it at a time.
 pub struct FunctionNames {
     debug_roots: Vec<PathBuf>,
     bounds: Bounds,
     kept: Mutex<Kept>,
-    /// Held by who reads a file: what reading takes is taken once.
+    /// Locked while a file is read: the memory of reading is used once.
     pub(super) reading: Mutex<()>,
 }
 
@@ -72,14 +72,14 @@ type File = Result<Functions, NoNames>;
 struct Kept {
     files: HashMap<Module, Entry>,
     bytes: usize,
-    /// Counts questions.
+    /// Counter of queries.
     now: u64,
 }
 
 struct Entry {
     file: Arc<File>,
     bytes: usize,
-    /// The last question about it.
+    /// The last query about it.
     asked: u64,
     read: Instant,
 }
@@ -99,10 +99,11 @@ impl FunctionNames {
         Self { debug_roots, bounds, kept: Mutex::default(), reading: Mutex::default() }
     }
 
-    /// The function that has the instruction at a virtual address, as the module's program headers count; none where no symbol has it.
+    /// The function that contains the instruction at a virtual address, in the numbering of the module's program headers; `None` where no
+    /// symbol has it.
     ///
     /// # Errors
-    /// Why the file says nothing. It is tried again after a minute.
+    /// Reason why the file has no names. It is tried again after a minute.
     pub fn name(&self, module: &Module, address: u64) -> Result<Option<String>, NoNames> {
         let file = self.file(module);
         match &*file {
@@ -119,7 +120,7 @@ impl FunctionNames {
             return file;
         }
         let _turn = locked(&self.reading);
-        // Who had the turn before may have wanted the same.
+        // The previous holder may have read the same file.
         if let Some(file) = locked(&self.kept).file(module) {
             return file;
         }
@@ -144,12 +145,12 @@ impl Kept {
         let names = module.path.len() + module.build_id.len();
         let bytes = size_of::<Entry>() + names + file.as_ref().as_ref().map_or(0, Functions::bytes);
         self.drop(module);
-        // What has no room alone leaves it to others, and is read again when it is asked for.
+        // A file that exceeds the bound alone leaves the room to others, and is read again for each query.
         if bytes > bounds.kept {
             return;
         }
         while self.files.len() >= bounds.files || self.bytes.saturating_add(bytes) > bounds.kept {
-            // What could not be used first.
+            // Files that could not be used first.
             let oldest = self.files.iter().min_by_key(|(_, one)| (one.file.is_ok(), one.asked));
             let Some(oldest) = oldest.map(|(module, _)| module.clone()) else { break };
             self.drop(&oldest);
@@ -175,7 +176,7 @@ fn read(module: &Module, debug_roots: &[PathBuf], most: u64) -> File {
     let mut functions = Functions::default();
     let debug = add(path, &module.build_id, debug_roots, most, &mut functions)?;
     for place in debug {
-        // Best first; one of another program counts for nothing, and needs a build id to be known.
+        // Best first; a file of another program does not count, and only a build id identifies it.
         let mut more = Functions::default();
         if !module.build_id.is_empty()
             && add(&place, &module.build_id, &[], most, &mut more).is_ok()
@@ -188,7 +189,7 @@ fn read(module: &Module, debug_roots: &[PathBuf], most: u64) -> File {
     Ok(functions)
 }
 
-/// Adds what the tables of one file list; where to look for more if it was stripped.
+/// Adds the tables of one file; returns the places of more tables if it was stripped.
 fn add(
     path: &Path,
     build_id: &str,

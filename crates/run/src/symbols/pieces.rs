@@ -1,7 +1,7 @@
-//! Parts of an ELF file that anybody may change or shorten meanwhile: read, never mapped.
+//! Parts of an ELF file that other users may change or shorten meanwhile: read, never mapped.
 //!
-//! Owns the bound of what is read of one file, and that what was read once is not read again. Touching a mapped page behind a file's new end would end the process
-//! by SIGBUS; here a file that shrinks is one that cannot be read. Opening does not wait for the other end of a pipe.
+//! Owns the bound on reading one file, and a cache of the parts that were read. Accessing a mapped page after a file's new end would end
+//! the process by SIGBUS; here a file that shrinks is one that cannot be read. Opening does not wait for the other end of a pipe.
 
 use std::cell::{Cell, RefCell};
 use std::fs::{File, OpenOptions};
@@ -13,30 +13,30 @@ use std::path::Path;
 use object::ReadRef;
 use typed_arena::Arena;
 
-/// Most parts of one file; parsers ask for a few dozen.
+/// Maximum number of parts of one file; parsers request a few dozen.
 const MOST_PIECES: usize = 1024;
 
-/// A file of which parts are read as a parser asks for them.
+/// A file whose parts are read as a parser requests them.
 pub(super) struct Pieces<'a> {
     file: &'a File,
     length: u64,
     arena: &'a Arena<Vec<u8>>,
-    /// Where each begins.
+    /// Parts with their begins.
     known: RefCell<Vec<(u64, &'a [u8])>>,
-    /// Bytes that may still be read.
+    /// Number of bytes that may still be read.
     left: Cell<u64>,
     is_refused: Cell<bool>,
 }
 
-/// Opens a regular file, and waits for nobody.
+/// Opens a regular file without waiting.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     let expected = || io::Error::new(io::ErrorKind::InvalidInput, "expected a regular file");
-    // Before opening, because opening a device may do something.
+    // Before opening, because opening a device may have an effect.
     if !std::fs::metadata(path)?.is_file() {
         return Err(expected());
     }
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
-    // It may be another one by now.
+    // It may be another file by now.
     if file.metadata()?.is_file() { Ok(file) } else { Err(expected()) }
 }
 
@@ -53,7 +53,7 @@ impl<'a> Pieces<'a> {
         })
     }
 
-    /// Whether something was not read because it was too much.
+    /// True if a part was not read because it was too large.
     pub(super) fn is_refused(&self) -> bool {
         self.is_refused.get()
     }
@@ -61,7 +61,7 @@ impl<'a> Pieces<'a> {
     fn read(&self, offset: u64, size: u64) -> Result<&'a [u8], ()> {
         let end = offset.checked_add(size).filter(|end| *end <= self.length).ok_or(())?;
         let mut known = self.known.borrow_mut();
-        // The newest first: names are asked for one by one after their table.
+        // The newest first: names are requested one by one after their table.
         for (begin, bytes) in known.iter().rev() {
             let last = begin + bytes.len() as u64;
             if *begin <= offset && end <= last {

@@ -50,8 +50,7 @@ pub(super) fn address(path: &Path, name: &str) -> u64 {
     elf.symbols().find(|s| s.name() == Ok(name)).expect("the symbol").address()
 }
 
-/// The return address of the one call in `outer`: where some later offset first has `middle` as its
-/// call.
+/// The return address of the one call in `outer`: the first later offset with `middle` as its call.
 fn return_address(path: &Path) -> u64 {
     let (begin, mut resolver) = (address(path, "outer"), Resolver::with_debug_roots(Vec::new()));
     let inside = |offset: &u64| resolver.resolve(&module(path), *offset).len() == 2;
@@ -175,7 +174,7 @@ fn another_build_or_no_file_is_never_resolved() {
     check(&recorded, &format!("the file has build id {found}, the one that ran had 00ff"));
     let missing = Module { path: "/no/such/file".into(), build_id: String::new() };
     check(&missing, "the file cannot be read here (No such file or directory (os error 2))");
-    // A pipe would keep the reader waiting.
+    // A pipe would block the reader.
     let pipe = dir.path().join("pipe");
     run("mkfifo", &["pipe"], dir.path());
     let pipe = Module { path: pipe.to_str().unwrap().into(), build_id: String::new() };
@@ -223,7 +222,7 @@ end program
     assert_eq!(names(&mut resolver, &symbols, &path), ["heat::step", "drive", "p"]);
 }
 
-/// Asks a damaged copy about addresses inside and outside its code; any answer will do.
+/// Queries a damaged copy for addresses inside and outside its code; any result is accepted.
 fn ask(bytes: &[u8], at: u64) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("p");

@@ -21,7 +21,7 @@ fn a_file_that_is_shortened_between_two_questions() {
     let known = names(Bounds::default());
     assert_eq!(known.name(&own, at), Ok(Some("outer".to_owned())));
     fs::File::options().write(true).open(&path).unwrap().set_len(100).unwrap();
-    // What was read stands; what was not is no file any more.
+    // Parts that were read remain; for the rest there is no file any more.
     assert_eq!(known.name(&own, leaf), Ok(Some("leaf".to_owned())));
     let other = names(Bounds::default()).name(&own, at);
     assert!(matches!(other, Err(NoNames::NotElf(_))), "{other:?}");
@@ -74,7 +74,7 @@ fn the_files_asked_for_last_are_kept() {
     let known = names(Bounds { files: 3, ..Bounds::default() });
     let is_named = |module| known.name(module, at).is_ok();
     assert!(all[..3].iter().all(is_named));
-    // The first is asked for again, so that the second is the oldest.
+    // The first is requested again, so that the second is the oldest.
     assert!(is_named(&all[0]) && is_named(&all[3]));
     for module in &all {
         fs::remove_file(&module.path).unwrap();
@@ -98,7 +98,7 @@ fn a_file_with_more_names_than_are_kept_is_read_each_time() {
     }
     fs::remove_file(&path).unwrap();
     assert!(matches!(known.name(&own, at), Err(NoNames::Unreadable(_))));
-    // Nothing had to go for what is not kept.
+    // Nothing was dropped for a file that is not kept.
     fs::remove_file(&small.path).unwrap();
     assert!(matches!(known.name(&small, 0), Err(NoNames::NotElf(_))));
 }

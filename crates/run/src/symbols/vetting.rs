@@ -1,8 +1,8 @@
-//! What is asked of debug information before it is given to a parser that trusts it.
+//! Checks of debug information before it is passed to a parser that trusts it.
 //!
-//! Owns two checks that addr2line and object leave out. Inlined calls inside inlined calls are descended into by
-//! recursion, a byte a level, so that a small file can overflow the stack, which ends a program without a word. And
-//! compressed sections may unfold to more than memory holds; see RFC 8878 for the blocks of Zstandard.
+//! Owns two checks that addr2line and object leave out. Nested inlined calls are parsed by recursion, a byte a
+//! level, so that a small file can overflow the stack, which ends a program without a message. And compressed
+//! sections may unfold to more than memory holds; see RFC 8878 for the blocks of Zstandard.
 
 use addr2line::gimli::{
     DebugAbbrev, DebugInfo, DebugInfoUnitHeadersIter, EndianSlice, RunTimeEndian,
@@ -11,18 +11,18 @@ use object::{CompressedData, CompressionFormat, Object, ObjectSection};
 
 use super::debug_file::Elf;
 
-/// Entries nest a few dozen deep, through namespaces, blocks and inlined calls.
+/// Maximum nesting of entries, which nest a few dozen deep, through namespaces, blocks and inlined calls.
 const MOST_NESTED: isize = 1000;
-/// Debug sections shrink to a tenth at best.
+/// Maximum ratio of unfolding; debug sections shrink to a tenth at best.
 const MOST_UNFOLDED: u64 = 256;
-/// What a section may unfold to in any case.
+/// Size to which a section may unfold in any case.
 const SMALL: u64 = 1 << 16;
-/// A block of Zstandard holds no more.
+/// Maximum size of a Zstandard block.
 const BLOCK: u64 = 128 << 10;
 
 type Bytes<'a> = EndianSlice<'a, RunTimeEndian>;
 
-/// Why debug information is not looked at. The texts stand in parentheses before the path.
+/// Reasons why debug information is not read. The texts stand in parentheses before the path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Refusal {
     #[error(
@@ -33,7 +33,7 @@ pub(super) enum Refusal {
     Nested { section: &'static str, offset: usize },
 }
 
-/// Whether a file's debug information can be read with little memory and stack.
+/// Checks that a file's debug information can be read with little memory and stack.
 pub(super) fn vet(elf: &Elf<'_>) -> Result<(), Refusal> {
     for section in elf.sections() {
         if let Ok(data) = section.compressed_data()
@@ -61,7 +61,7 @@ pub(super) fn vet(elf: &Elf<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Where entries nest too deeply. A unit that cannot be read ends where its reader will stop, too.
+/// Place at which entries nest too deeply. A unit that cannot be read ends where its reader will stop, too.
 fn too_deep(
     mut units: DebugInfoUnitHeadersIter<Bytes<'_>>,
     abbreviations: &DebugAbbrev<Bytes<'_>>,
@@ -94,7 +94,7 @@ fn unfolds_too_far(section: &CompressedData<'_>) -> bool {
     claimed > most
 }
 
-/// The most that the blocks of Zstandard's frames may unfold to.
+/// Maximum size to which the blocks of Zstandard's frames may unfold.
 fn zstandard(mut bytes: &[u8]) -> u64 {
     let mut sum = 0_u64;
     while let Some(body) = frame_body(bytes) {
@@ -120,7 +120,7 @@ fn zstandard(mut bytes: &[u8]) -> u64 {
     sum
 }
 
-/// What follows the magic number of the next frame; frames to skip hold nothing.
+/// The bytes after the magic number of the next frame; frames to skip contain nothing.
 fn frame_body(mut bytes: &[u8]) -> Option<&[u8]> {
     loop {
         let (magic, rest) = bytes.split_first_chunk::<4>()?;
@@ -135,7 +135,7 @@ fn frame_body(mut bytes: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Length of a frame's header behind its magic number, and whether a checksum ends the frame.
+/// Length of a frame's header after its magic number, and true if a checksum ends the frame.
 fn descriptor(frame: &[u8]) -> Option<(usize, bool)> {
     let flags = *frame.first()?;
     let single = flags >> 5 & 1 == 1;
@@ -151,7 +151,7 @@ fn descriptor(frame: &[u8]) -> Option<(usize, bool)> {
 mod tests {
     use super::*;
 
-    /// A block: whether it is the last, its kind, its size, and what is stored of it.
+    /// A block: the last flag, its kind, its size, and its stored bytes.
     fn block(last: u32, kind: u32, size: u32, stored: &[u8]) -> Vec<u8> {
         [&(last | kind << 1 | size << 3).to_le_bytes()[..3], stored].concat()
     }

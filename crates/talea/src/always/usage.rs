@@ -22,7 +22,7 @@ use crate::terminal::{Palette, fitted, gaps, grouped};
 pub(crate) struct Options {
     /// The store.
     pub(crate) place: Place,
-    /// What rows are told apart by.
+    /// Columns that separate rows.
     pub(crate) by: Vec<Dimension>,
     /// How long before now the time begins; all of it if absent.
     pub(crate) last: Option<Nanos>,

@@ -1,4 +1,4 @@
-//! Arguments of a call by name: where they stand among the recorded values, and what they mean in the world.
+//! Arguments of a call by name: their places among the recorded values, and their meaning in the world.
 //!
 //! Owns the plan of one procedure, found once for each node, and the amounts that a call moves.
 
@@ -9,10 +9,10 @@ use talea_run::recording::Process;
 
 use crate::procedures::{Share, Traffic, traffic};
 
-/// Where the arguments stand that say what a call sends and to whom.
+/// Places of the arguments with the amount and the destination of a send.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SendPlan {
-    /// Which way its bytes go.
+    /// Direction of its bytes.
     pub(crate) traffic: Traffic,
     peer: Option<usize>,
     root: Option<usize>,
@@ -46,7 +46,7 @@ impl SendPlan {
     }
 
     /// The other end of a message in the world; absent for `MPI_PROC_NULL` and processes of other worlds.
-    /// `comm_of_window` tells the communicator of a window by its number.
+    /// `comm_of_window` has the communicator of a window by its number.
     pub(crate) fn receiver(
         &self,
         recording: &Recording,

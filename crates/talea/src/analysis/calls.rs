@@ -20,9 +20,9 @@ pub(crate) struct CallSite {
     pub(crate) signature: Signature,
     /// The procedure's name.
     pub(crate) procedure: String,
-    /// What its time is spent on.
+    /// Category of its time.
     pub(crate) category: Category,
-    /// It begins or ends MPI.
+    /// True if it begins or ends MPI.
     pub(crate) bracket: bool,
     /// Its figures.
     pub(crate) stats: CallStats,
@@ -33,12 +33,12 @@ pub(crate) struct CallSite {
 pub(crate) struct CallTable {
     sites: Vec<CallSite>,
     places: HashMap<Signature, u32>,
-    /// Calls that were only counted.
+    /// Number of calls that were only counted.
     local: u64,
 }
 
 impl CallTable {
-    /// Adds what one thread of `rank` did.
+    /// Adds the calls of one thread of `rank`.
     pub(super) fn add(
         &mut self,
         recording: &Recording,

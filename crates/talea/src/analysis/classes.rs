@@ -24,20 +24,20 @@ pub(crate) struct Class {
     pub(crate) name: String,
     /// Its threads, in order.
     pub(crate) members: Vec<ThreadAt>,
-    /// Groups of them that make exactly the same calls.
+    /// Number of groups of members that make exactly the same calls.
     pub(crate) exact: usize,
-    /// The member that is shown.
+    /// The displayed member.
     pub(crate) representative: ThreadAt,
-    /// What the representative did.
+    /// Display data of the representative.
     pub(crate) shown: Shown,
 }
 
-/// One thread as it is shown.
+/// Display data of one thread.
 #[derive(Debug)]
 pub(crate) struct Shown {
     /// Structure with the time inside calls.
     pub(crate) tree: Tree,
-    /// The same tree with the time between calls, each gap at the call behind it.
+    /// The same tree with the time between calls, each gap at the call after it.
     pub(crate) gaps: Tree,
     /// Graph, loops, and loops in time.
     pub(crate) flow: Flow,
@@ -46,7 +46,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// Of a thread.
+    /// Display data of a thread.
     pub(crate) fn new(
         recording: &Recording,
         process: &Process,
@@ -73,7 +73,7 @@ impl Shown {
                 .iter()
                 .map(|event| if bracket(event.node) { Nanos(0) } else { event.end - event.begin }),
         );
-        // Computation begins when MPI is initialised: before that there was none to be seen.
+        // Computation begins when MPI is initialised: none is visible before.
         let mut before: Option<Nanos> = None;
         gaps.add_times(walked.events.iter().map(|event| {
             let gap = before.map_or(Nanos(0), |end| event.begin - end);

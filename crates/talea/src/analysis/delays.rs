@@ -1,7 +1,7 @@
 //! Time in which threads were ready to run and had no PU.
 //!
-//! Owns the sums over the readings that recordings have about once a second. Unlike the number of threads and PUs they say what happened,
-//! also where other programs were on the same PUs, and where ranks that share PUs leave them to each other.
+//! Owns the sums over the readings that recordings have about once a second. Unlike the number of threads and PUs they show what
+//! happened, also where other programs were on the same PUs, and where ranks that share PUs yield them to each other.
 
 use std::iter::Sum;
 
@@ -10,24 +10,24 @@ use talea_run::recording::Process;
 
 use super::rank::part;
 
-/// Part of the time from which on times say more about the machine than about the program.
+/// Part of the time from which on times describe the machine more than the program.
 pub(crate) const CROWDED: f64 = 0.05;
-/// Readings that are closer say nothing.
+/// Minimum time between two readings that are used.
 const SHORTEST: Nanos = Nanos(50_000_000);
 
-/// How long threads were watched, and of that ready without a PU.
+/// Time for which threads were observed, and of that ready without a PU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Delay {
-    /// Between first and last readings, of all threads together.
+    /// Time between first and last readings, of all threads together.
     pub(crate) watched: Nanos,
-    /// On PUs.
+    /// Time on PUs.
     pub(crate) ran: Nanos,
-    /// Ready, and on none.
+    /// Time ready, and on none.
     pub(crate) delayed: Nanos,
 }
 
 impl Delay {
-    /// That of a process; absent where the kernel does not tell, or where it was too short.
+    /// The delay of a process; absent where the kernel has no readings, or where the time was too short.
     pub(crate) fn of(process: &Process) -> Option<Self> {
         let threads = process.threads.iter().filter_map(|thread| {
             let (first, last) = (thread.pu_times.first()?, thread.pu_times.last()?);

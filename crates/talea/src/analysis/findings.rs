@@ -1,7 +1,7 @@
-//! What matters about a run, in plain sentences with figures.
+//! Findings about a run, in plain sentences with figures.
 //!
-//! Owns the wording and the order: the loop, what an iteration takes, how much waits, which rank is uneven, which ended early.
-//! Each sentence has the place of its evidence. A finding is left out rather than said without a figure behind it.
+//! Owns the wording and the order: the loop, the duration of an iteration, the share of waiting, the uneven rank, the ranks
+//! that ended early. Each sentence has the place of its evidence. A finding without a figure is left out.
 
 mod iterations;
 
@@ -24,9 +24,9 @@ use super::rank::part;
 use super::tree::tree;
 use iterations::iterations;
 
-/// A part of the time below which nothing is said of it.
+/// Minimum part of the time for a sentence.
 const LITTLE: f64 = 0.005;
-/// A rank that computes longer than the mean by this factor stands out.
+/// Ratio to the mean from which on a rank's computation stands out.
 const UNEVEN: f64 = 1.1;
 
 /// All findings, most important first.
@@ -52,7 +52,7 @@ fn times(factor: f64) -> String {
     if factor < 9.95 { format!("{factor:.1}") } else { grouped(factor.round() as u64) }
 }
 
-/// How a process ended, in words; `last` is since its begin.
+/// Text of a process's end; `last` is since its begin.
 pub(crate) fn end(metadata: &Metadata, process: &Process, last: Nanos) -> String {
     match process.ended {
         Ended::Finalized => "finished".to_owned(),
@@ -74,10 +74,10 @@ pub(crate) fn signal_name(signal: i32) -> String {
 /// Part of the time from which on a loop inside the main loop is named as well.
 const WORTH_SAYING: f64 = 0.1;
 
-/// Hosts whose oddities are told; the table of hosts has all.
+/// Number of hosts whose oddities are named; the table of hosts has all.
 const HOSTS: usize = 2;
 
-/// Where ranks share PUs that they need, or run anywhere.
+/// Ranks that share PUs that they need, or that are not bound.
 fn badly_placed(analysis: &Analysis<'_>) -> Vec<Finding> {
     let many = analysis.hosts().len() > 1;
     let odd = analysis.hosts().iter().filter(|host| !host.notes().is_empty()).take(HOSTS);
@@ -91,7 +91,7 @@ fn badly_placed(analysis: &Analysis<'_>) -> Vec<Finding> {
     .collect()
 }
 
-/// With a capital at its begin.
+/// The text with a capital first letter.
 fn sentence(text: &str) -> String {
     let mut rest = text.chars();
     rest.next().map(|first| first.to_uppercase().chain(rest).collect()).unwrap_or_default()
@@ -125,7 +125,7 @@ pub(crate) fn dominant(analysis: &Analysis<'_>) -> Option<Finding> {
     Some(Finding { text, target: Target::Loop { id: main.loop_id? } })
 }
 
-/// The threads whose time a class's share refers to, where ranks have several.
+/// The threads to whose time a class's share refers, where ranks have several.
 fn of_threads(analysis: &Analysis<'_>, class: &Class) -> String {
     match (analysis.has_threads(), class.members.as_slice()) {
         (false, _) => String::new(),
@@ -156,7 +156,7 @@ fn largest_loop(node: &TreeNode) -> Option<&TreeNode> {
     below.max_by_key(|found| (found.time, Reverse(found.id)))
 }
 
-/// How often a loop turns and where it begins.
+/// The number of iterations of a loop, and its beginning.
 fn what(node: &TreeNode) -> String {
     let mut first = node;
     while let Some(child) = first.children.first() {
@@ -165,7 +165,7 @@ fn what(node: &TreeNode) -> String {
     format!("{}, from `{}`", iterations_of(node), first.label)
 }
 
-/// How often a loop turns.
+/// The number of iterations of a loop.
 fn iterations_of(node: &TreeNode) -> String {
     match (node.count, node.iterations) {
         (Some(1), _) => "1 iteration".to_owned(),
@@ -178,7 +178,7 @@ fn iterations_of(node: &TreeNode) -> String {
     }
 }
 
-/// How much of the time is spent in MPI, how much of that waits for ranks that come later, and where.
+/// The share of time in MPI, the part of it that waits for later ranks, and the place.
 fn waiting(analysis: &Analysis<'_>) -> Finding {
     let mpi: Nanos = analysis.ranks.iter().map(|rank| rank.mpi).sum();
     let mpi = part(mpi, analysis.time_of_all());
@@ -190,7 +190,7 @@ fn waiting(analysis: &Analysis<'_>) -> Finding {
     let begin = format!("{} of {of} is spent in MPI", percent(mpi));
     if analysis.is_crowded() {
         let text = format!(
-            "{begin}; how much of that waits for other ranks cannot be told, because threads wait for PUs."
+            "{begin}; the share spent waiting for other ranks is unknown, because threads wait for PUs."
         );
         return finding(text, Target::Hosts);
     }
@@ -205,7 +205,7 @@ fn waiting(analysis: &Analysis<'_>) -> Finding {
     };
     let unknown = unjudged(analysis, waits);
     let unknown = if unknown >= LITTLE {
-        format!(", and for {} it is not known for whom", percent(unknown))
+        format!("; for {} the awaited rank is unknown", percent(unknown))
     } else {
         String::new()
     };
@@ -217,14 +217,14 @@ fn waiting(analysis: &Analysis<'_>) -> Finding {
     let lines = analysis.groups(By::Line);
     let most = lines.iter().max_by_key(|line| waiting(line));
     let (Some(most), true) = (most, share >= LITTLE) else {
-        let text = format!("{begin}, next to nothing of it waits for other ranks{unknown}{until}.");
+        let text = format!("{begin}, almost none of it waiting for other ranks{unknown}{until}.");
         return finding(text, Target::Run);
     };
     let here = part(waiting(most), waits.total());
     let how = if here > 0.9 { "nearly all of it".to_owned() } else { percent(here) + " of that" };
     finding(
         format!(
-            "{begin}; {} waits for ranks that come later, {how} in `{}`{}{unknown}{until}.",
+            "{begin}; {} is waiting for ranks that come later, {how} in `{}`{}{unknown}{until}.",
             percent(share),
             most.label,
             paths(most)
@@ -233,7 +233,7 @@ fn waiting(analysis: &Analysis<'_>) -> Finding {
     )
 }
 
-/// Part of the time in calls that may wait, and whose partners are not known.
+/// Part of the time in calls that may wait, and whose partners are unknown.
 fn unjudged(analysis: &Analysis<'_>, waits: &Waits) -> f64 {
     let whole = analysis.judged_part();
     let may_wait = |site: &&CallSite| {
@@ -278,7 +278,7 @@ fn uneven(analysis: &Analysis<'_>) -> Option<Finding> {
     })
 }
 
-/// How many call paths lead to a line, where there are several.
+/// The number of call paths to a line, where there are several.
 fn paths(line: &Group) -> String {
     if line.sites.len() > 1 { format!(" ({} call paths)", line.sites.len()) } else { String::new() }
 }
@@ -335,7 +335,7 @@ fn ended_early(analysis: &Analysis<'_>) -> Vec<Finding> {
             let signature = |open: &Open| Signature { procedure: open.procedure, path: open.path };
             let label = |open| format!("`{}`", analysis.places.label(signature(open)));
             let sites = &process.polling;
-            // A call that waits may follow polls, which then are over.
+            // A waiting call may follow polls, which are over by then.
             let polls = sites.len() > 1 && sites.iter().any(|s| signature(s) == signature(open));
             let _ = if polls {
                 let all: Vec<String> = sites.iter().map(label).collect();
@@ -349,7 +349,8 @@ fn ended_early(analysis: &Analysis<'_>) -> Vec<Finding> {
     if early.len() <= 3 {
         return early.iter().map(one).collect();
     }
-    // The likeliest cause: who aborted; else who was not waiting for others inside a call; else the first to end.
+    // The likeliest cause: the rank that aborted; else one that was not waiting for others inside a call; else the first to
+    // end.
     let first = early.iter().min_by_key(|&&at| {
         let process = analysis.process(at);
         let aborted = matches!(process.ended, Ended::Aborted(_));

@@ -1,6 +1,6 @@
 //! The flow graph of one rank in the form that views and the report draw.
 //!
-//! Owns names of nodes and chains, labels of edges, and which loop each stands in. Chains follow [`Rule::Chains`].
+//! Owns names of nodes and chains, labels of edges, and the loop of each. Chains follow [`Rule::Chains`].
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,10 +15,10 @@ use super::classes::Shown;
 use super::rank::brackets;
 use super::tree::graph_loop;
 
-/// Labels with more parts say nothing to a person.
+/// Maximum parts of a readable label.
 const PARTS: usize = 6;
 
-/// The graph of a rank; `first` is where the numbers of its loops begin.
+/// The graph of a rank; `first` is the first number of its loops.
 pub(crate) fn graph(
     analysis: &Analysis<'_>,
     thread: &Thread,
@@ -105,7 +105,7 @@ fn edges(thread: &Thread, blocks: &Blocks) -> Vec<GraphEdge> {
     edges
 }
 
-/// On which visits of `from` the edge is taken; empty where it is the only one.
+/// The visits of `from` on which the edge is taken; empty where it is the only one.
 fn label(thread: &Thread, from: NodeId, to: NodeId) -> String {
     let node = &thread.log.nodes[from.0 as usize];
     if node.successors.len() < 2 {

@@ -1,7 +1,7 @@
 //! Call sites summed by line of the source and by routine of the program.
 //!
-//! Owns what belongs together. One line has a call site for each path that leads to it: the sum says what it costs however many callers it
-//! has. A line is one of one procedure; a routine is a function with all procedures that it calls itself.
+//! Owns the grouping. One line has a call site for each path that leads to it: the sum is its cost over all callers. A line is one of one
+//! procedure; a routine is a function with all procedures that it calls itself.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,12 +12,12 @@ use talea_report::data::Category;
 
 use super::Analysis;
 
-/// By what call sites are summed.
+/// Key of the sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum By {
     /// Procedure, file and line.
     Line,
-    /// The function that calls.
+    /// The calling function.
     Routine,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Group {
     pub(crate) label: String,
     /// The largest part of its time.
     pub(crate) category: Category,
-    /// All of them begin or end MPI.
+    /// True if all of them begin or end MPI.
     pub(crate) bracket: bool,
     /// Their figures together.
     pub(crate) stats: CallStats,
@@ -97,7 +97,7 @@ impl Analysis<'_> {
         })
     }
 
-    /// The function that calls, or its module where that is all that is known.
+    /// The calling function, or its module if nothing else is known.
     fn routine(&self, site: u32) -> String {
         let frames = self.places.frames(self.calls.sites()[site as usize].signature.path);
         let Some(frame) = frames.first() else { return "?".to_owned() };

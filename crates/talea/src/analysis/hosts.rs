@@ -1,7 +1,7 @@
-//! Where a run's processes were: hosts, their objects, and the PUs on which threads may run.
+//! Placement of a run's processes: hosts, their objects, and the PUs on which threads may run.
 //!
-//! Owns joining what processes noted of their threads with the topologies beside the recording, and what is odd about it:
-//! ranks on one PU, ranks that are not bound, more busy threads than PUs. Numbers of PUs are the operating system's.
+//! Owns the join of the processes' notes on their threads with the topologies beside the recording, and the oddities: ranks on one
+//! PU, ranks that are not bound, more busy threads than PUs. Numbers of PUs are the operating system's.
 
 use talea_model::units::percent;
 use talea_model::{Gaps, Nanos, Rank};
@@ -15,19 +15,19 @@ use super::delays::{CROWDED, Delay};
 use super::rank::RankStudy;
 use crate::load::Run;
 
-/// A thread that was on PUs for a larger part of its process's time works; others wait for something.
+/// Minimum part of its process's time on PUs for a working thread; others wait for something.
 const WORKS: f64 = 0.1;
-/// Ranks that a sentence is about, by name.
+/// Maximum number of ranks that a sentence names.
 const NAMED: usize = 8;
 
-/// A host and what ran there.
+/// A host and its processes.
 #[derive(Debug)]
 pub(crate) struct Host {
     /// Its name.
     pub(crate) name: String,
-    /// Its objects; none where nobody could tell.
+    /// Its objects; `None` where they are unknown.
     pub(crate) topology: Option<Topology>,
-    /// Why there are no objects, or what they lack.
+    /// Reasons for missing objects or properties.
     pub(crate) gaps: Vec<String>,
     /// Its processes, by rank.
     pub(crate) processes: Vec<Placed>,
@@ -36,11 +36,11 @@ pub(crate) struct Host {
 /// A process of a host.
 #[derive(Debug)]
 pub(crate) struct Placed {
-    /// As it is shown.
+    /// The displayed rank.
     pub(crate) rank: Rank,
     /// The operating system's number.
     pub(crate) pid: u32,
-    /// PUs on which its working threads may run; empty where the kernel did not say.
+    /// PUs on which its working threads may run; empty where the kernel had no answer.
     pub(crate) allowed: CpuSet,
     /// PUs on which its working threads ran last.
     pub(crate) last: CpuSet,
@@ -48,7 +48,7 @@ pub(crate) struct Placed {
     pub(crate) threads: usize,
     /// Threads that work.
     pub(crate) working: usize,
-    /// How long its threads were ready without a PU, where the kernel tells.
+    /// Time for which its threads were ready without a PU, where the kernel has readings.
     pub(crate) delay: Option<Delay>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn hosts(run: &Run, ranks: &[RankStudy]) -> Vec<Host> {
 
 fn placed(process: &Process, rank: Rank, wall: Nanos) -> Placed {
     let works = |busy: Nanos| busy.0 as f64 > WORKS * wall.0 as f64;
-    // Where none works longer than the kernel's clock ticks, the first thread stands for all.
+    // Where none works longer than the kernel's clock tick, the first thread represents all.
     let any = process.places.iter().any(|place| works(place.busy));
     let working = || {
         process.places.iter().filter(
@@ -106,7 +106,7 @@ impl Host {
         Self { name, topology, gaps, processes: Vec::new() }
     }
 
-    /// `2 packages, 64 cores, 128 PUs, 251 GiB`, and the processor's model where the kernel tells it.
+    /// `2 packages, 64 cores, 128 PUs, 251 GiB`, and the processor's model where the kernel has it.
     pub(crate) fn describe(&self) -> String {
         let Some(topology) = &self.topology else { return "objects unknown".to_owned() };
         let mut parts = Vec::new();
@@ -129,7 +129,7 @@ impl Host {
         parts.join(", ")
     }
 
-    /// All PUs of the host; empty where they are not known.
+    /// All PUs of the host; empty where they are unknown.
     pub(crate) fn pus(&self) -> CpuSet {
         let root = self.topology.as_ref().and_then(|topology| Some((topology, topology.root()?)));
         root.map(|(topology, root)| topology.get(root).cpuset.clone()).unwrap_or_default()
@@ -142,17 +142,18 @@ impl Host {
         object.map(|(topology, id)| topology.label(id)).unwrap_or_default()
     }
 
-    /// How long its threads were ready without a PU; absent where nobody measured it of all its processes.
+    /// Time for which its threads were ready without a PU; absent where it was not measured for all its processes.
     pub(crate) fn delay(&self) -> Option<Delay> {
         self.processes.iter().map(|placed| placed.delay).sum()
     }
 
-    /// Whether threads wait for PUs, so that times do not tell for which rank: as measured, else by the numbers of threads and PUs.
+    /// True if threads wait for PUs, so that times do not show the rank that causes waiting: as measured, else by the numbers of
+    /// threads and PUs.
     pub(crate) fn is_crowded(&self) -> bool {
         self.delay().map_or_else(|| !self.shared().is_empty(), |delay| delay.share() >= CROWDED)
     }
 
-    /// What is odd about where its processes run.
+    /// Oddities of the placement of its processes.
     pub(crate) fn notes(&self) -> Vec<String> {
         let delayed = self.delay().filter(|delay| delay.share() >= CROWDED);
         let mut notes: Vec<String> = delayed
@@ -180,7 +181,7 @@ impl Host {
         notes
     }
 
-    /// The process that was delayed most, where it was much more than the mean.
+    /// The most delayed process, if it was delayed much more than the mean.
     fn most_delayed(&self) -> String {
         let mean = self.delay().map_or(0.0, Delay::share);
         let of = |placed: &Placed| placed.delay.map_or(0.0, Delay::share);
@@ -193,7 +194,7 @@ impl Host {
         }
     }
 
-    /// Where threads that work share PUs.
+    /// Working threads that share PUs.
     fn shared(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let pus = self.pus();
@@ -230,7 +231,7 @@ impl Host {
     }
 }
 
-/// Whether a process may run on some of the PUs only.
+/// True if a process may run on some of the PUs only.
 fn is_bound(placed: &Placed, pus: &CpuSet) -> bool {
     !placed.allowed.is_empty()
         && (pus.is_empty() || !pus.is_subset(&placed.allowed) || pus.len() == 1)

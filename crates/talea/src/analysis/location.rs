@@ -1,4 +1,4 @@
-//! Threads of a run, and how people read which one is meant.
+//! Threads of a run, and their names for people.
 //!
 //! Owns the name of a location: `rank 2` where the rank has one recorded thread, otherwise `rank 2, thread 1`. In lists these
 //! are `2` and `2.1`, runs of them `0-3` and `0-3.1-2`: threads 1 and 2 of each of ranks 0 to 3.
@@ -26,7 +26,7 @@ impl<'a> Analysis<'a> {
         &self.ranks[at.process].threads[at.thread]
     }
 
-    /// A thread as it was recorded.
+    /// A thread of the recording.
     pub(crate) fn recorded(&self, at: ThreadAt) -> &'a Thread {
         &self.process(at.process).threads[at.thread]
     }
@@ -36,7 +36,7 @@ impl<'a> Analysis<'a> {
         self.ranks[process].active().map(move |(thread, _)| ThreadAt { process, thread })
     }
 
-    /// Whether a rank has several recorded threads.
+    /// True if a rank has several recorded threads.
     pub(crate) fn has_threads(&self) -> bool {
         self.ranks.iter().any(RankStudy::has_threads)
     }
@@ -71,7 +71,7 @@ impl<'a> Analysis<'a> {
 
 /// Ranks, with the number of a thread where they have several, as one list.
 fn list(threads: impl Iterator<Item = (u32, Option<u32>)>) -> String {
-    // Threads of each rank; none is the only one.
+    // Threads of each rank; `None` is the only one.
     let mut ranks: Vec<(u32, Vec<u32>)> = Vec::new();
     for (rank, thread) in threads {
         match ranks.last_mut() {

@@ -3,8 +3,8 @@
 //! Owns the matching, which a recording does not store: by the standard's rule that messages do not overtake each other, the n-th send
 //! from one rank to another with a tag on a communicator belongs to the n-th receive that was posted for it there (MPI 5.0, section
 //! 3.5), and likewise the n-th start of a partitioned one (section 4.2). Where a process has several threads that send on one channel,
-//! begin times decide, and messages that matched probes claim are taken to be received in that order: both are estimates. What is not
-//! matched is counted. [`ends`] follows the calls.
+//! begin times decide, and messages that matched probes claim are taken to be received in that order: these two are estimates.
+//! Unmatched messages are counted. [`ends`] follows the calls.
 
 mod ends;
 mod roles;
@@ -29,13 +29,13 @@ pub(crate) struct Message {
     pub(crate) sent: (Nanos, Nanos),
     /// Place of the receiver and of the thread that posted the receive.
     pub(crate) to: (usize, usize),
-    /// When the receive was posted, and the end of the call that completed it.
+    /// Time at which the receive was posted, and the end of the call that completed it.
     pub(crate) received: (Nanos, Nanos),
-    /// Size of what was sent.
+    /// Size of the sent data.
     pub(crate) bytes: Bytes,
     /// Its tag.
     pub(crate) tag: i64,
-    /// The calls that found it sent and received; the former is absent where there is none.
+    /// The calls that found it sent and received; the former is absent if there is none.
     finished: (Option<Call>, Call),
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Messages {
 struct Channel {
     /// Index of the communicator, the same for all its members.
     comm: i64,
-    /// The other end; absent for processes of other worlds, and for wild cards until it is known what they met.
+    /// The other end; absent for processes of other worlds, and for wild cards until their match is known.
     other: Option<Rank>,
     tag: i64,
     partitioned: bool,
@@ -63,8 +63,8 @@ struct Channel {
 const BETWEEN_GROUPS: i64 = i64::MIN;
 
 impl Channel {
-    /// As both ends call it. The groups of an inter-communicator know it by different numbers, so that those between the same two
-    /// processes are taken for one. Nothing without another end.
+    /// The channel as both ends name it. The groups of an inter-communicator have different numbers for it, so that those between the
+    /// same two processes are taken for one. `None` without another end.
     fn shared(self, recording: &Recording) -> Option<Self> {
         if self.other.is_none() || self.tag == special::ANY_TAG {
             return None;

@@ -1,8 +1,8 @@
-//! A recording driven through the analysis: everything that views and the report are made of.
+//! The analysis of a recording: all data of views and the report.
 //!
-//! Owns the order of the steps and what they hand on: one walk through each thread, figures for each rank and each
-//! call site, classes of threads with their structure. Ranks are walked in parallel and brought together in their order,
-//! so that results do not depend on the number of threads.
+//! Owns the order of the steps and the data between them: one walk through each thread, figures for each rank and each call site,
+//! classes of threads with their structure. Ranks are walked in parallel and merged in their order, so that results do not depend on
+//! the number of threads.
 
 pub(crate) mod arguments;
 pub(crate) mod calls;
@@ -40,23 +40,23 @@ use rank::{RankStudy, part};
 use sites::Places;
 use traits::KnownPath;
 
-/// What collective operations of one procedure moved.
+/// Totals of the collective operations of one procedure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Collective {
     /// Calls on all ranks.
     pub(crate) calls: u64,
-    /// What the ranks contributed, as their arguments say.
+    /// The ranks' contributions, by their arguments.
     pub(crate) bytes: Bytes,
 }
 
 /// A run, analysed.
 #[derive(Debug)]
 pub(crate) struct Analysis<'a> {
-    /// What was analysed.
+    /// The analysed run.
     pub(crate) run: &'a Run,
     /// Call paths in the source.
     pub(crate) places: Places<'a>,
-    /// For each call path what trees may know of it.
+    /// For each call path its properties for trees.
     pub(crate) paths: Vec<KnownPath>,
     /// Call sites over all ranks.
     pub(crate) calls: CallTable,
@@ -68,18 +68,18 @@ pub(crate) struct Analysis<'a> {
     pub(crate) matrix: Matrix,
     /// Collective operations by procedure.
     pub(crate) collectives: BTreeMap<String, Collective>,
-    /// Where processes were, once it is asked for: it takes a file for each host.
+    /// Placement of processes, computed on request: it takes a file for each host.
     hosts: OnceLock<Vec<Host>>,
-    /// How long ranks waited for others, once it is asked for: it takes another walk.
+    /// Waiting times of ranks, computed on request: they take another walk.
     waits: OnceLock<Option<Waits>>,
     /// From the first rank's start to the last one's end.
     pub(crate) wall: Nanos,
 }
 
-/// Events of a run up to which its waiting is judged: bounds the memory for messages and calls.
+/// Maximum number of events of a run whose waiting is judged: bounds the memory for messages and calls.
 const JUDGED: u64 = 4_000_000;
 
-/// Processes that are walked at a time: bounds the memory for their events.
+/// Number of processes that are walked at a time: bounds the memory for their events.
 const AT_ONCE: usize = 64;
 
 impl<'a> Analysis<'a> {
@@ -103,7 +103,7 @@ impl<'a> Analysis<'a> {
                 study.rank = display_rank(run, process);
                 for (thread, walked) in process.threads.iter().zip(&threads) {
                     calls.add(recording, study.rank, thread, walked);
-                    // Ranks inside a spawned world are shown behind those of the worlds before it.
+                    // Ranks inside a spawned world are shown after those of the worlds before it.
                     let before = study.rank.0 - process.location.rank.0;
                     for (from, to, cell) in walked.matrix.cells() {
                         let shown = |rank: Rank| Rank(rank.0.saturating_add(before));
@@ -137,7 +137,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Where processes were, by host.
+    /// Placement of processes, by host.
     pub(crate) fn hosts(&self) -> &[Host] {
         self.hosts.get_or_init(|| hosts::hosts(self.run, &self.ranks))
     }
@@ -148,12 +148,12 @@ impl<'a> Analysis<'a> {
         part(until - self.begin(), self.wall).min(1.0)
     }
 
-    /// When the first rank began.
+    /// Begin of the first rank.
     fn begin(&self) -> Nanos {
         self.ranks.iter().map(|rank| rank.begin).min().unwrap_or_default()
     }
 
-    /// How long ranks waited for others; absent where times of single calls were not kept.
+    /// Waiting times of ranks; absent where times of single calls were not kept.
     pub(crate) fn waits(&self) -> Option<&Waits> {
         let recording = &self.run.recording;
         let until = || {
@@ -164,19 +164,19 @@ impl<'a> Analysis<'a> {
         self.waits.get_or_init(|| timed.then(|| messages::waits(recording, until()))).as_ref()
     }
 
-    /// Part of the time of all threads that waits for other ranks.
+    /// Part of the time of all threads that is spent waiting for other ranks.
     pub(crate) fn waiting_share(&self) -> Option<f64> {
         let time = self.time_of_all().0 as f64 * self.judged_part();
         let waiting = self.waits()?.total().0 as f64;
         Some(if time > 0.0 { (waiting / time).min(1.0) } else { 0.0 })
     }
 
-    /// Whether threads wait for PUs, so that their times do not tell for which rank.
+    /// True if threads wait for PUs, so that their times do not show the rank that causes waiting.
     pub(crate) fn is_crowded(&self) -> bool {
         self.hosts().iter().any(Host::is_crowded)
     }
 
-    /// How long threads were ready without a PU; absent where it was not measured of all processes.
+    /// Time for which threads were ready without a PU; absent where it was not measured for all processes.
     pub(crate) fn delay(&self) -> Option<Delay> {
         self.hosts().iter().map(Host::delay).sum()
     }
@@ -205,7 +205,7 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// The number by which a process is shown: its rank, where spawned worlds continue after the first one.
+/// The displayed number of a process: its rank, where spawned worlds continue after the first one.
 pub(crate) fn display_rank(run: &Run, process: &Process) -> Rank {
     let sizes: BTreeMap<u32, u32> =
         run.recording.processes.iter().map(|p| (p.location.world, p.world_size)).collect();

@@ -1,9 +1,9 @@
-//! Figures of one rank and of each of its threads: where the time goes, and the loops in time.
+//! Figures of one rank and of each of its threads: the distribution of its time, and the loops in time.
 //!
-//! Owns what is kept of a rank after its walk, which does not grow with its events but for the iterations of main loops.
-//! Shares are of the run without `MPI_Init` and `MPI_Finalize`, as on the slides that [`talea_flow`] follows. The thread
-//! that began MPI is there from then until it ends MPI; nothing says when another thread began and ended, so that it
-//! counts from its first call to the end of its last one.
+//! Owns the data of a rank that are kept after its walk, which do not grow with its events except for the iterations of
+//! main loops. Shares are of the run without `MPI_Init` and `MPI_Finalize`, as on the slides that [`talea_flow`]
+//! follows. The thread that began MPI is present from then until it ends MPI; the begin and end of another thread are
+//! unknown, so that it counts from its first call to the end of its last one.
 
 use std::collections::BTreeMap;
 
@@ -22,10 +22,10 @@ use super::traits::{KnownPath, traits};
 use super::walk::{Walked, walk};
 use crate::procedures::{category, is_bracket};
 
-/// What is known of a rank.
+/// Figures of a rank.
 #[derive(Debug)]
 pub(crate) struct RankStudy {
-    /// The number by which it is shown.
+    /// Its displayed number.
     pub(crate) rank: Rank,
     /// Its first recorded moment.
     pub(crate) begin: Nanos,
@@ -35,7 +35,7 @@ pub(crate) struct RankStudy {
     pub(crate) run: Nanos,
     /// Of that, time inside MPI.
     pub(crate) mpi: Nanos,
-    /// `mpi` by what it is spent on.
+    /// `mpi` by category.
     pub(crate) by_category: BTreeMap<Category, Nanos>,
     /// Bytes sent.
     pub(crate) bytes: Bytes,
@@ -58,7 +58,7 @@ pub(crate) struct ThreadStudy {
     pub(crate) run: Nanos,
     /// Of that, time inside MPI.
     pub(crate) mpi: Nanos,
-    /// `mpi` by what it is spent on.
+    /// `mpi` by category.
     by_category: BTreeMap<Category, Nanos>,
     /// Events.
     pub(crate) events: u64,
@@ -81,7 +81,7 @@ pub(crate) struct ThreadStudy {
 pub(crate) struct LoopFigures {
     /// Its place in the forest.
     pub(crate) index: u32,
-    /// The call by which it is entered first.
+    /// The call by which it is first entered.
     pub(crate) header: Signature,
     /// Part of the run's time.
     pub(crate) share: f64,
@@ -95,17 +95,17 @@ impl RankStudy {
         part(self.mpi, self.run)
     }
 
-    /// Its threads with their places: the first one, and others that made calls which are events.
+    /// Its active threads with their places: the first one, and others whose calls are events.
     pub(crate) fn active(&self) -> impl Iterator<Item = (usize, &ThreadStudy)> {
         self.threads.iter().enumerate().filter(|(place, one)| *place == 0 || one.events > 0)
     }
 
-    /// Whether there are several of these.
+    /// True if there are several of these.
     pub(crate) fn has_threads(&self) -> bool {
         self.active().nth(1).is_some()
     }
 
-    /// The thread that stands for the rank: the one with most time in a loop, of equals the first.
+    /// The thread that represents the rank: the one with most time in a loop, of equals the first.
     pub(crate) fn lead(&self) -> Option<&ThreadStudy> {
         self.threads.iter().rev().max_by_key(|thread| thread.loop_time())
     }
@@ -134,7 +134,7 @@ impl ThreadStudy {
     }
 }
 
-/// `time` by `of`; 0 of nothing.
+/// `time` divided by `of`; 0 if `of` is 0.
 pub(crate) fn part(time: Nanos, of: Nanos) -> f64 {
     if of.0 == 0 { 0.0 } else { time.0 as f64 / of.0 as f64 }
 }
@@ -142,7 +142,7 @@ pub(crate) fn part(time: Nanos, of: Nanos) -> f64 {
 /// The graph of a thread with times where there are any, its loops, and these in time.
 #[derive(Debug)]
 pub(crate) struct Flow {
-    /// Which event followed which.
+    /// Successors of each event.
     pub(crate) graph: Graph,
     /// Its loops.
     pub(crate) forest: Forest,
@@ -153,7 +153,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// Of a thread and its walk.
+    /// The flow of a thread and its walk.
     pub(crate) fn of(
         recording: &Recording,
         thread: &Thread,
@@ -164,7 +164,7 @@ impl Flow {
         Self::new(thread, walked, ThreadTree::new(&thread.log, &traits))
     }
 
-    /// Of a thread, its walk and its tree without times.
+    /// The flow of a thread, its walk and its tree without times.
     pub(crate) fn new(thread: &Thread, walked: &Walked, mut tree: ThreadTree) -> Self {
         let graph = if walked.events.is_empty() {
             Graph::from_log(&thread.log)
@@ -176,8 +176,8 @@ impl Flow {
         let forest = Forest::new(&graph);
         let mut timeline = timeline(&graph, &forest, &walked.events, &brackets(walked));
         if !walked.events.is_empty() {
-            // From begin to begin: the computation after a call belongs to its step. Calls that make
-            // communicators and the like say nothing of steps.
+            // From begin to begin: the computation after a call belongs to its step. Calls that create communicators and
+            // the like do not define steps.
             let begins = walked.events.iter().map(|event| event.begin).skip(1);
             let next = begins.chain(walked.events.last().map(|last| last.end));
             tree.add_times(walked.events.iter().zip(next).map(|(event, next)| {
@@ -196,7 +196,7 @@ pub(crate) fn brackets(walked: &Walked) -> Vec<NodeId> {
     nodes.map(|(_, number)| NodeId(number)).collect()
 }
 
-/// Studies one process; also gives the walks through its threads, without their events.
+/// Studies one process; also returns the walks through its threads, without their events.
 pub(super) fn study(
     recording: &Recording,
     process: &Process,
@@ -266,7 +266,7 @@ impl ThreadStudy {
             self.mpi += figures.durations.sum();
         }
         if walked.events.is_empty() {
-            // Without single times the gaps' sums tell how long the run was.
+            // Without single times the gaps' sums give the length of the run.
             let before = |name: &str| is_bracket(name) && name != "MPI_Finalize";
             let name = |at: usize| {
                 let procedure = usize::from(thread.log.nodes[at].signature.procedure.0);
@@ -277,7 +277,7 @@ impl ThreadStudy {
                 self.mpi + gaps.filter(|(at, _)| !before(name(*at))).map(|(_, gap)| *gap).sum();
             let inside = walked.nodes.iter().map(|node| node.durations.sum()).sum();
             self.end = walked.gaps.iter().copied().sum::<Nanos>() + inside;
-            // Of a call that comes once the gap is known by itself: the thread was not there before.
+            // The gap of a call that occurs once is known by itself: the thread was not present before.
             if let (Some(first), Some(gap)) = (thread.log.nodes.first(), walked.gaps.first())
                 && first.visits == 1
                 && !before(name(0))

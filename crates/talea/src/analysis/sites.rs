@@ -1,7 +1,7 @@
 //! Call paths in the source.
 //!
-//! Owns the way from a recording's paths to the resolved addresses of its `sites.json`, whose modules may stand in another
-//! order: a record that could be read then may be missing now.
+//! Owns the lookup from a recording's paths to the resolved addresses of its `sites.json`, whose modules may be in another order: a
+//! record that could be read then may be missing now.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,11 +18,11 @@ type Line<'a> = (Option<&'a str>, &'a str, u32);
 #[derive(Debug)]
 pub(crate) struct Places<'a> {
     sites: Vec<Site>,
-    /// Frames of each path that are shown: a few, or as many as tell it apart from all others.
+    /// Number of displayed frames of each path: a few, or as many as distinguish it from all others.
     shown: Vec<usize>,
-    /// Of paths that begin at the same line: the first caller that tells them apart.
+    /// For paths that begin at the same line: the first caller that distinguishes them.
     callers: Vec<Option<String>>,
-    /// Addresses of each path, as the run's table of addresses counts modules.
+    /// Addresses of each path, in the module numbering of the run's table of addresses.
     addresses: Vec<Vec<Frame>>,
     run: &'a Run,
 }
@@ -54,7 +54,7 @@ impl<'a> Places<'a> {
         Self { callers: callers(&sites), sites, shown, addresses, run }
     }
 
-    /// Knowledge of each path that structure trees may use.
+    /// Properties of each path for structure trees.
     pub(crate) fn known_paths(&self) -> Vec<KnownPath> {
         let code = |path: &Vec<Frame>| {
             let frames: Vec<CodeFrame> = path.iter().rev().map(|&call| self.code(call)).collect();
@@ -79,7 +79,7 @@ impl<'a> Places<'a> {
     }
 
     /// For each path the first one that leads through the same lines of the source: compilers copy calls, such as those of a loop's
-    /// first turn.
+    /// first iteration.
     fn same_lines(&self) -> Vec<PathId> {
         fn line(frame: &ResolvedFrame) -> Line<'_> {
             match (&frame.file, frame.line) {
@@ -97,21 +97,21 @@ impl<'a> Places<'a> {
             .collect()
     }
 
-    /// The frames of a path, innermost first, as deep as they tell it apart from others.
+    /// The frames of a path, innermost first, as deep as needed to distinguish it from others.
     pub(crate) fn frames(&self, path: PathId) -> &[ResolvedFrame] {
         let all = self.all_frames(path);
-        // A frame is several where functions were inlined: more are shown then, never fewer.
+        // A frame is several where functions were inlined: then more are shown, never fewer.
         let shown = self.shown.get(path.0 as usize).copied().unwrap_or(all.len());
         let kept = self.run.recording.paths.get(path.0 as usize).map_or(0, Vec::len);
         &all[..all.len() - kept.saturating_sub(shown).min(all.len())]
     }
 
-    /// All frames of a path that are known.
+    /// All known frames of a path.
     fn all_frames(&self, path: PathId) -> &[ResolvedFrame] {
         self.sites.get(path.0 as usize).map_or(&[], |site| &site.frames)
     }
 
-    /// `file:line` of the call, or what is known instead, as [`ResolvedFrame::short`] has it.
+    /// `file:line` of the call, or the best substitute, as in [`ResolvedFrame::short`].
     pub(crate) fn short(&self, path: PathId) -> String {
         self.sites.get(path.0 as usize).map_or_else(|| "?".to_owned(), Site::short)
     }
@@ -124,13 +124,13 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// The function that calls; empty where unknown.
+    /// The calling function; empty where unknown.
     pub(crate) fn function(&self, path: PathId) -> &str {
         self.frames(path).first().and_then(|frame| frame.function.as_deref()).unwrap_or("")
     }
 
-    /// Where the calls of a loop or sequence come together: the innermost function that all their paths lead through, with the
-    /// lines or offsets in it. The call itself, where all come from one line; nothing, where the kept frames do not meet.
+    /// The common place of the calls of a loop or sequence: the innermost function that all their paths lead through, with the
+    /// lines or offsets in it. The call itself, where all come from one line; `None` where the kept frames do not meet.
     pub(crate) fn meeting(&self, paths: &[PathId]) -> Option<String> {
         let first = self.all_frames(*paths.first()?);
         for candidate in first {
@@ -141,7 +141,7 @@ impl<'a> Places<'a> {
             };
             let frames: Option<Vec<&ResolvedFrame>> = paths.iter().map(in_it).collect();
             let Some(frames) = frames else { continue };
-            // The first and the last place, in the form that one place has.
+            // The first and the last place, in the form of a single place.
             let first = frames.iter().min_by_key(|frame| (frame.line, frame.offset))?.short();
             let last = frames.iter().max_by_key(|frame| (frame.line, frame.offset))?;
             return Some(match (last.line, last.offset) {
@@ -154,7 +154,7 @@ impl<'a> Places<'a> {
         None
     }
 
-    /// `MPI_Waitall halo.c:120`, with the caller where that does not tell calls apart.
+    /// `MPI_Waitall halo.c:120`, with the caller where that does not distinguish calls.
     pub(crate) fn label(&self, signature: talea_model::Signature) -> String {
         let procedure = self.run.recording.procedures.get(usize::from(signature.procedure.0));
         let name = procedure.map_or("?", |procedure| procedure.name.as_str());
@@ -162,15 +162,15 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Frames of a path that are shown in any case.
+/// Minimum number of displayed frames of a path.
 const FEWEST: usize = 3;
 
-/// For each path how many of its frames tell it apart from all others.
+/// For each path the number of frames that distinguish it from all others.
 fn distinguishing(paths: &[Vec<Frame>]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..paths.len()).collect();
     order.sort_by_key(|&at| &paths[at]);
     let mut needed = vec![FEWEST; paths.len()];
-    // Sorted, the path that has most in common with one is its neighbour.
+    // In sorted order, the path that has most in common with one is its neighbour.
     for pair in order.windows(2) {
         let both = paths[pair[0]].iter().zip(&paths[pair[1]]);
         let same = both.take_while(|(a, b)| a == b).count();
@@ -181,7 +181,7 @@ fn distinguishing(paths: &[Vec<Frame>]) -> Vec<usize> {
     needed.iter().zip(paths).map(|(&needed, path)| needed.min(path.len())).collect()
 }
 
-/// For each path whose innermost frame others share too: the first of its callers that tells it apart from as many of them as any
+/// For each path whose innermost frame others share too: the first of its callers that distinguishes it from as many of them as any
 /// caller does.
 fn callers(sites: &[Site]) -> Vec<Option<String>> {
     let texts: Vec<Vec<String>> =
@@ -190,7 +190,7 @@ fn callers(sites: &[Site]) -> Vec<Option<String>> {
     order.sort_by_key(|&at| &texts[at]);
     order.dedup_by_key(|at| &texts[*at]);
     let mut deepest: BTreeMap<&[String], usize> = BTreeMap::new();
-    // Sorted, the path that has most in common with one is its neighbour.
+    // In sorted order, the path that has most in common with one is its neighbour.
     for pair in order.windows(2) {
         let (a, b) = (&texts[pair[0]], &texts[pair[1]]);
         let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();

@@ -1,6 +1,7 @@
-//! Knowledge of a thread's calls beside their order, for the structure tree.
+//! Traits of a thread's calls beside their order, for the structure tree.
 //!
-//! Owns the way from the kinds of recorded arguments, from lines of the source and from machine code, to [`talea_flow::structure::Traits`].
+//! Owns the conversion from the kinds of recorded arguments, from lines of the source and from machine code, to
+//! [`talea_flow::structure::Traits`].
 
 use std::collections::HashMap;
 
@@ -11,7 +12,7 @@ use talea_run::recording::Thread;
 
 use crate::procedures::{Traffic, is_poll, traffic};
 
-/// A call path, as far as it is known.
+/// Known properties of a call path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KnownPath {
     /// The first path through the same lines of the source, itself or another one.
@@ -20,7 +21,7 @@ pub(crate) struct KnownPath {
     pub(crate) code: Vec<CodeFrame>,
 }
 
-/// Traits of each node of a thread; `paths` has what is known of each path of the recording.
+/// Traits of each node of a thread; `paths` has the properties of each path of the recording.
 pub(crate) fn traits(recording: &Recording, thread: &Thread, paths: &[KnownPath]) -> Vec<Traits> {
     let known: Vec<Traits> = recording.procedures.iter().map(of_procedure).collect();
     let mut first: HashMap<Signature, NodeId> = HashMap::new();
@@ -40,7 +41,7 @@ pub(crate) fn traits(recording: &Recording, thread: &Thread, paths: &[KnownPath]
 }
 
 fn of_procedure(spec: &ProcedureSpec) -> Traits {
-    // Lists are numbered in the order of first use and results depend on timing: neither is the program's choice alone.
+    // Lists are numbered in the order of first use and results depend on timing: the program alone chooses neither.
     let chosen = |arg: &ArgSpec| {
         let kind = matches!(
             arg.kind,

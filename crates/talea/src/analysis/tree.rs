@@ -1,8 +1,8 @@
 //! The structure tree in the form that views and the report show.
 //!
 //! Owns labels, shares, and the numbers of loops. A loop of the tree has the number of the smallest loop of the graph that
-//! contains its calls, so that tree, graph and timelines mean the same by it; where several loops of the tree lie in
-//! one of the graph (they share calls), the outermost takes that number and the others get numbers of their own.
+//! contains its calls, so that it means the same in tree, graph and timelines; where several loops of the tree lie in one
+//! of the graph (they share calls), the outermost takes that number and the others get numbers of their own.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -19,7 +19,7 @@ use super::rank::part;
 /// Numbers of one class begin at a multiple of this.
 const NUMBERS: u32 = 100_000;
 
-/// The number where the loops of a class begin.
+/// The first number of the loops of a class.
 pub(crate) fn numbers(class: usize) -> u32 {
     class as u32 * NUMBERS
 }
@@ -105,7 +105,7 @@ impl Builder<'_> {
                 let signature = self.signature(*node);
                 site = self.analysis.calls.number(signature);
                 let figures = &self.shown.walked.nodes[node.0 as usize];
-                // Computation before a call belongs to what is around it.
+                // Computation before a call belongs to its surroundings.
                 (time, mpi) = if figures.bracket {
                     (figures.durations.sum(), figures.durations.sum())
                 } else {
@@ -153,7 +153,7 @@ impl Builder<'_> {
         self.next_loop - 1
     }
 
-    /// The one function that all calls of a sequence stand in; empty where there are several.
+    /// The one function that contains all calls of a sequence; empty where there are several.
     fn function(&self, tree: &Tree) -> String {
         let mut paths: HashSet<PathId> = HashSet::new();
         for node in tree.nodes() {
@@ -170,7 +170,7 @@ impl Builder<'_> {
     }
 }
 
-/// On which iterations, in the notation of [`talea_flow::labels`].
+/// The iterations of a guard, in the notation of [`talea_flow::labels`].
 pub(crate) fn guard(guard: &Guard) -> String {
     let label = |set: &talea_flow::labels::Partition| {
         let text = set.label(Notation::Full, Counting::FromZero);

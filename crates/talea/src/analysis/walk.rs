@@ -1,7 +1,7 @@
 //! One walk through the events of a thread.
 //!
-//! Owns what needs every event in its order: times, durations of each node, messages (a persistent send is known when
-//! it is prepared and counts when it is started), and the bytes of collective operations.
+//! Owns everything that needs each event in its order: times, durations of each node, messages (a persistent send is
+//! known when it is prepared and counts when it is started), and the bytes of collective operations.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -27,13 +27,13 @@ pub(crate) struct NodeFigures {
     pub(crate) durations: Durations,
     /// Bytes that its calls sent; absent where its procedure sends none.
     pub(crate) bytes: Option<Bytes>,
-    /// It begins or ends MPI.
+    /// True if it begins or ends MPI.
     pub(crate) bracket: bool,
-    /// It makes or frees what other calls use: communicators, datatypes, windows.
+    /// True if it creates or frees objects of other calls: communicators, datatypes, windows.
     pub(crate) setup: bool,
 }
 
-/// What a walk finds.
+/// Result of a walk.
 #[derive(Debug, Default)]
 pub(crate) struct Walked {
     /// All events with times; empty where times were not kept.
@@ -50,7 +50,7 @@ pub(crate) struct Walked {
     pub(crate) sent: Bytes,
 }
 
-/// What is to be done at each visit of a node.
+/// Work at each visit of a node.
 struct NodePlan {
     send: SendPlan,
     requests: Plan,

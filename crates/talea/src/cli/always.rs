@@ -56,7 +56,7 @@ pub(super) struct UsageArgs {
     store: String,
     #[command(flatten)]
     asks: AsksArgs,
-    /// What rows are told apart by
+    /// Columns that separate rows
     #[arg(long, value_enum, value_delimiter = ',', default_value = "executable")]
     by: Vec<By>,
     /// Only so long before now: 10min, 24h, 30d
@@ -102,9 +102,9 @@ pub(super) enum By {
     Node,
     /// The job
     Job,
-    /// Whom the time belongs to
+    /// The user
     User,
-    /// What the process executes
+    /// The executable
     Executable,
     /// The file that the address lies in
     Library,

@@ -126,7 +126,7 @@ pub(super) struct ClusterArgs {
 /// What both commands take.
 #[derive(Debug, Args)]
 struct How {
-    /// What bursts are compared by [default: log(instructions) and IPC, or log(duration)]
+    /// Dimensions in which bursts are compared [default: log(instructions) and IPC, or log(duration)]
     #[arg(long, value_name = "LIST", conflicts_with = "columns", help_heading = "Preparation")]
     dimensions: Option<String>,
     /// Columns of a table, as they are named in its first line: a,b
@@ -144,7 +144,7 @@ struct How {
     /// Compare values, not magnitudes, whatever the dimensions say
     #[arg(long, help_heading = "Preparation")]
     no_log: bool,
-    /// Tell bursts apart by the calls at their begin and end
+    /// Separate bursts by the calls at both ends
     #[arg(long, value_enum, default_value_t = Edges::Auto, help_heading = "Clusters")]
     edges: Edges,
     #[command(flatten)]

@@ -58,7 +58,7 @@ pub(super) struct TableArgs {
     of: PathBuf,
     #[command(flatten)]
     network: NetworkArgs,
-    /// What perfquery printed before: the table is of what grew [default: since counters were cleared]
+    /// Earlier perfquery output to subtract [default: none, since last cleared]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "ibnetdiscover")]
     since: Option<PathBuf>,
     /// Shares of capacity and of time stalled, bytes and phits of a packet, instead of sums

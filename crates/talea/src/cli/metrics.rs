@@ -79,7 +79,7 @@ pub(super) struct MetricsArgs {
     /// Run directories, or traces: .prv, .prv.gz
     #[arg(required = true, value_name = "INPUT", value_hint = ValueHint::AnyPath)]
     inputs: Vec<PathBuf>,
-    /// What the table has rows or columns for
+    /// Rows or columns of the table
     #[arg(long, value_enum, default_value_t = By::Run)]
     by: By,
     /// File or folder of metrics: Intel's perfmon, Linux' pmu-events, LIKWID's groups
@@ -93,7 +93,7 @@ pub(super) struct MetricsArgs {
     /// The work of INPUTs grows with their ranks: computation scaling is by rank
     #[arg(long)]
     weak: bool,
-    /// List what has no value, each with its reason
+    /// List metrics without a value, with reasons
     #[arg(long)]
     all: bool,
     /// JSON with stable keys instead of text

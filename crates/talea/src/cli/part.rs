@@ -15,13 +15,13 @@ use super::values;
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Part of the input")]
 pub(super) struct PartArgs {
-    /// Look at what follows this time: 1.5s, 200ms, or nanoseconds since the start
+    /// Start of the part: 1.5s, 200ms, or nanoseconds since the start [default: end of MPI_Init]
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     from: Option<Nanos>,
-    /// Look at what precedes this time
+    /// End of the part [default: begin of MPI_Finalize]
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     to: Option<Nanos>,
-    /// Include what precedes the end of MPI_Init and follows MPI_Finalize
+    /// Include MPI_Init and MPI_Finalize, and the time before and after
     #[arg(long, conflicts_with_all = ["from", "to"])]
     with_init: bool,
 }

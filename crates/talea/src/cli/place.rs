@@ -59,7 +59,7 @@ pub(super) struct PlaceArgs {
     /// The first and the last rank of an axis are neighbours
     #[arg(long, requires = "stencil", conflicts_with = "matrix")]
     periodic: bool,
-    /// Bytes across a face, without which faces are counted and no time is predicted
+    /// Bytes across a face [default: count faces, predict no time]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 40), conflicts_with = "matrix")]
     bytes: Option<u64>,
     /// A run, or a table of who sends how many bytes to whom
@@ -68,13 +68,13 @@ pub(super) struct PlaceArgs {
     /// Blocks such as 1x1x16, filled, greedy, bisection, or a placement that is there: as-run, hostfile:FILE, rankfile:FILE, rank-order:FILE
     #[arg(long, value_name = "WAY,...", value_parser = way, value_delimiter = ',', default_value = "filled")]
     compare: Vec<Way>,
-    /// In which order nodes are filled
+    /// Order in which nodes are filled
     #[arg(long, value_name = "ORDER,...", value_delimiter = ',')]
     order: Vec<Order>,
     /// Ranks on a node [default: the most that the run of --matrix had on one, else 16]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     cores: Option<u16>,
-    /// Swaps of ranks that are tried on each placement, of which those that help are kept
+    /// Swaps of ranks to try on each placement; those that help are kept
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=10_000_000))]
     swaps: u32,
     /// The job's nodes: some of those that a file describes, or names for the first ones of a network without names

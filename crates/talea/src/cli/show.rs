@@ -94,6 +94,10 @@ JSON keys:
                         MPI_Finalize, that is spent in MPI, 0 to 1; null without times
   waiting_share         part of the same time that calls wait for partners that have not entered
                         theirs yet; null without times of single calls
+  waiting_judged        part of the run, from its begin, that waiting_share is computed from: less
+                        than 1 for runs of many calls; 0 without times of single calls
+  threads_wait_for_pus  true if threads were ready without a PU for 5 % of the time or more:
+                        waiting_share is not reliable then
   running_share         part of the time that threads were on PUs, 0 to 1, between the readings of
                         their CPU clocks (about one a second); null where it was not measured
   delayed_share         the same for time ready to run while other threads had the PUs

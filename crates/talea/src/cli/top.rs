@@ -42,7 +42,7 @@ pub(super) struct TopArgs {
     store: Option<String>,
     #[command(flatten)]
     asks: AsksArgs,
-    /// What rows are told apart by at first; with --once several
+    /// Columns that separate rows at first; with --once several
     #[arg(long, value_enum, value_delimiter = ',', default_value = "executable")]
     by: Vec<By>,
     /// Time that shares are of: 10s, 1min, with --store also 24h; at most 10min without [default: 30s, of a store 15min]

@@ -1,6 +1,6 @@
-//! What pictures show of clusters: points of two dimensions, and bursts over time.
+//! Pictures of clusters: points of two dimensions, and bursts over time.
 //!
-//! Owns thinning: many points at one place become one mark that says how many, many short bursts one stretch of the cluster that
+//! Owns thinning: many points at one place become one mark with their number, many short bursts one stretch of the cluster that
 //! has most of it, many ranks one row. A picture says so.
 
 use std::collections::BTreeMap;
@@ -12,15 +12,15 @@ use talea_report::data::clusters::{
 
 use super::{Names, Study};
 
-/// More points than these are put together where they lie close.
+/// Maximum number of points that are drawn one by one; more are merged where they lie close.
 const MOST_MARKS: usize = 3_000;
-/// Places of marks to the right and up.
+/// Number of grid places to the right and up.
 const GRID: (f64, f64) = (220.0, 130.0);
-/// Rows of a timeline.
+/// Maximum number of rows of a timeline.
 const MOST_ROWS: usize = 64;
-/// Stretches of a row that are drawn as they are; beyond, one a pixel.
+/// Maximum number of stretches of a row that are drawn as they are; beyond, one a pixel.
 const MOST_SPANS: usize = 400;
-/// Places of a row.
+/// Pixels of a row.
 const PIXELS: u64 = 1_000;
 
 /// Marks of the first two dimensions.
@@ -45,7 +45,7 @@ pub(super) fn scatter(study: &Study) -> ScatterData {
     ScatterData { axes, marks, points: count }
 }
 
-/// One mark for each cluster at each place of a grid, in the middle of what it stands for.
+/// One mark for each cluster at each place of a grid, in the middle of its points.
 fn together(study: &Study, marks: &[ScatterMark]) -> Vec<ScatterMark> {
     let logarithmic = |axis: usize| {
         let dimension = if study.dimensions.len() < 2 { axis.checked_sub(1) } else { Some(axis) };
@@ -104,14 +104,14 @@ pub(super) fn timeline(study: &Study, names: &Names<'_>) -> ClusterTimeline {
     ClusterTimeline { from, to, rows: rows.collect(), ranks: ranks.len() as u64 }
 }
 
-/// Stretches of a row such that no pixel has more than one: that of the cluster with most of its time.
+/// Stretches of a row with at most one per pixel: that of the cluster with most of its time.
 fn shortened(spans: &[ClusterSpan], from: u64, to: u64) -> Vec<ClusterSpan> {
     if spans.len() <= MOST_SPANS {
         return spans.to_vec();
     }
     let width = (to.saturating_sub(from) / PIXELS).max(1);
     let mut pixels = BTreeMap::<u64, BTreeMap<u32, (u64, u32)>>::new();
-    // Where bursts overlap, which none should, the first has the time: the work is that of one pass.
+    // Where bursts overlap, which none should, the first gets the time: the work is that of one pass.
     let mut done = from;
     for span in spans {
         let mut begin = span.begin.max(done);
@@ -139,7 +139,7 @@ fn shortened(spans: &[ClusterSpan], from: u64, to: u64) -> Vec<ClusterSpan> {
                 last.end = begin.saturating_add(width);
                 last.bursts += bursts;
             }
-            // Of what is mostly something else, only as much is drawn as there is.
+            // In a stretch that is mostly something else, only the actual extent is drawn.
             _ => out.push(ClusterSpan {
                 begin,
                 end: begin.saturating_add(if time < width / 2 { time } else { width }),

@@ -1,4 +1,4 @@
-//! From clusters to the data that is shown.
+//! From clusters to the displayed data.
 //!
 //! Owns the figures of each cluster, in original units, and names of places in the source. Ratios such as IPC are sums divided
 //! by sums, over bursts that have both counters.
@@ -23,19 +23,19 @@ use super::points::words;
 use super::{Study, drawn, findings};
 use crate::convert::labels::{place as place_of_label, whole};
 
-/// What functions and ranks are called.
+/// Names of functions and ranks.
 pub(crate) struct Names<'a> {
     labels: Option<&'a Labels>,
     trace: Option<&'a Trace>,
 }
 
 impl<'a> Names<'a> {
-    /// Those of a trace; a table has none.
+    /// Names of a trace; a table has none.
     pub(crate) fn of(trace: Option<&'a Trace>) -> Self {
         Self { labels: trace.map(|trace| &trace.labels), trace }
     }
 
-    /// A function, without what the trace puts around its name.
+    /// A function's name, without the decoration of the trace.
     fn function(&self, bursts: &Bursts, value: i64) -> Option<String> {
         let label = self.labels?.value(bursts.site_types[0], value)?;
         Some(whole(label).trim().to_owned())
@@ -46,7 +46,7 @@ impl<'a> Names<'a> {
         place_of_label(self.labels?.value(bursts.site_types[1], value)?)
     }
 
-    /// A rank as people count it, or a thread of one.
+    /// Usual name of a rank, or of a thread of one.
     pub(crate) fn rank(&self, location: u32) -> String {
         let Some(locations) = self.trace.map(|trace| &trace.locations) else {
             return location.to_string();
@@ -80,7 +80,7 @@ pub(crate) fn sums(a: &[f64], b: &[f64], of: impl Iterator<Item = u32>) -> Optio
     (any && sums.1 > 0.0).then_some(sums)
 }
 
-/// Where most of the time of some bursts is.
+/// Place with most of the time of some bursts.
 pub(crate) fn place(bursts: &Bursts, names: &Names<'_>, of: &[u32]) -> Option<ClusterSite> {
     let mut times = BTreeMap::<(i64, i64), f64>::new();
     let mut all = 0.0;
@@ -100,7 +100,7 @@ pub(crate) fn place(bursts: &Bursts, names: &Names<'_>, of: &[u32]) -> Option<Cl
     })
 }
 
-/// All that is shown of a study; reading is not timed here.
+/// All displayed data of a study; reading is not timed here.
 pub(crate) fn data(study: &Study, names: &Names<'_>, input: &str) -> ClusterData {
     let begin = Instant::now();
     let bursts = &study.bursts;

@@ -1,18 +1,18 @@
-//! What matters about clusters, in sentences with figures.
+//! Findings about clusters, in sentences with figures.
 //!
-//! Owns the sentences and their order. They say nothing that the data do not have.
+//! Owns the sentences and their order. They contain only facts of the data.
 
 use talea_model::units::si;
 use talea_report::data::clusters::{ClusterData, ClusterRow, ClusterSite};
 
 use crate::terminal::grouped;
 
-/// A score of which the distance from 100 % is of interest.
+/// Text of a score whose distance from 100 % is of interest.
 pub(crate) fn score(score: f64) -> String {
     format!("{:.1} %", 100.0 * score)
 }
 
-/// A share as people read it.
+/// Text of a share.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent >= 9.95 || percent == 0.0 {
@@ -24,7 +24,7 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// The place in the source as people name it.
+/// Usual name of a place in the source.
 pub(crate) fn place(site: &ClusterSite) -> String {
     if site.line.is_empty() {
         site.function.clone()

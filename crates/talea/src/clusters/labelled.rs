@@ -1,7 +1,7 @@
 //! A trace with the clusters of its bursts as events, as the BSC `ClusteringSuite` writes them.
 //!
-//! Owns their values and places: at the begin of a burst its cluster, or why it has none; 0 at its end. Records keep their order;
-//! events that an earlier clustering left are replaced.
+//! Owns their values and places: at the beginning of a burst its cluster, or the reason why it has none; 0 at its end. Records
+//! keep their order; events of an earlier clustering are replaced.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use talea_model::trace::{EventType, Lines, RecordKind, Trace, ValueSet, types};
 
 use super::Study;
 
-/// Number of the gradient that clusters are drawn with.
+/// Number of the gradient of clusters.
 const GRADIENT: u32 = 9;
 
 /// One event to add.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Added {
     time: u64,
-    /// Ends come before begins of the same time.
+    /// Ends come before beginnings of the same time.
     begins: bool,
     location: u32,
     value: i64,
@@ -57,7 +57,7 @@ fn added(study: &Study) -> Vec<Added> {
     added
 }
 
-/// The trace with events of its clusters; `study` is of its bursts.
+/// The trace with events of its clusters; `study` is that of its bursts.
 pub(super) fn labelled(mut trace: Trace, study: &Study) -> Trace {
     let mut cpus = BTreeMap::new();
     let places = trace

@@ -1,7 +1,7 @@
-//! `talea cluster`: which stretches of computation are alike.
+//! `talea cluster`: groups of similar stretches of computation.
 //!
-//! Owns the way from an input to clusters, and what is written of them. [`source`] finds bursts, [`points`] makes points of
-//! them, [`search`] clusters those; [`study`] has it all. [`fill`] makes the data that text, JSON, pictures and pages show; the report calls [`data`].
+//! Owns the steps from an input to clusters, and the output. [`source`] finds bursts, [`points`] makes points of them, [`search`] clusters
+//! those; [`study`] has the whole result. [`fill`] makes the data that text, JSON, pictures and pages show; the report calls [`data`].
 
 mod drawn;
 mod fill;
@@ -36,14 +36,14 @@ pub(crate) use source::Source;
 pub(crate) use study::{Study, StudyError};
 pub(crate) use text::compared;
 
-/// What to do.
+/// Options of `talea cluster`.
 #[derive(Debug)]
 pub(crate) struct Options {
     /// A trace, a run, or a table.
     pub(crate) input: PathBuf,
-    /// How to cluster.
+    /// Options of clustering.
     pub(crate) analysis: Analysis,
-    /// What to write.
+    /// Files to write.
     pub(crate) out: Out,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Out {
     pub(crate) json: bool,
 }
 
-/// Why there are no clusters.
+/// Errors of `talea cluster`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClusterError {
     /// The input.
@@ -68,28 +68,28 @@ pub(crate) enum ClusterError {
     /// A table.
     #[error("{source}: `{}`", path.display())]
     Table {
-        /// What is wrong with it.
+        /// The error of the table.
         source: talea_formats::table::TableError,
         /// The file.
         path: PathBuf,
     },
-    /// A part that is empty.
+    /// An empty part.
     #[error("{source}: `{}`", path.display())]
     Part {
-        /// What is wrong.
+        /// The error of the part.
         source: MeasureError,
         /// The input.
         path: PathBuf,
     },
-    /// What was asked for does not fit the input.
+    /// Options that do not fit the input.
     #[error("{source}: `{}`", path.display())]
     Study {
-        /// What is wrong.
+        /// The error of the study.
         source: StudyError,
         /// The input.
         path: PathBuf,
     },
-    /// Options that another kind of input has.
+    /// An option for another kind of input.
     #[error("{option} needs a trace or a run, the input is a table: `{}`", path.display())]
     NoTrace {
         /// The option.
@@ -100,7 +100,7 @@ pub(crate) enum ClusterError {
     /// A file.
     #[error("cannot write: {source}: `{}`", path.display())]
     Write {
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
         /// The file.
         path: PathBuf,
@@ -145,7 +145,7 @@ pub(crate) fn cluster(options: &Options) -> Result<(), ClusterError> {
     outputs::write(options, source.trace, &study, &data, progress)
 }
 
-/// The clusters of a part of a trace, without other options: what a report shows. Nothing where there is nothing to cluster.
+/// The clusters of a part of a trace, with default options, for a report. `None` where there is nothing to cluster.
 pub(crate) fn data(trace: &Trace, part: Part, name: &str) -> Option<ClusterData> {
     let (bursts, looked) = source::bursts_of(trace, part).ok()?;
     let study = study::study(bursts, looked, &Analysis::default()).ok()?;

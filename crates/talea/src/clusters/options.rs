@@ -1,4 +1,4 @@
-//! How to cluster, as the command line says it.
+//! Options of clustering, as the command line has them.
 //!
 //! Owns the option structs of the analysis and the reading of `--subset`.
 
@@ -8,16 +8,16 @@ use talea_metric::measure::Part;
 /// The radius.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Eps {
-    /// The one whose clusters the ranks' sequences speak for.
+    /// The radius that the ranks' sequences support.
     #[default]
     Auto,
-    /// Each cluster its own.
+    /// A radius for each cluster.
     Refine,
-    /// This one.
+    /// The given radius.
     Given(f64),
 }
 
-/// Whether the calls at the ends of a burst tell it apart.
+/// Use of the calls at the ends of a burst to separate bursts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Edges {
     /// Where durations alone are compared, and the ranks' sequences gain by it
@@ -29,50 +29,50 @@ pub(crate) enum Edges {
     No,
 }
 
-/// Which points are clustered; the others are classified.
+/// Choice of the clustered points; the others are classified.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum SubsetRule {
     /// All points of some ranks, and a share of the others'.
     Some {
-        /// How many ranks; 0 for none.
+        /// Number of ranks; 0 for none.
         ranks: usize,
         /// Share of the points of the others, 0 to 1.
         share: f64,
     },
-    /// So many points of each crowded cell; as many as make a core where absent.
+    /// This many points of each crowded cell; where absent, the minimum points of a core.
     Thin(Option<usize>),
 }
 
-/// Everything that decides clusters.
+/// All options that determine clusters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Analysis {
-    /// The list of dimensions; what is usual where absent.
+    /// The list of dimensions; the defaults where absent.
     pub(crate) dimensions: Option<String>,
     /// Columns of a table, instead.
     pub(crate) columns: Option<Vec<String>>,
-    /// The column of a table that says durations in nanoseconds.
+    /// The column of a table with durations in nanoseconds.
     pub(crate) weight: Option<String>,
-    /// Shorter bursts are left out, in nanoseconds; by their share of the time where absent.
+    /// Minimum duration of bursts, in nanoseconds; where absent, by their share of the time.
     pub(crate) min_duration: Option<f64>,
-    /// Expressions with the range of theirs that passes.
+    /// Expressions with the range of values that passes.
     pub(crate) ranges: Vec<(String, Range)>,
-    /// How much dimensions count; 1 where absent.
+    /// Weights of dimensions; 1 where absent.
     pub(crate) factors: Vec<f64>,
-    /// `log(...)` is taken for what is in it.
+    /// `log(...)` is replaced by its argument.
     pub(crate) no_log: bool,
-    /// Values are points as they are.
+    /// Values are used as points unchanged.
     pub(crate) no_prepare: bool,
-    /// The part of a trace that is looked at.
+    /// The analysed part of a trace.
     pub(crate) part: Part,
-    /// Whether bursts between different calls are different.
+    /// Use of the calls at the ends of bursts.
     pub(crate) edges: Edges,
     /// The radius.
     pub(crate) eps: Eps,
-    /// Neighbours that make a core.
+    /// Minimum points of a core.
     pub(crate) min_points: Option<usize>,
-    /// What is clustered, if not all.
+    /// The clustered subset, if not all.
     pub(crate) subset: Option<(SubsetRule, String)>,
-    /// What chance decides, this decides.
+    /// Seed of random choices.
     pub(crate) seed: u64,
     /// Cluster all as well, and compare.
     pub(crate) check: bool,

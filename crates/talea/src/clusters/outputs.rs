@@ -1,6 +1,6 @@
 //! Files and standard output.
 //!
-//! Owns which of them are written, and the table of bursts. Files take their name when they are whole.
+//! Owns their choice, and the table of bursts. Files take their name when they are complete.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -31,7 +31,7 @@ pub(crate) fn write_file(path: &Path, content: &str) -> Result<(), ClusterError>
     Ok(())
 }
 
-/// Everything that was asked for.
+/// Writes all requested output.
 pub(super) fn write(
     options: &Options,
     trace: Option<Trace>,
@@ -81,7 +81,7 @@ pub(crate) fn print(
     lines: impl FnOnce() -> Vec<String>,
 ) -> std::io::Result<()> {
     let shown: String = match json {
-        // Keys are texts, and what is not finite becomes null: nothing can fail.
+        // Keys are texts, and non-finite numbers become null: nothing can fail.
         Some(data) => serde_json::to_string_pretty(data).unwrap_or_default() + "\n",
         None if files.iter().any(|file| file.as_deref() == Some(Path::new("-"))) => String::new(),
         None => lines().iter().map(|line| line.trim_end().to_owned() + "\n").collect(),
@@ -91,7 +91,7 @@ pub(crate) fn print(
     to.flush()
 }
 
-/// One row a burst: where and when, the cluster, dimensions and counters. `talea cluster` reads it again.
+/// One row a burst: place and time, the cluster, dimensions and counters. `talea cluster` reads it again.
 fn csv(study: &Study) -> String {
     let bursts = &study.bursts;
     let labels = study.labels();
@@ -108,7 +108,7 @@ fn csv(study: &Study) -> String {
     for &at in &computed {
         let _ = write!(out, ",{}", quoted(&study.dimensions[at].name));
     }
-    // A table that was clustered before has columns of these names: a name must stand for one column.
+    // A table that was clustered before has columns with these names: a name must refer to one column.
     let mut taken: HashSet<String> =
         ["rank", "begin", "end", "duration", "cluster"].map(str::to_owned).into();
     taken.extend(computed.iter().map(|&at| study.dimensions[at].name.clone()));

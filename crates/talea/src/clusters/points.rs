@@ -1,7 +1,7 @@
-//! From bursts to points: what is compared, and what passes.
+//! From bursts to points: dimensions and filters.
 //!
-//! Owns what options mean for dimensions, filters and scales, and the words for what was left out. The order of preparation is crate
-//! `cluster`'s.
+//! Owns the effect of options on dimensions, filters and scales, and the words for bursts that were left out. The order of
+//! preparation is crate `cluster`'s.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use super::{Analysis, Edges, StudyError};
 /// Bursts out of a range, by the expression of the range.
 pub(super) type Outside = Vec<(String, Vec<u32>)>;
 
-/// The column that a dimension is, without arithmetic.
+/// The column of a dimension without arithmetic.
 pub(super) fn borrowed<'a>(dimension: &Dimension, bursts: &'a Bursts) -> Option<&'a [f64]> {
     let name = dimension.expression.as_counter()?;
     match talea_cluster::dimension::find(bursts, name) {
@@ -27,7 +27,7 @@ pub(super) fn borrowed<'a>(dimension: &Dimension, bursts: &'a Bursts) -> Option<
     }
 }
 
-/// What bursts are compared by: what the user says, or what is usual for them.
+/// Dimensions in which bursts are compared: the user's, or the defaults for them.
 pub(crate) fn dimensions(
     bursts: &Bursts,
     how: &Analysis,
@@ -45,7 +45,7 @@ pub(crate) fn dimensions(
     Ok(found)
 }
 
-/// Whether the calls at the ends of bursts may tell them apart: without an order, where durations alone are compared.
+/// True if the calls at the ends of bursts may separate them: without an explicit option, where durations alone are compared.
 pub(crate) fn may_use_edges(how: &Analysis, dimensions: &[Dimension]) -> bool {
     let is_duration =
         |one: &Dimension| one.expression.as_counter() == Some(talea_cluster::dimension::DURATION);
@@ -56,7 +56,7 @@ pub(crate) fn may_use_edges(how: &Analysis, dimensions: &[Dimension]) -> bool {
     }
 }
 
-/// How each dimension is prepared, without ranges.
+/// Preparation of each dimension, without ranges.
 pub(crate) fn described(
     dimensions: &[Dimension],
     how: &Analysis,
@@ -73,7 +73,7 @@ pub(crate) fn described(
     Ok(dimensions.iter().enumerate().map(one).collect())
 }
 
-/// How bursts become points, and those that a range of another expression leaves out.
+/// Preparation of bursts, and those that a range of another expression leaves out.
 pub(super) fn preparation(
     bursts: &Bursts,
     dimensions: &[Dimension],
@@ -85,7 +85,7 @@ pub(super) fn preparation(
     let mut outside = Vec::new();
     for (text, range) in &how.ranges {
         if let Some(at) = dimensions.iter().position(|one| one.name == *text) {
-            // Of several ranges all must hold.
+            // If there are several ranges all must hold.
             let one = &mut described[at].range;
             *one = Range { low: one.low.max(range.low), high: one.high.min(range.high) };
             continue;
@@ -107,7 +107,7 @@ pub(super) fn preparation(
     Ok((Preparation { duration, dimensions: described }, outside))
 }
 
-/// The points, and the bursts that are none.
+/// The points, and the bursts without a point.
 pub(super) fn points(
     bursts: &Bursts,
     columns: &[&[f64]],
@@ -141,7 +141,7 @@ pub(super) fn points(
     Ok(prepared)
 }
 
-/// Points without filters and scales; missing values leave bursts out all the same.
+/// Points without filters and scales; missing values still leave bursts out.
 fn as_they_are(
     columns: &[&[f64]],
     passes: &[bool],

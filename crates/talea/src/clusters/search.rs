@@ -1,7 +1,7 @@
-//! From points to clusters: which are clustered, with which radius, what tells them apart, and what a part lost.
+//! From points to clusters: subset, radius, separation by calls, and the loss of a subset.
 //!
-//! Owns what options mean for the subset, the radius, the size of a core and the calls at the ends of bursts, and the comparison with
-//! clustering everything. What each step means is crate `cluster`'s.
+//! Owns the effect of options on the subset, the radius, the minimum points of a core and the calls at the ends of bursts, and the
+//! comparison with clustering everything. The meaning of each step is crate `cluster`'s.
 
 use std::time::Instant;
 
@@ -16,17 +16,17 @@ use super::points::may_use_edges;
 use super::study::{Check, Chosen};
 use super::{Analysis, Edges, Eps, Study, StudyError, SubsetRule};
 
-/// What a search found.
+/// Result of a search.
 struct Found {
     clustering: Clustering,
-    /// Of all clusters, or of each.
+    /// One radius for all clusters, or one for each.
     eps: Vec<f64>,
     tried: Vec<Tried>,
     score: Spmdiness,
-    /// Seconds for that, where it chose nothing.
+    /// Seconds of scoring, where it chose nothing.
     scored: f64,
     min_points: usize,
-    /// Points that were clustered, where not all.
+    /// Number of points that were clustered, where not all.
     part: Option<usize>,
 }
 
@@ -61,7 +61,7 @@ impl Study {
         self.seconds.score = found.scored;
         if how.check {
             let begin = Instant::now();
-            // Everything is clustered as it would have been without the rule.
+            // Everything is clustered as without the rule.
             let whole = Analysis { subset: None, min_points: Some(self.min_points), ..how.clone() };
             let (whole, _) = self.best(&whole, &radii)?;
             let (found, truth) = (&found.clustering.labels, &whole.clustering.labels);
@@ -82,8 +82,8 @@ impl Study {
         Ok(())
     }
 
-    /// The clusters of the points, told apart by the calls at their ends where that is asked for, or where sequences gain by it; and how many
-    /// such edges there are.
+    /// The clusters of the points, separated by the calls at their ends where that is requested, or where sequences gain by it; and the
+    /// number of such edges.
     fn best(&self, how: &Analysis, radii: &[f64]) -> Result<(Found, Option<u64>), StudyError> {
         let points = &self.prepared.points;
         let is_judged = how.eps != Eps::Refine && points.len() <= auto::MOST_TRIED;
@@ -165,7 +165,7 @@ impl Study {
         (score, begin.elapsed().as_secs_f64())
     }
 
-    /// A part has fewer neighbours; thinning leaves crowded cells what makes a core.
+    /// A part has fewer neighbours; thinning leaves crowded cells the minimum of a core.
     fn of_a_part(&self, rule: SubsetRule, places: usize, how: &Analysis) -> usize {
         let share = places as f64 / self.prepared.points.len().max(1) as f64;
         match (how.min_points, rule) {
@@ -177,7 +177,7 @@ impl Study {
         }
     }
 
-    /// The points that are clustered.
+    /// The clustered points.
     fn places(
         &self,
         points: &Points,
@@ -190,7 +190,7 @@ impl Study {
             SubsetRule::Some { ranks: 0, share } => Subset::Random { share, seed },
             SubsetRule::Some { ranks, share } => Subset::RanksAndRandom { ranks, share, seed },
             SubsetRule::Thin(most) => {
-                // Cells of the smallest radius that could be chosen.
+                // Cells of the smallest possible radius.
                 let eps = radii.first().copied().unwrap_or(0.0);
                 Subset::Thinned { eps, most: most.unwrap_or(self.min_points), seed }
             }

@@ -1,6 +1,6 @@
-//! Where bursts come from: a trace, a run, or a table.
+//! Sources of bursts: a trace, a run, or a table.
 //!
-//! Owns telling them apart, and what the columns of a table are: `rank`, `begin`, `end`, `duration` have a meaning (times in
+//! Owns their distinction, and the meaning of a table's columns: `rank`, `begin`, `end`, `duration` are reserved (times in
 //! nanoseconds), all others are counters. A table takes 8 bytes a value twice while it is read.
 
 use std::fs::File;
@@ -18,29 +18,29 @@ use super::{Analysis, ClusterError};
 use crate::input;
 use crate::terminal::Progress;
 
-/// What was read.
+/// An input.
 #[derive(Debug)]
 pub(crate) struct Source {
     /// The trace; absent for a table.
     pub(crate) trace: Option<Trace>,
-    /// Its bursts, those of the part that is looked at.
+    /// Its bursts, those of the analysed part.
     pub(crate) bursts: Bursts,
-    /// What that is.
+    /// The analysed part.
     pub(crate) part: Looked,
-    /// Seconds that finding them took.
+    /// Seconds of the extraction of bursts.
     pub(crate) seconds: f64,
 }
 
-/// The part of an input that is looked at.
+/// The analysed part of an input.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Looked {
-    /// From where to where; absent for a table.
+    /// Begin and end; absent for a table.
     pub(crate) span: Option<Span>,
-    /// Bursts outside.
+    /// Number of bursts outside.
     pub(crate) outside: u64,
 }
 
-/// The bursts of a part of a trace: those of which most is in it.
+/// The bursts of a part of a trace: those with most of their time in it.
 pub(crate) fn bursts_of(trace: &Trace, part: Part) -> Result<(Bursts, Looked), MeasureError> {
     let mut gaps = Gaps::default();
     let span = Span::of(trace, part, &mut gaps)?;
@@ -51,7 +51,7 @@ pub(crate) fn bursts_of(trace: &Trace, part: Part) -> Result<(Bursts, Looked), M
     Ok((bursts, Looked { span: Some(span), outside }))
 }
 
-/// Reads bursts of what the user named.
+/// Reads the bursts of the user's input.
 pub(crate) fn load(
     path: &Path,
     how: &Analysis,
@@ -85,7 +85,7 @@ pub(crate) fn load(
     Ok(Source { trace: Some(trace), bursts, part, seconds: begin.elapsed().as_secs_f64() })
 }
 
-/// A file by its name, which is neither a trace's nor in a run.
+/// True for a file that by its name is neither a trace nor in a run.
 fn is_table(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase());
     let endings = [".csv", ".tsv", ".csv.gz", ".tsv.gz"];
@@ -145,7 +145,7 @@ fn of_table(mut table: Table, how: &Analysis) -> Result<Bursts, table::TableErro
     Ok(bursts)
 }
 
-/// A span's extent; not a number if it ends before it begins.
+/// A span's duration; NaN if it ends before it begins.
 fn length(begin: u64, end: u64) -> f64 {
     end.checked_sub(begin).map_or(f64::NAN, |length| length as f64)
 }
@@ -165,7 +165,7 @@ fn whole(table: &Table, name: &str, bursts: &mut Bursts) -> Option<Vec<u64>> {
     Some(values.into_iter().map(|value| value as u64).collect())
 }
 
-/// Tables whose rows do not come by rank and time have no sequences: that is said.
+/// Notes a gap for tables whose rows are not in the order of rank and time: they have no sequences.
 fn check_order(bursts: &mut Bursts) {
     let key = |at: usize| (bursts.rank[at], bursts.begin.get(at).copied().unwrap_or_default());
     if !(1..bursts.len()).all(|at| key(at - 1) <= key(at)) {

@@ -1,7 +1,7 @@
 //! From bursts to clusters.
 //!
 //! Owns the result, and the order: dimensions and filters ([`super::points`]), then the subset, the radius, clusters, and the comparison
-//! with clustering everything ([`super::search`]). What each step means is crate `cluster`'s.
+//! with clustering everything ([`super::search`]). The meaning of each step is crate `cluster`'s.
 
 use std::time::Instant;
 
@@ -22,7 +22,7 @@ use super::Analysis;
 use super::points::{self, Outside, borrowed, words};
 use super::source::Looked;
 
-/// Why bursts cannot be clustered.
+/// Errors of clustering.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StudyError {
     /// No burst, or none that passes.
@@ -31,12 +31,12 @@ pub(crate) enum StudyError {
     /// Dimensions.
     #[error(transparent)]
     Dimension(#[from] DimensionError),
-    /// Factors for other dimensions than there are.
+    /// The numbers of factors and of dimensions differ.
     #[error("expected a factor for each of {expected} dimensions, found {found}")]
     Factors {
-        /// Dimensions.
+        /// Number of dimensions.
         expected: usize,
-        /// Factors.
+        /// Number of factors.
         found: usize,
     },
     /// Preparation.
@@ -45,20 +45,20 @@ pub(crate) enum StudyError {
     /// Values as points.
     #[error(transparent)]
     Points(#[from] PointsError),
-    /// A cluster of more points than there are.
+    /// Minimum points of a core that exceed the number of points.
     #[error("expected --min-points of at most {points}, the bursts that are left, found {found}")]
     MinPoints {
-        /// Points.
+        /// Number of points.
         points: usize,
-        /// Asked for.
+        /// Requested minimum.
         found: usize,
     },
-    /// Durations that are not there.
+    /// Missing durations.
     #[error(
         "expected durations for --min-duration, found a table without `duration`, or `begin` and `end`"
     )]
     NoDurations,
-    /// A radius of each cluster's own, where all must share one.
+    /// A radius for each cluster, where all must share one.
     #[error("expected --eps auto or a number with {0}, found refine")]
     OneRadius(&'static str),
     /// Clustering.
@@ -75,16 +75,16 @@ pub(crate) enum StudyError {
     Refine(#[from] RefineError),
 }
 
-/// What was clustered of all points.
+/// The clustered subset of the points.
 #[derive(Debug)]
 pub(crate) struct Chosen {
-    /// As the user wrote it.
+    /// Text of the user.
     pub(crate) rule: String,
-    /// Points.
+    /// Number of points.
     pub(crate) points: usize,
 }
 
-/// Clusters from a subset beside those of all points.
+/// Comparison of clusters of a subset with those of all points.
 #[derive(Debug)]
 pub(crate) struct Check {
     /// The radius with which all points were clustered.
@@ -93,31 +93,31 @@ pub(crate) struct Check {
     pub(crate) kept: Vec<Kept>,
 }
 
-/// Clusters, and all that led to them.
+/// Clusters, and the steps that led to them.
 #[derive(Debug)]
 pub(crate) struct Study {
     pub(crate) bursts: Bursts,
-    /// Where they are from.
+    /// The analysed part.
     pub(crate) looked: Looked,
     pub(crate) dimensions: Vec<Dimension>,
-    /// The values of each dimension for each burst; nothing for those that are a counter or the duration itself.
+    /// The values of each dimension for each burst; `None` for dimensions that are a counter or the duration itself.
     pub(crate) computed: Vec<Option<Vec<f64>>>,
     pub(crate) prepared: Prepared,
-    /// One for each point: `NaN` nowhere; absent where the input has no durations.
+    /// One for each point, never `NaN`; absent where the input has no durations.
     pub(crate) weights: Option<Vec<f64>>,
     pub(crate) rank_of: Vec<Rank>,
     pub(crate) clustering: Clustering,
-    /// Where the radius is from.
+    /// Source of the radius.
     pub(crate) eps_from: &'static str,
-    /// Of all clusters, or of each.
+    /// One radius for all clusters, or one for each.
     pub(crate) eps: Vec<f64>,
     pub(crate) min_points: usize,
-    /// The shortest burst that was asked for, and whether it was chosen here.
+    /// The minimum duration, and whether it was chosen here.
     pub(crate) shortest: (f64, bool),
-    /// Bursts out of a range of `--range`, by its expression.
+    /// Bursts outside a range of `--range`, by its expression.
     pub(crate) outside: Outside,
     pub(crate) tried: Vec<Tried>,
-    /// Edges of the flow graph among the points, where these were told apart by them.
+    /// Number of edges of the flow graph among the points, where these were separated by them.
     pub(crate) edges: Option<u64>,
     pub(crate) subset: Option<Chosen>,
     pub(crate) check: Option<Check>,
@@ -126,7 +126,7 @@ pub(crate) struct Study {
 }
 
 impl Study {
-    /// The label of each burst, noise for those that are no points.
+    /// The label of each burst, noise for those without a point.
     pub(crate) fn labels(&self) -> Vec<Label> {
         let mut labels = vec![Label::NOISE; self.bursts.len()];
         for (&burst, &label) in self.prepared.bursts.iter().zip(&self.clustering.labels) {

@@ -1,4 +1,4 @@
-//! Clusters in a terminal: findings, how they were found, the table, what is missing.
+//! Clusters in a terminal: findings, method, table, gaps.
 //!
 //! Owns the lines; none is longer than the terminal's width.
 
@@ -9,7 +9,7 @@ use super::findings::{percent, place, score};
 use crate::table::{Column, Table};
 use crate::terminal::{Palette, findings, gaps, grouped, prose, wrapped};
 
-/// Rows of the table.
+/// Maximum number of rows of the table.
 const MOST: usize = 24;
 
 /// A value of a dimension.
@@ -26,7 +26,7 @@ pub(crate) fn value(dimension: &DimensionData, value: f64) -> String {
     si(value, &dimension.unit)
 }
 
-/// What bursts are compared by, in words.
+/// The dimensions of comparison, in words.
 pub(crate) fn compared(dimensions: &[DimensionData]) -> String {
     let one = |one: &DimensionData| {
         let name = if one.name == one.expression || one.name.is_empty() {

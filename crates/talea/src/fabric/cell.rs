@@ -1,12 +1,12 @@
 //! Cells of the tables about networks.
 //!
-//! Owns how what is absent looks, which is `-` everywhere and never a zero, and shares in percent.
+//! Owns the form of absent values, which is `-` everywhere and never a zero, and shares in percent.
 
 use talea_topology::svg::amount;
 
 use super::rates::Way;
 
-/// A value as people read it.
+/// A value for people; `-` where it is absent.
 pub(super) fn known<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
     value.map_or_else(|| "-".to_owned(), text)
 }
@@ -21,7 +21,8 @@ pub(super) fn tenths(share: Option<f64>) -> String {
     known(share, |share| format!("{:.1} %", share * 100.0))
 }
 
-/// How long a port waited: a share of time, or ticks a second where nobody says how long a tick is.
+/// Time that a port waited: a share of time, or ticks a second where the length of a tick is
+/// unknown.
 pub(super) fn stalled(way: Way) -> String {
     match way.stalled {
         Some(_) => percent(way.stalled),

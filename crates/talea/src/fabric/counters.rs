@@ -1,6 +1,6 @@
 //! `talea fabric counters`: rates of all ports of this node, or of a recording.
 //!
-//! Owns when counters are read, and the table. An interval is as long as it was, not as it was asked for.
+//! Owns the times of readings, and the table. An interval has its actual length, not the requested one.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,14 +19,14 @@ use super::{FabricError, print_json, read};
 use crate::table::{Column, Table};
 use crate::terminal::{self, Palette};
 
-/// What is asked for.
+/// Options of `talea fabric counters`.
 #[derive(Debug)]
 pub(crate) struct Options {
-    /// Between two readings.
+    /// Interval between two readings.
     pub(crate) interval: Nanos,
-    /// How many intervals; one, or all of a recording.
+    /// Number of intervals; where absent one, or all of a recording.
     pub(crate) count: Option<u64>,
-    /// Where totals are kept.
+    /// File that keeps the totals.
     pub(crate) out: Option<PathBuf>,
     /// A recording to show.
     pub(crate) replay: Option<PathBuf>,
@@ -34,7 +34,7 @@ pub(crate) struct Options {
     pub(crate) json: bool,
 }
 
-/// Intervals that JSON holds at most: all of it is in memory before it is printed.
+/// Maximum number of intervals in JSON: all of it is in memory before it is printed.
 const MOST_FRAMES: usize = 100_000;
 
 /// Prints intervals as they end.
@@ -69,7 +69,7 @@ pub(crate) fn counters(options: &Options) -> Result<(), FabricError> {
             let due = Duration::from_nanos(options.interval.0.saturating_mul(shown + 1));
             std::thread::sleep(due.saturating_sub(begin.1.elapsed()));
         }
-        // The date of the begin, and steps of a clock that nobody sets.
+        // The date of the beginning, and steps of a monotonic clock.
         let at = Nanos(begin.0.0 + begin.1.elapsed().as_nanos() as u64);
         let Some(after) = source.read(at, &mut gaps) else { break };
         if let Some(out) = &mut out {
@@ -110,7 +110,7 @@ pub(crate) fn counters(options: &Options) -> Result<(), FabricError> {
 #[derive(Debug, Default)]
 struct Frames {
     kept: Vec<Value>,
-    /// Those that came later.
+    /// Number of intervals beyond the maximum.
     left: u64,
 }
 
@@ -135,9 +135,9 @@ impl Frames {
 
 /// An interval.
 struct Frame {
-    /// When it ended.
+    /// End of the interval.
     at: Option<Nanos>,
-    /// How long it was.
+    /// Length of the interval.
     seconds: Option<f64>,
     rates: Vec<Rates>,
 }
@@ -201,7 +201,7 @@ fn print(frame: &Frame, source: &dyn CounterSource) -> Result<(), FabricError> {
     Ok(())
 }
 
-/// Totals that are kept while they are read.
+/// Totals that are written while they are read.
 struct Kept {
     file: std::fs::File,
     path: PathBuf,

@@ -1,6 +1,7 @@
-//! Why a command about the network between nodes has no answer.
+//! Errors of commands about the network between nodes.
 //!
-//! Owns the texts of these errors and their exit codes: bad input is told apart from what the machine lacks.
+//! Owns the texts of these errors and their exit codes: bad input is distinguished from the limits of the
+//! machine.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,79 +11,79 @@ use talea_sampling::fabric::recorded::RecordedError;
 
 use crate::exit::{Exit, Expected};
 
-/// Why there is no answer.
+/// Errors of `talea fabric`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FabricError {
-    /// A recording is none.
+    /// A file that is no recording.
     #[error("the recording of counters is damaged: {source}: `{}`", path.display())]
     Recorded {
-        /// Where, and what was expected.
+        /// The place, and the expected form.
         source: RecordedError,
         /// The file.
         path: PathBuf,
     },
-    /// A description of a network that is none.
+    /// An invalid description of a network.
     #[error("{source}: `{}`", path.display())]
     Described {
-        /// Where, and what was expected.
+        /// The place, and the expected form.
         source: talea_formats::fabric::Error,
         /// The file.
         path: PathBuf,
     },
-    /// A network that cannot be.
+    /// An impossible network.
     #[error(transparent)]
     Fabric(#[from] talea_fabric::FabricError),
-    /// A placement that cannot be.
+    /// An impossible placement.
     #[error("{source}{}", option(source))]
     Place {
-        /// Which.
+        /// The reason.
         #[from]
         source: PlaceError,
     },
-    /// Routers that no way joins.
+    /// Routers without a route between them.
     #[error("no way from {from} to {to}, expected links between them, {advice}")]
     NoWay {
-        /// Where it would begin.
+        /// Its beginning.
         from: String,
-        /// Where it would end.
+        /// Its end.
         to: String,
-        /// What the links are, or which other ways would do.
+        /// Advice on links, or on other routes.
         advice: &'static str,
     },
-    /// A network that nothing can be placed on.
+    /// A network without nodes for placements.
     #[error(
         "this network has switches ({routers}) and no nodes, expected nodes or adapters in its description"
     )]
     NoNodes {
-        /// Switches that it has.
+        /// Number of its switches.
         routers: usize,
     },
-    /// Messages that cannot be.
+    /// Impossible messages.
     #[error(transparent)]
     Traffic(#[from] talea_fabric::traffic::TrafficError),
-    /// A run that cannot be looked at.
+    /// A run that cannot be analysed.
     #[error(transparent)]
     Load(#[from] crate::load::LoadError),
-    /// A table of messages that is none.
+    /// An invalid table of messages.
     #[error("{source}: `{}`", path.display())]
     Table {
-        /// Where, and what was expected.
+        /// The place, and the expected form.
         source: talea_formats::table::TableError,
         /// The file.
         path: PathBuf,
     },
-    /// Messages of such a table that cannot be.
+    /// Impossible messages in such a table.
     #[error("{source}: `{}`", path.display())]
     Matrix {
-        /// Which.
+        /// The reason.
         source: talea_fabric::traffic::TrafficError,
         /// The file.
         path: PathBuf,
     },
-    /// A row of such a table.
+    /// An invalid row of such a table.
     #[error("row {row}: expected whole numbers of ranks and bytes below 2^53, found {found}: `{}`", path.display())]
     Row {
-        /// From 1, without the names of the columns.
+        /// Row number, from 1, without the names of the columns.
         row: u64,
         /// Its values.
         found: String,
@@ -99,22 +100,22 @@ pub(crate) enum FabricError {
         "the order `{order}` is of a torus, which this network is not: expected `plain` or `random` in --order"
     )]
     NoTorus {
-        /// As it was asked for.
+        /// Requested order.
         order: &'static str,
     },
-    /// Ways of another shape.
+    /// Routes of another shape.
     #[error(
         "the ways `{ways}` do not fit the network, which is {is}: expected {expected} in --routing"
     )]
     Ways {
-        /// As they were asked for.
+        /// Requested routes.
         ways: &'static str,
-        /// What the network is.
+        /// Shape of the network.
         is: &'static str,
-        /// What fits.
+        /// Routes that fit.
         expected: String,
     },
-    /// A speed of links that have one.
+    /// A given speed for links that have one.
     #[error(
         "the description of this network tells how fast its links are: expected no --link-speed"
     )]
@@ -122,19 +123,19 @@ pub(crate) enum FabricError {
     /// More names than nodes.
     #[error("{names} names of nodes, expected up to {hosts}, as the network has")]
     Names {
-        /// Names that were given.
+        /// Number of names given.
         names: usize,
-        /// Nodes of the network.
+        /// Number of nodes of the network.
         hosts: usize,
     },
-    /// A node that is not there.
+    /// An unknown node.
     #[error("no node `{name}`, expected one of the network's {hosts} such as `{first}`")]
     NoHost {
-        /// As it was asked for.
+        /// Requested name.
         name: String,
-        /// The first of the network.
+        /// The first node of the network.
         first: String,
-        /// How many the network has.
+        /// Number of nodes of the network.
         hosts: usize,
     },
     /// A host of a run that the network does not have.
@@ -147,24 +148,24 @@ pub(crate) enum FabricError {
         /// The first node of the network.
         first: String,
     },
-    /// Nothing to compare placements by.
+    /// No messages by which to compare placements.
     #[error("expected messages between ranks, found none: any placement is as good as any other")]
     NoMessages,
-    /// A message that goes nowhere.
+    /// A message from a node to itself.
     #[error("expected two routers in --ends, found {at} twice: its nodes talk without a link")]
     SameEnds {
-        /// Both of them.
+        /// The coordinate of both ends.
         at: talea_fabric::Coordinate,
     },
-    /// A file that is longer than is believed.
+    /// A file that is longer than the maximum.
     #[error("expected at most {most}, found more: `{}`", path.display())]
     TooLong {
-        /// How much is read.
+        /// Maximum size.
         most: talea_model::Bytes,
         /// The file.
         path: PathBuf,
     },
-    /// A text of two bytes a character.
+    /// A text with two bytes a character.
     #[error("expected UTF-8 text, found UTF-16, which must be written as UTF-8 first: `{}`", path.display())]
     Wide {
         /// The file.
@@ -173,7 +174,7 @@ pub(crate) enum FabricError {
     /// A line that is no text.
     #[error("line {line}: expected UTF-8 text: `{}`", path.display())]
     NotText {
-        /// From 1.
+        /// Line number, from 1.
         line: u64,
         /// The file.
         path: PathBuf,
@@ -181,7 +182,7 @@ pub(crate) enum FabricError {
     /// A file cannot be read.
     #[error("cannot read: {source}: `{}`", path.display())]
     Read {
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
         /// The file.
         path: PathBuf,
@@ -189,7 +190,7 @@ pub(crate) enum FabricError {
     /// A file cannot be written.
     #[error("cannot write: {source}: `{}`", path.display())]
     Write {
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
         /// The file.
         path: PathBuf,
@@ -199,21 +200,21 @@ pub(crate) enum FabricError {
         "expected a port with counters in /sys/class/infiniband, /sys/class/cxi or /sys/class/net, found none"
     )]
     NoPorts,
-    /// A recording of nothing.
+    /// A recording without ports.
     #[error("expected a line `port ...` of a recording, found none: `{}`", path.display())]
     NoRecordedPorts {
         /// The recording.
         path: PathBuf,
     },
-    /// A recording that does not say where its tiles lead.
+    /// A recording without the destinations of its tiles.
     #[error(
         "a recording of tiles does not say where they lead: expected --interconnect FILE, --nodemap FILE or --torus AxBxC (and of what perfquery printed --ibnetdiscover FILE)"
     )]
     NoNetwork,
-    /// Options of recordings, with a run or with what `perfquery` printed.
-    #[error("options but --json are of recordings of tiles, expected none with a run or with --ibnetdiscover: `{}`", path.display())]
+    /// Options of recordings, with a run or with output of `perfquery`.
+    #[error("a run or --ibnetdiscover accepts only --json; the other options need a recording of tiles: `{}`", path.display())]
     OfTiles {
-        /// The run, or the print.
+        /// The run, or the output.
         path: PathBuf,
     },
     /// A network whose links are not made of tiles.
@@ -229,15 +230,15 @@ pub(crate) enum FabricError {
         /// The recording.
         path: PathBuf,
     },
-    /// More routers than are believed of a recording.
+    /// More routers in a recording than the maximum.
     #[error("tiles of more than {most} routers, expected fewer, or --routers or --hosts with those that are wanted: `{}`", path.display())]
     Routers {
-        /// How many are taken.
+        /// Maximum number of routers.
         most: usize,
         /// The recording.
         path: PathBuf,
     },
-    /// A tile that was recorded twice.
+    /// A tile that occurs twice in a recording.
     #[error("the tile `{name}` is recorded twice, expected once: `{}`", path.display())]
     TileTwice {
         /// Its name.
@@ -245,7 +246,7 @@ pub(crate) enum FabricError {
         /// The recording.
         path: PathBuf,
     },
-    /// A counter of a tile that is another one.
+    /// A counter that does not belong to its tile.
     #[error("counter `{name}` of tile `{tile}`: expected 48 bits that wrap, phits as 3B, packets, stalls as 800000000Hz: `{}`", path.display())]
     TileCounter {
         /// Its name.
@@ -258,63 +259,63 @@ pub(crate) enum FabricError {
     /// Too few readings.
     #[error("expected two readings or more at times that grow, of which the difference counts, found {readings}: `{}`", path.display())]
     Readings {
-        /// How many there are.
+        /// Number of readings.
         readings: u64,
         /// The recording.
         path: PathBuf,
     },
-    /// A launcher's file that is none.
+    /// An invalid launcher's file.
     #[error("{source}: `{}`", path.display())]
     Launcher {
-        /// Where, and what was expected.
+        /// The place, and the expected form.
         source: talea_fabric::place::read::ReadError,
         /// The file.
         path: PathBuf,
     },
-    /// Places of ranks that this network does not have.
+    /// Places of ranks that are not in this network.
     #[error("{source}: `{}`", path.display())]
     Placed {
-        /// Which.
+        /// The reason.
         source: talea_fabric::place::PlaceError,
         /// The launcher's file.
         path: PathBuf,
     },
-    /// Hosts of a run that this network does not have.
+    /// Hosts of a run that are not in this network.
     #[error(
         "{source}: expected --hosts, --hostfile or --rankfile with the network's names, where the run has others"
     )]
     RunHosts {
-        /// Which.
+        /// The reason.
         source: talea_fabric::place::PlaceError,
     },
-    /// A name for a host that the run does not have, or has a name for.
+    /// A name for a host that is not in the run, or that has a name already.
     #[error(
         "--called has the host `{host}`, expected each of the run's {hosts} at most once, such as `{first}`"
     )]
     CalledHost {
-        /// As it was given.
+        /// Name given.
         host: String,
-        /// Hosts of the run.
+        /// Number of hosts of the run.
         hosts: usize,
         /// One of them.
         first: String,
     },
-    /// A region that is not there.
+    /// An unknown region.
     #[error("no region {number}, expected one of {known}: `{}`", path.display())]
     Region {
-        /// As it was asked for.
+        /// Requested number.
         number: i64,
-        /// Those that are there.
+        /// Known numbers.
         known: String,
         /// The table of links.
         path: PathBuf,
     },
-    /// Ranks whose nodes nobody knows.
+    /// Ranks of unknown nodes.
     #[error(
         "nobody says where the ranks of the matrix are: expected --hostfile, --rankfile, --hosts, or a run"
     )]
     NoPlaces,
-    /// A matrix of no run, whose ranks were nowhere.
+    /// A matrix without a run, whose ranks had no nodes.
     #[error(
         "`as-run` is where a run had its ranks: expected --matrix with the folder of a run that knows its hosts"
     )]
@@ -325,20 +326,20 @@ pub(crate) enum FabricError {
         /// The run.
         path: PathBuf,
     },
-    /// No such port.
+    /// An unknown port.
     #[error("expected an Ethernet interface with counters, such as {known}, found none: `{name}`")]
     NoInterface {
-        /// As it was asked for.
+        /// Requested name.
         name: String,
-        /// Names of those that are there.
+        /// Names of the available ones.
         known: String,
     },
-    /// Sending, or listening.
+    /// An error of sending or listening.
     #[error("cannot {what}: {source}")]
     Socket {
-        /// What was done, with the address.
+        /// The action, with the address.
         what: String,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
     /// The other side is silent.
@@ -349,7 +350,7 @@ pub(crate) enum FabricError {
     Output(#[from] io::Error),
 }
 
-/// Which option mends it.
+/// The option that corrects an error.
 fn option(error: &PlaceError) -> &'static str {
     match error {
         PlaceError::Room { .. } => ": --cores says how many ranks a node takes",

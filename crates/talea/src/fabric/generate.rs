@@ -1,6 +1,6 @@
-//! `talea fabric generate`: the list of tiles that a Gemini machine of any size would print.
+//! `talea fabric generate`: the list of tiles of a Gemini machine of any size.
 //!
-//! Owns where it goes. The machine is `talea-fabric`'s.
+//! Owns the destination of the list. The machine is `talea-fabric`'s.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -10,12 +10,12 @@ use talea_fabric::gemini;
 
 use super::FabricError;
 
-/// What is asked for.
+/// Options of `talea fabric generate`.
 #[derive(Debug)]
 pub(crate) struct Options {
     /// Lengths of the three axes.
     pub(crate) lengths: [u16; 3],
-    /// Where the list goes; standard output if absent.
+    /// Output file; standard output if absent.
     pub(crate) out: Option<PathBuf>,
 }
 

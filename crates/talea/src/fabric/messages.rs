@@ -1,6 +1,6 @@
-//! Who sends how much to whom: a stencil, a table, or a run.
+//! Messages by sender and receiver: from a stencil, a table, or a run.
 //!
-//! Owns where the messages of a placement come from.
+//! Owns the sources of a placement's messages.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -16,45 +16,45 @@ use crate::analysis::Analysis;
 use crate::load;
 use crate::terminal::Progress;
 
-/// What is sent.
+/// Source of messages.
 #[derive(Clone, Debug)]
 pub(crate) enum Sent {
-    /// By the neighbours of a grid.
+    /// Messages to the neighbours of a grid.
     Stencil {
-        /// Ranks on each axis, those that follow each other first.
+        /// Ranks on each axis, the axis of successive ranks first.
         grid: [u32; 3],
-        /// 7 or 27.
+        /// Points of the stencil, 7 or 27.
         points: u8,
-        /// True where the first and the last rank of an axis are neighbours.
+        /// True on axes whose first and last rank are neighbours.
         periodic: bool,
-        /// Across a face; where nobody says, faces are counted, one byte each.
+        /// Bytes across a face; where absent, faces are counted, one byte each.
         bytes: Option<u64>,
     },
     /// A run, or a table of `from`, `to` and `bytes`.
     Matrix(PathBuf),
 }
 
-/// What is known of messages.
+/// Messages and their properties.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) messages: Messages,
-    /// Whether their bytes are told; else each face of a stencil counts one.
+    /// True if their bytes are known; else each face of a stencil counts one.
     pub(crate) sized: bool,
-    /// How many ranks there are.
+    /// Number of ranks.
     pub(crate) ranks: usize,
-    /// The host of each rank of a run, absent of one without a record; empty where nobody knows any.
+    /// The host of each rank of a run, absent for one without a record; empty where none is known.
     pub(crate) hosts: Vec<Option<String>>,
-    /// What is missing.
+    /// Gaps.
     pub(crate) gaps: Gaps,
 }
 
 impl Sent {
-    /// The messages, and how many ranks there are.
+    /// The messages, and the number of ranks.
     pub(crate) fn messages(&self) -> Result<Known, FabricError> {
         match self {
             Self::Stencil { grid, points, periodic, bytes } => {
                 let (bytes, sized) = (bytes.unwrap_or(1), bytes.is_some());
-                // Edges and corners of a cube of so many bytes a face, with eight bytes a value.
+                // Edges and corners of a cube with this many bytes a face, with eight bytes a value.
                 let edge = ((bytes as f64 / 8.0).sqrt() * 8.0) as u64;
                 let weights = match points {
                     7 => Weights::faces(bytes),
@@ -80,7 +80,7 @@ pub(crate) fn of(path: &Path) -> Result<Known, FabricError> {
     of_analysis(&Analysis::new(&run, &mut Progress::new()))
 }
 
-/// The messages of a run that was looked at, with the hosts of its ranks.
+/// The messages of an analysed run, with the hosts of its ranks.
 pub(crate) fn of_analysis(analysis: &Analysis<'_>) -> Result<Known, FabricError> {
     let recording = &analysis.run.recording;
     let mut messages = Messages::default();
@@ -89,7 +89,8 @@ pub(crate) fn of_analysis(analysis: &Analysis<'_>) -> Result<Known, FabricError>
         messages.add(Message { from: from.0, to: to.0, bytes, count })?;
     }
     let ranks = messages.ranks().max(crate::report::matrix(analysis).ranks as usize);
-    // Ranks as the matrix has them: those of a spawned world stand behind those of the worlds before it.
+    // Ranks in the numbering of the matrix: those of a spawned world follow those of the worlds before
+    // it.
     let mut hosts = vec![None; ranks];
     for (process, study) in recording.processes.iter().zip(&analysis.ranks) {
         if let Some(host) = hosts.get_mut(study.rank.0 as usize) {
@@ -110,7 +111,7 @@ fn of_table(path: &Path) -> Result<Known, FabricError> {
     for (at, row) in table.values.chunks_exact(wanted.len()).enumerate() {
         let whole = |value: f64, most: f64| value >= 0.0 && value <= most && value.fract() == 0.0;
         let ranks = f64::from(u32::MAX - 1);
-        // From 2^53 on not every whole number is one of these.
+        // From 2^53 on not every whole number is an `f64`.
         let bytes = 2_f64.powi(53) - 1.0;
         if !whole(row[0], ranks) || !whole(row[1], ranks) || !whole(row[2], bytes) {
             let found = format!("{}, {} and {}", row[0], row[1], row[2]);

@@ -1,6 +1,6 @@
 //! `talea fabric`: the network between nodes.
 //!
-//! Owns the choice of what is done. What counters mean is `talea-sampling`'s, routers and links are `talea-fabric`'s.
+//! Owns the choice of the subcommand. Counters are `talea-sampling`'s, routers and links `talea-fabric`'s.
 
 mod cell;
 pub(crate) mod counters;
@@ -30,18 +30,18 @@ use crate::terminal::{clean, say};
 
 pub(crate) use error::FabricError;
 
-/// What is asked for.
+/// Options of `talea fabric`, by subcommand.
 #[derive(Debug)]
 pub(crate) enum Options {
     /// Rates of ports.
     Counters(counters::Options),
-    /// A machine that does not exist.
+    /// A simulated machine.
     Generate(generate::Options),
     /// Placements of ranks.
     Place(place::Options),
     /// Regions of a code.
     Regions(regions::Options),
-    /// Known messages on a machine that does not exist.
+    /// Known messages on a simulated machine.
     Ping(pinged::Options),
     /// Known messages.
     Sonar(sonar::Options),
@@ -49,7 +49,7 @@ pub(crate) enum Options {
     Table(Box<table::Options>),
 }
 
-/// Does what is asked for.
+/// Runs the requested subcommand.
 pub(crate) fn fabric(options: &Options) -> Result<(), FabricError> {
     match options {
         Options::Counters(options) => counters::counters(options),
@@ -68,18 +68,18 @@ fn print_json(value: &Value) -> Result<(), FabricError> {
     Ok(writeln!(io::stdout().lock(), "{text}")?)
 }
 
-/// Most bytes of a file: the list of tiles of a machine of 2^19 Geminis has no more.
+/// Maximum bytes of a file: the list of tiles of a machine of 2^19 Geminis is no larger.
 const MOST_BYTES: u64 = 4 << 30;
 
-/// What some editors put before a text in UTF-8, and before one that is none.
+/// Byte order marks that some editors write before a text in UTF-8, and before one in another encoding.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 const WIDE: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
 
-/// All bytes of a file but for a mark before the text.
+/// All bytes of a file except for a byte order mark.
 fn bytes(path: &Path) -> Result<Vec<u8>, FabricError> {
     let failed = |source| FabricError::Read { source, path: path.to_owned() };
     let file = File::open(path).map_err(failed)?;
-    // Devices that never end have no length.
+    // Endless devices have no length.
     let most =
         if file.metadata().map_err(failed)?.is_file() { MOST_BYTES } else { MOST_BYTES >> 4 };
     let mut bytes = Vec::new();
@@ -104,7 +104,7 @@ fn read(path: &Path) -> Result<String, FabricError> {
     })
 }
 
-/// What is missing or estimated, on standard error.
+/// Prints gaps on standard error.
 fn say_gaps(gaps: &Gaps) {
     const SHOWN: usize = 20;
     for gap in gaps.iter().take(SHOWN) {

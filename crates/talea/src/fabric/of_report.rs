@@ -1,7 +1,7 @@
-//! What the messages of a run put on a network, for its report: a model, beside what was measured elsewhere on the page.
+//! Loads of a run's messages on a network, for its report: a model, next to the measurements elsewhere on the page.
 //!
-//! Owns where the ranks are (their hosts, found among the network's by name or as they were told), what is left out where a host is not there, and the view. It refuses a network that has none of
-//! the run's hosts.
+//! Owns the places of ranks (their hosts, found among the network's by name or by given names), the omission of ranks whose host is
+//! missing, and the view. It refuses a network that has none of the run's hosts.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,11 +19,11 @@ use super::network::{self, Network};
 use super::pictured::{self, Said};
 use crate::analysis::Analysis;
 
-/// What is asked for.
+/// Options of the network of a report.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) network: network::Options,
-    /// Hosts of the run, and what the network calls them.
+    /// Hosts of the run, and their names in the network.
     pub(crate) hosts: Vec<(String, String)>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn network(
     }
     gaps.merge(network.gaps.clone());
     network.packets_gap("use of links is by a model").into_iter().for_each(|gap| gaps.note(gap));
-    // Those without a place send nothing.
+    // Ranks without a place send nothing.
     let hosts = placed.iter().map(|host| host.unwrap_or(HostId(0))).collect();
     let (routing, ways) = network.routing()?;
     let question = Question {
@@ -111,7 +111,7 @@ pub(crate) fn network(
     Ok(data(&pictured::drawn(&network, Some(&*routing), said, vec![view])))
 }
 
-/// The place of each rank, and ranks with the names of hosts that are not there.
+/// The place of each rank, and ranks with the names of missing hosts.
 type Placed = (Vec<Option<HostId>>, Vec<(u32, String)>);
 
 fn placed(

@@ -1,7 +1,7 @@
-//! `talea fabric table RUN`: the counters that a job kept of its nodes' ports, as a table.
+//! `talea fabric table RUN`: the counters of a job's node ports, as a table.
 //!
-//! Owns what stands beside them: what the run's own matrix says went between nodes, and that the rest is other traffic. It refuses recordings of tiles, which are
-//! [`super::table`]'s. [`node`] reads a node's file, [`port`] sums, [`text`] prints.
+//! Owns the comparison with the bytes between nodes in the run's own matrix; the rest is other traffic. It refuses recordings of tiles,
+//! which are [`super::table`]'s. [`node`] reads a node's file, [`port`] sums, [`text`] prints.
 
 pub(crate) mod node;
 mod port;
@@ -23,27 +23,27 @@ use node::{Node, Step};
 /// A node of a job.
 #[derive(Debug, Default)]
 struct Part {
-    /// As its processes call it.
+    /// Name in its processes' records.
     name: String,
     ranks: Vec<Rank>,
-    /// When the last of its ranks ended, as a time of the run.
+    /// End of the last of its ranks, as a time of the run.
     end: Option<Nanos>,
-    /// To turn times of the node's `CLOCK_MONOTONIC` into such of the run: one of the first that is one of the second.
+    /// Conversion of times of the node's `CLOCK_MONOTONIC` to times of the run: one time on both clocks.
     clocks: Option<(Nanos, Nanos)>,
-    /// What was read; none where nothing was.
+    /// The node's counters; `None` where nothing was read.
     node: Option<Node>,
     /// Bytes that its ranks sent to ranks on other nodes, and that they received from such.
     own: [u64; 2],
 }
 
-/// Bytes of one way.
+/// Bytes of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shares {
     /// Through the ports.
     ports: Option<u64>,
     /// By the matrix.
     own: u64,
-    /// The rest; none where the ports carried less than the ranks say.
+    /// The rest; `None` where the ports carried less than the ranks sent or received.
     other: Option<u64>,
 }
 
@@ -71,7 +71,7 @@ impl Part {
 struct Job {
     /// Nodes by their first ranks, then those without ranks.
     parts: Vec<Part>,
-    /// What ranks gave to collective operations, which is not in the matrix.
+    /// Bytes that ranks contributed to collective operations, which are not in the matrix.
     collective: u64,
     gaps: Gaps,
 }
@@ -112,7 +112,7 @@ impl Job {
         Ok(job)
     }
 
-    /// Puts a node beside its ranks.
+    /// Adds a node's counters to its ranks.
     fn add(&mut self, node: Node) {
         self.gaps.merge(node.gaps.clone());
         let of_ranks = |part: &&mut Part| part.node.is_none() && part.name == node.name;
@@ -130,7 +130,7 @@ impl Job {
         self.parts.push(Part { name: node.name.clone(), node: Some(node), ..Part::default() });
     }
 
-    /// Notes where counters and matrix do not go together.
+    /// Notes contradictions between counters and matrix.
     fn compare(&mut self) {
         let without = self.parts.iter().filter(|part| part.node.is_none());
         let mut names: Vec<&str> = without.map(|part| part.name.as_str()).collect();
@@ -213,7 +213,7 @@ impl Part {
     }
 }
 
-/// The nodes of all ranks, with what went between them.
+/// The nodes of all ranks, with the bytes between them.
 fn parts(analysis: &Analysis<'_>) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     let mut places = std::collections::HashMap::new();
@@ -233,7 +233,7 @@ fn parts(analysis: &Analysis<'_>) -> Vec<Part> {
         of_rank.insert(study.rank, place);
     }
     for (from, to, cell) in analysis.matrix.cells() {
-        // Ranks without a record were somewhere else, as far as anybody knows.
+        // Ranks without a record count as ranks on other nodes.
         let [from, to] = [from, to].map(|rank| of_rank.get(&rank).copied());
         if from == to {
             continue;

@@ -1,6 +1,7 @@
-//! Networks and what their links carry in the shape that pictures and pages show, and the files.
+//! Networks and their link loads in the form of pictures and pages, and the files.
 //!
-//! Owns the form in which a network is drawn (torus, groups, levels) and what is a link's load, use and stall in each command. Drawing is [`talea_report::network`]'s.
+//! Owns the form in which a network is drawn (torus, groups, levels) and each command's definition of a link's load, use and stall. Drawing
+//! is [`talea_report::network`]'s.
 
 use std::path::{Path, PathBuf};
 
@@ -16,14 +17,14 @@ use talea_report::network::{Carried, Form, Network as Drawn, Picture, View, page
 use super::FabricError;
 use super::network::{Network, Shape};
 
-/// Where pictures go.
+/// Files of pictures.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Files {
     pub(crate) svg: Option<PathBuf>,
     pub(crate) html: Option<PathBuf>,
 }
 
-/// What is said beside a picture.
+/// Text beside a picture.
 #[derive(Debug)]
 pub(crate) struct Said<'a> {
     pub(crate) title: String,
@@ -33,12 +34,12 @@ pub(crate) struct Said<'a> {
 }
 
 impl Files {
-    /// Whether there is anything to draw.
+    /// True if anything is to be drawn.
     pub(crate) fn wanted(&self) -> bool {
         self.svg.is_some() || self.html.is_some()
     }
 
-    /// Draws a network: what is shown as a picture, and a page of all views that opens with the same.
+    /// Draws a network: the view `shown` as a picture, and a page of all views that opens with the same.
     pub(crate) fn write(&self, drawn: &Drawn<'_>, shown: &Picture) -> Result<(), FabricError> {
         let write = |path: &Path, text: String| {
             std::fs::write(path, text)
@@ -112,7 +113,7 @@ pub(crate) fn facts(network: &Network) -> String {
     format!("{} routers, {} links, {} nodes", count(routers), count(links), count(hosts))
 }
 
-/// What a model's loads are on each link; shares of capacity are of so many seconds.
+/// Loads of a model on each link; shares of capacity are of this many seconds.
 pub(crate) fn modelled(network: &Network, loads: &Loads, seconds: Option<f64>) -> Vec<Carried> {
     let links = network.fabric.links().iter().zip(&loads.links);
     let carried = links.map(|(link, load)| {
@@ -123,9 +124,10 @@ pub(crate) fn modelled(network: &Network, loads: &Loads, seconds: Option<f64>) -
     carried.collect()
 }
 
-/// What tiles counted of each link: bytes on the wire, and the longer of both stalls: at its end where packets wait to be passed on, at its begin where they wait to leave.
+/// Counters of tiles for each link: bytes on the wire, and the longer of the two stalls: at its end where packets wait to be forwarded, at
+/// its beginning where they wait to leave.
 ///
-/// `deviation` tells by how much of the model a row of the table differs.
+/// `deviation` is the difference of a row of the table as a share of the model.
 pub(crate) fn counted(
     network: &Network,
     table: &Table,
@@ -137,7 +139,7 @@ pub(crate) fn counted(
         (one, other) => one.or(other),
     };
     for row in table.rows.iter().filter(|row| row.label != Label::Host) {
-        // Tiles count what comes in, from the link towards their router.
+        // Tiles count incoming data, from the link towards their router.
         if let Some(LinkId(link)) = network.fabric.link(row.to, row.router) {
             let own = &mut carried[link as usize];
             own.load = row.phits().map(|phits| phits as f64 * PHIT as f64);

@@ -1,7 +1,8 @@
-//! `talea fabric sonar --simulate`: known messages between two Geminis of a machine that does not exist, and what its tiles would show.
+//! `talea fabric sonar --simulate`: known messages between two Geminis of a simulated machine, and the counters of its tiles.
 //!
-//! Owns the experiment: counters are read, the messages go, counters are read again, and what grew is the table of the slides with what the model expects beside it. All of it is simulated, which every
-//! output says. Follows Pedretti et al., "Using the Cray Gemini Performance Counters", 2013, "Sonar" experiments.
+//! Owns the experiment: counters are read, the messages are sent, counters are read again, and the differences are the table of the slides
+//! with the model's values beside them. All of it is simulated, and every output says so. Follows Pedretti et al., "Using the Cray Gemini
+//! Performance Counters", 2013, "Sonar" experiments.
 
 use std::io::{self, Write as _};
 
@@ -23,12 +24,12 @@ use super::{FabricError, network, print_json, say_gaps};
 use crate::table::{Column, Table};
 use crate::terminal::grouped;
 
-/// What is asked for.
+/// Options of `talea fabric sonar --simulate`.
 #[derive(Debug)]
 pub(crate) struct Options {
     /// Lengths of the machine's axes.
     pub(crate) lengths: [u16; 3],
-    /// Where messages come from and go to.
+    /// Source and destination of the messages.
     pub(crate) ends: [Coordinate; 2],
     pub(crate) messages: u32,
     /// Bytes of each.
@@ -37,13 +38,13 @@ pub(crate) struct Options {
     pub(crate) zeros: f64,
     /// True where the receiver reads instead of the sender writing.
     pub(crate) get: bool,
-    /// Most packets that others add at a router.
+    /// Maximum number of packets that others add at a router.
     pub(crate) noise: u64,
     pub(crate) pictures: Files,
     pub(crate) json: bool,
 }
 
-/// Time between both readings.
+/// Time between the two readings.
 const INTERVAL: Nanos = Nanos(1_000_000_000);
 const SEED: u64 = 1;
 
@@ -66,7 +67,7 @@ pub(crate) fn ping(options: &Options) -> Result<(), FabricError> {
         gemini::Readings { routers: &routers, before: &before, after: &after, interval: INTERVAL };
     let mut table = link_table(&machine, &readings)?;
     for row in &mut table.rows {
-        // No model has them.
+        // No model has stalls.
         for stalls in [TileCounter::InqStalls, TileCounter::CreditStalls] {
             row.sums[stalls.at()] = None;
         }
@@ -113,7 +114,7 @@ pub(crate) fn ping(options: &Options) -> Result<(), FabricError> {
     Ok(())
 }
 
-/// Pictures of what the links on the way carried.
+/// Pictures of the loads of the links on the route.
 fn draw(
     options: &Options,
     source: &str,
@@ -124,7 +125,7 @@ fn draw(
     let given = Given::Torus(options.lengths.to_vec());
     let network = Network::new(&network::Options { given, speed: None, ways: None }, &[])?;
     let (routing, _) = network.routing()?;
-    // Of the phits of both channels, as the bytes of the picture are.
+    // Deviation of the phits of both channels, as the bytes of the picture are those of both.
     let deviation = |row: &gemini::Row| {
         let own = rows.iter().filter(|one| (one.router, one.to) == (row.router, row.to));
         let phits = own.filter(|one| one.counter.ends_with("PHITS"));
@@ -134,7 +135,7 @@ fn draw(
     };
     let mut links = pictured::counted(&network, table, deviation);
     for link in &mut links {
-        // The time between both readings is none of the messages'.
+        // The time between the two readings is not that of the messages.
         (link.used, link.stalled) = (None, None);
     }
     let view = View {
@@ -165,7 +166,7 @@ fn messages(count: u32) -> String {
     if count == 1 { "a message".to_owned() } else { format!("{} messages", grouped(count.into())) }
 }
 
-/// The routers on the way, from the source to the destination, and what the model puts on all links.
+/// The routers on the route, from the source to the destination, and the model's loads of all links.
 fn expected(machine: &Machine, options: &Options) -> Result<(Vec<RouterId>, Loads), FabricError> {
     let fabric = &machine.fabric;
     let torus = machine.torus.clone().unwrap_or(talea_fabric::shape::Torus::new(&options.lengths)?);
@@ -201,7 +202,7 @@ fn expected(machine: &Machine, options: &Options) -> Result<(Vec<RouterId>, Load
         .map_err(talea_fabric::traffic::TrafficError::from)?;
     let mut routers = vec![ends[0]];
     routers.extend(way.iter().map(|link| fabric.links()[link.at()].to));
-    // Responses may come another way.
+    // Responses may take another route.
     let mut back = Vec::new();
     routing
         .way(ends[1], ends[0], 0, &mut back)

@@ -1,7 +1,7 @@
-//! Where ranks are, as a launcher's file or the run itself says.
+//! Places of ranks, from a launcher's file or the run itself.
 //!
-//! Owns which file is read how, for commands that ask what a job did and for those that compare its placement with others. Files that give ranks an order and no hosts need the job's nodes, which are filled one
-//! after the other.
+//! Owns the readers of these files, for commands about a job's traffic and for those that compare its placement with others. Files that
+//! give ranks an order and no hosts need the job's nodes, which are filled one after the other.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use talea_fabric::place::{Placement, read};
 use super::network::Network;
 use super::{FabricError, read as read_text};
 
-/// Where ranks are.
+/// Source of the places of ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Placed {
     /// Slurm's host file.
@@ -21,12 +21,13 @@ pub(crate) enum Placed {
     Rankfile(PathBuf),
     /// Cray's rank order on the job's nodes.
     RankOrder(PathBuf),
-    /// As the run says.
+    /// The run's own places.
     AsRun,
 }
 
 impl Placed {
-    /// The host of each rank; `job` are the job's nodes and how many ranks each takes, `run` how many ranks the run has and the names of their hosts, as far as it knows them.
+    /// The host of each rank; `job` has the job's nodes and the number of ranks of each, `run` the number of ranks of the run and the known
+    /// names of their hosts.
     pub(crate) fn placement(
         &self,
         network: &Network,
@@ -69,7 +70,7 @@ impl Placed {
     }
 }
 
-/// As the command line has it.
+/// The form of the command line.
 impl fmt::Display for Placed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,6 +1,7 @@
-//! From two readings of a port to what a person asks: how fast, how full, how long it waited.
+//! From two readings of a port to its figures: rates, utilisation, and waiting time.
 //!
-//! Owns the sums over counters of one role. One that is absent makes its sum absent: half of the traffic classes are not the traffic. Of faults those are summed that are there.
+//! Owns the sums over counters of one role. One that is absent makes its sum absent: half of the traffic classes are not the traffic. The
+//! sum of faults has the available ones.
 
 use serde_json::{Value, json};
 use talea_model::Gaps;
@@ -11,32 +12,32 @@ use talea_sampling::fabric::{Counter, Port, PortKind, Reading, Role, Unit, Width
 pub(super) struct Rates {
     pub(super) sent: Way,
     pub(super) received: Way,
-    /// What went wrong.
+    /// Number of faults.
     pub(super) faults: Option<u64>,
-    /// By counter: its total, and how far it grew.
+    /// By counter: its total, and its increase.
     counters: Vec<(Option<u64>, Option<u64>)>,
 }
 
-/// One of its ways.
+/// One of its directions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Way {
     /// Bytes a second.
     pub(super) bytes: Option<f64>,
-    /// Of the speed.
+    /// Share of the speed.
     pub(super) utilisation: Option<f64>,
     /// Packets a second.
     pub(super) packets: Option<f64>,
-    /// Share of time; of several classes that which waited most.
+    /// Share of time; of several classes the maximum.
     pub(super) stalled: Option<f64>,
-    /// Where no clock is known.
+    /// Ticks a second, where no clock is known.
     pub(super) ticks: Option<f64>,
 }
 
-/// How far a counter grew, and in how many seconds.
+/// Increase of a counter, and its seconds.
 type Step = Option<(u64, f64)>;
 
 impl Rates {
-    /// What happened between two readings.
+    /// Rates between two readings.
     pub(super) fn between(
         port: &Port,
         before: &[Option<Reading>],
@@ -103,7 +104,7 @@ impl Way {
     }
 }
 
-/// Steps of the counters of a role with a unit.
+/// Increases of the counters of a role with a unit.
 fn of<'a>(
     steps: &'a [(&'a Counter, Step)],
     role: Role,
@@ -112,7 +113,7 @@ fn of<'a>(
     steps.iter().copied().filter(move |(counter, _)| counter.role == role && is(counter))
 }
 
-/// Bytes, packets or ticks a second, of all of them; absent if one is, or there is none.
+/// Bytes, packets or ticks a second, of all counters; absent if one is, or there are none.
 fn rate<'a>(steps: impl Iterator<Item = (&'a Counter, Step)>) -> Option<f64> {
     let mut sum = None;
     for (counter, step) in steps {
@@ -123,7 +124,7 @@ fn rate<'a>(steps: impl Iterator<Item = (&'a Counter, Step)>) -> Option<f64> {
     sum
 }
 
-/// The largest share of time.
+/// The maximum share of time.
 fn most<'a>(steps: impl Iterator<Item = (&'a Counter, Step)>) -> Option<f64> {
     let mut most: Option<f64> = None;
     for (counter, step) in steps {
@@ -134,7 +135,7 @@ fn most<'a>(steps: impl Iterator<Item = (&'a Counter, Step)>) -> Option<f64> {
     most
 }
 
-/// Links of a network that are slower than the fastest one of this node, and those that are down: a cable of the wrong kind, or one that is worn out.
+/// Links of a network that are slower than the fastest one of this node, and those that are down: a cable of the wrong kind, or a worn one.
 pub(super) fn findings(ports: &[Port]) -> Vec<String> {
     let mut findings = Vec::new();
     for port in ports.iter().filter(|port| is_of_a_machine(port.kind)) {
@@ -159,7 +160,7 @@ pub(super) fn findings(ports: &[Port]) -> Vec<String> {
     findings
 }
 
-/// Interfaces of Ethernet are of many kinds in one node; ports of these networks are alike.
+/// Ethernet interfaces are of many kinds in one node; ports of these networks are alike.
 fn is_of_a_machine(kind: PortKind) -> bool {
     matches!(kind, PortKind::InfiniBand | PortKind::OmniPath | PortKind::Slingshot)
 }

@@ -1,7 +1,7 @@
-//! From traces to a folded region: the one analysis that the command and reports share.
+//! From traces to a folded region: the analysis that the command and reports share.
 //!
-//! Owns the order of the steps - region, instances, readings and samples, selection, projection - for each input, and how inputs, ranks and
-//! groups become what is folded together. What a group of instances gives is [`super::group`]'s, sentences are [`super::findings`]'.
+//! Owns the order of the steps - region, instances, readings and samples, selection, projection - for each input, and the combination of
+//! inputs, ranks and groups for folding. The result of a group of instances is [`super::group`]'s, sentences are [`super::findings`]'.
 
 use talea_fold::regions::{self, ChooseError, Names};
 use talea_fold::score::part;
@@ -15,43 +15,43 @@ use super::prepare::{Prepared, Routines, note, prepare};
 use super::what::{Extent, Fit, Groups, Ranks, Trial, What};
 use super::{differences, findings, models};
 
-/// Most parts that are folded each for itself.
+/// Maximum number of parts that are folded separately.
 const MOST_PARTS: usize = 64;
 
 /// A trace and its name.
 pub(crate) type Named<'a> = (String, &'a Trace);
 
-/// Why nothing is folded.
+/// Errors of the analysis.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AnalyseError {
-    /// No such region.
+    /// An unknown region.
     #[error("{source}: `{input}`")]
     Choose {
-        /// Why.
+        /// The error of the choice.
         source: ChooseError,
-        /// Of which trace.
+        /// The trace.
         input: String,
     },
-    /// A rank that the trace does not have.
+    /// An unknown rank of the trace.
     #[error(
         "expected a rank with instances of `{region}`, found {rank}; the trace has {known}: `{input}`"
     )]
     Rank {
-        /// Asked for.
+        /// Requested rank.
         rank: Rank,
         /// The region.
         region: String,
         /// The available ones.
         known: String,
-        /// Of which trace.
+        /// The trace.
         input: String,
     },
     /// A part that is empty.
     #[error("{source}: `{input}`")]
     Part {
-        /// Why.
+        /// The error of the part.
         source: MeasureError,
-        /// Of which trace.
+        /// The trace.
         input: String,
     },
     /// Nothing left to fold.
@@ -59,21 +59,21 @@ pub(crate) enum AnalyseError {
     Instances {
         /// The region.
         region: String,
-        /// Which.
+        /// Kind of instances.
         what: &'static str,
-        /// How many.
+        /// Number of instances.
         found: String,
-        /// Of which trace.
+        /// The trace.
         input: String,
     },
-    /// A counter that was not read.
+    /// A counter without readings.
     #[error("expected a counter that is read around `{region}`, found `{counter}`{}", hint(nearest.as_ref()))]
     Counter {
         /// The region.
         region: String,
-        /// Asked for.
+        /// Requested counter.
         counter: String,
-        /// What may have been meant.
+        /// A similar name.
         nearest: Option<String>,
     },
     /// A model.
@@ -97,7 +97,7 @@ fn because(why: Option<&String>) -> String {
     why.map_or_else(String::new, |why| format!(" ({why})"))
 }
 
-/// Everything of the analysis.
+/// Complete result of the analysis.
 pub(crate) struct Folded {
     /// The result.
     pub(crate) data: FoldedData,
@@ -112,7 +112,7 @@ pub(crate) fn analyse(inputs: &[Named<'_>], what: &What) -> Result<Folded, Analy
     let own = what.models.iter().map(|text| Model::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let mut prepared: Vec<Prepared> = Vec::with_capacity(inputs.len());
     for input in inputs {
-        // What was chosen in the first is meant in all.
+        // The choice in the first input applies to all.
         let region = match prepared.first() {
             Some(first) if what.region.is_none() && what.value.is_none() => {
                 let names = Names::new(input.1);
@@ -160,7 +160,7 @@ pub(crate) fn analyse(inputs: &[Named<'_>], what: &What) -> Result<Folded, Analy
     let mut of_parts = Vec::new();
     for group in groups.iter().take(MOST_PARTS) {
         let (part, curves, lost) = fold_group(group, &work)?;
-        // What all instances lack their parts lack too; only what is new is said, and whose it is.
+        // Gaps of all instances apply to their parts too; only new ones are noted, with their part.
         let new: Vec<&Gap> =
             lost.iter().filter(|gap| !gaps.iter().any(|one| one == *gap)).collect();
         for gap in new {
@@ -198,7 +198,7 @@ pub(crate) fn analyse(inputs: &[Named<'_>], what: &What) -> Result<Folded, Analy
     Ok(Folded { data, curves, first: prepared.swap_remove(0) })
 }
 
-/// Counters of time are in nanoseconds where their labels say so.
+/// Counters of time are in nanoseconds if their labels say so.
 fn say_units(data: &mut FoldedData, trace: &Trace) {
     let groups = std::iter::once(&mut data.all).chain(&mut data.parts);
     for counter in groups.flat_map(|group| &mut group.counters) {
@@ -209,7 +209,7 @@ fn say_units(data: &mut FoldedData, trace: &Trace) {
     }
 }
 
-/// All instances of all inputs that are folded together: the mode with the most time of each.
+/// All instances of all inputs that are folded together: for each input the mode with the most time.
 fn together<'a>(
     inputs: &[Named<'_>],
     prepared: &'a [Prepared],
@@ -252,7 +252,7 @@ fn mode<'a>(one: &'a Prepared, names: &'a Routines, mode: usize) -> Group<'a> {
     }
 }
 
-/// Ranks, groups of instances or inputs, each for itself.
+/// Ranks, groups of instances or inputs, each folded separately.
 fn parts_of<'a>(
     inputs: &[Named<'_>],
     prepared: &'a [Prepared],

@@ -1,18 +1,18 @@
-//! Where ranks, groups or inputs behave differently inside the region.
+//! Stretches of the region where ranks, groups or inputs behave differently.
 //!
-//! Owns the naming of the parts that differ; whether they differ by more than chance is `talea_fold::overlay`'s.
+//! Owns the naming of the parts that differ; the test against chance is `talea_fold::overlay`'s.
 
 use talea_fold::{Curve, overlay};
 use talea_report::data::folded::{FoldedDifference, FoldedGroup};
 
-/// Shorter stretches are not told.
+/// Minimum length of a reported stretch.
 const SHORTEST: f64 = 0.01;
-/// Smaller differences neither, as shares of the mean rate.
+/// Minimum reported difference, as a share of the mean rate.
 const SMALLEST: f64 = 0.02;
-/// Most that are told.
+/// Maximum number of reported differences.
 const MOST: usize = 20;
 
-/// Whether there are two parts with bands, so that chance can be told.
+/// True if there are two parts with bands, so that chance can be judged.
 pub(super) fn comparable(parts: &[FoldedGroup]) -> bool {
     let banded = |part: &&FoldedGroup| {
         part.counters.iter().any(|one| one.rate.high.iter().any(|high| high.is_finite()))

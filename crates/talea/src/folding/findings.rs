@@ -1,7 +1,7 @@
-//! What matters in a folded region, as sentences with figures.
+//! Findings about a folded region, as sentences with figures.
 //!
-//! Owns their choice and wording: instances first, then what the main counters do inside, the call stack, differences between parts, and
-//! what makes the result doubtful.
+//! Owns their choice and wording: instances first, then the course of the main counters inside, the call stack, differences between
+//! parts, and doubts about the result.
 
 use talea_model::units::{mean_and_median, si};
 use talea_report::data::folded::{FoldedCounter, FoldedData, FoldedGroup, FoldedModel};
@@ -9,11 +9,11 @@ use talea_report::data::folded::{FoldedCounter, FoldedData, FoldedGroup, FoldedM
 use super::differences::comparable;
 use super::what::Groups;
 
-/// Rates that vary by less than this are even.
+/// Maximum variation of an even rate.
 const EVEN: f64 = 0.05;
-/// Errors larger than this make a curve doubtful.
+/// Minimum error of a doubtful curve.
 const DOUBTFUL: f64 = 0.1;
-/// Counters that have a sentence.
+/// Number of counters with a sentence.
 const TOLD: usize = 2;
 
 /// All sentences, most important first.
@@ -50,7 +50,7 @@ pub(super) fn of(data: &FoldedData, groups: usize, asked: Groups) -> Vec<String>
         .all
         .counters
         .iter()
-        // Too few instances or samples to hold some out: the band knows as well.
+        // Too few instances or samples to hold some out: the band gives the error as well.
         .filter(|one| one.error_held_out.or(one.error_estimated).is_some_and(|e| e > DOUBTFUL))
         .map(|counter| counter.name.as_str())
         .collect();
@@ -63,13 +63,13 @@ pub(super) fn of(data: &FoldedData, groups: usize, asked: Groups) -> Vec<String>
     found
 }
 
-/// The text with its first letter large.
+/// The text with a capital first letter.
 fn upper(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Three digits and the sign.
+/// Percentage with sign and three digits.
 pub(super) fn percent(share: f64) -> String {
     let value = 100.0 * share;
     match value.abs() {
@@ -106,7 +106,7 @@ fn instances(data: &FoldedData) -> String {
     )
 }
 
-/// Instructions and cycles if they are there, else the counters with the smallest errors.
+/// Instructions and cycles if available, else the counters with the smallest errors.
 fn main_counters(group: &FoldedGroup) -> Vec<&FoldedCounter> {
     let mut all: Vec<&FoldedCounter> = group.counters.iter().collect();
     let place = |counter: &FoldedCounter| match counter.name.as_str() {
@@ -120,7 +120,7 @@ fn main_counters(group: &FoldedGroup) -> Vec<&FoldedCounter> {
     all
 }
 
-/// The places of the lowest and the highest value, a hundredth from the ends, where bands are widest.
+/// The places and values of the minimum and the maximum, a hundredth from the ends, where bands are widest.
 fn ends(values: &[f64]) -> Option<((f64, f64), (f64, f64))> {
     let steps = values.len().saturating_sub(1);
     let inner = steps / 100..=steps - steps / 100;

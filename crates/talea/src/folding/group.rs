@@ -1,7 +1,7 @@
-//! What a group of instances gives: curves of its counters, models, coverage, and the call stack.
+//! Result for a group of instances: curves of its counters, models, coverage, and the call stack.
 //!
-//! Owns the way from projected samples to the public data of one group, and how groups of several inputs become one. Curves themselves
-//! stay with the caller too, for what needs their evidence.
+//! Owns the steps from projected samples to the public data of one group, and the merging of several inputs' groups. Curves themselves
+//! stay with the caller too, for uses of their evidence.
 
 use std::collections::BTreeMap;
 
@@ -21,11 +21,11 @@ use super::models::{self, Model};
 use super::prepare::Routines;
 use super::what::{Fit, Trial};
 
-/// Samples that are kept for pictures, for each counter.
+/// Maximum number of samples of each counter that are kept for pictures.
 const SHOWN: usize = 500;
-/// Parts of the region whose most frequent line is told.
+/// Number of parts of the region with their most frequent line.
 const PARTS: usize = 200;
-/// Lines and routines that are named for a stretch.
+/// Maximum number of lines and routines that are named for a stretch.
 const NAMED: usize = 3;
 /// Splits of the trial of kriging, each of which takes a second.
 const KRIGING_SPLITS: usize = 2;
@@ -49,9 +49,9 @@ pub(super) struct Sample<'a> {
 #[derive(Default)]
 pub(super) struct Group<'a> {
     pub(super) name: String,
-    /// Instances that there are, those left out included.
+    /// Number of instances found, those left out included.
     pub(super) found: usize,
-    /// Location and duration of those that are folded.
+    /// Location and duration of the folded ones.
     pub(super) instances: Vec<(u32, Nanos)>,
     /// Their places in the spans of their input.
     pub(super) places: Vec<u32>,
@@ -62,7 +62,7 @@ pub(super) struct Group<'a> {
     pub(super) inputs: Vec<usize>,
 }
 
-/// How groups are folded.
+/// Options of folding groups.
 pub(super) struct Work<'a> {
     pub(super) fit: Fit,
     pub(super) trial: Trial,
@@ -70,11 +70,11 @@ pub(super) struct Work<'a> {
     pub(super) models: &'a [Model],
 }
 
-/// A group's data, its curves with their types, and what is missing.
+/// A group's data, its curves with their types, and its gaps.
 pub(super) type Done = (FoldedGroup, Vec<(u32, Curve)>, Gaps);
 
 impl<'a> Group<'a> {
-    /// Locations that its instances ran on; those of different inputs are different.
+    /// Number of locations of its instances; those of different inputs are different.
     pub(super) fn locations(&self) -> usize {
         let ends = self.inputs.iter().skip(1).copied().chain([self.instances.len()]);
         let mut count = 0;
@@ -88,9 +88,9 @@ impl<'a> Group<'a> {
         count
     }
 
-    /// Takes the instances of another input in.
+    /// Adds the instances of another input.
     pub(super) fn add(&mut self, other: Group<'a>) {
-        // Places of instances tell which counters were read together, so that those of different inputs must differ.
+        // Places of instances identify counters that were read together, so that those of different inputs must differ.
         let moved = u32::try_from(self.found).unwrap_or(u32::MAX);
         let place = |at: u32| at.saturating_add(moved);
         self.inputs.push(self.instances.len());
@@ -249,11 +249,11 @@ fn points(of: &Projected) -> Vec<[f64; 2]> {
     found
 }
 
-/// How samples cover the region.
+/// Coverage of the region by samples.
 fn coverage(group: &Group<'_>, mean: Nanos, gaps: &mut Gaps) -> FoldedCoverage {
     let most = group.counters.iter().map(|one| &one.1).max_by_key(|one| one.x.len());
     let stacks: Vec<f64> = group.samples.iter().map(|sample| sample.x).collect();
-    // Where stacks were sampled they tell of the sampling, and probes at events do not count.
+    // Where stacks were sampled they describe the sampling, and probes at events do not count.
     let (x, instances) = match most {
         Some(most) if stacks.len() < most.x.len() => (most.x.as_slice(), most.instances.len()),
         _ => (stacks.as_slice(), group.instances.len()),
@@ -287,7 +287,7 @@ fn period(samples: &[Sample<'_>]) -> Option<Nanos> {
 
 /// The routine and the lines at each place.
 fn stack(samples: &[Sample<'_>]) -> (Vec<FoldedRun>, Vec<FoldedLine>) {
-    // Inputs have numbers of their own: names bring them together.
+    // Inputs have numbers of their own: routines are matched by name.
     let mut names = BTreeMap::<&str, u32>::new();
     let mut known: Vec<&str> = Vec::new();
     let mut places = BTreeMap::<&str, u32>::new();
@@ -374,7 +374,7 @@ fn stack(samples: &[Sample<'_>]) -> (Vec<FoldedRun>, Vec<FoldedLine>) {
     (found, by_part)
 }
 
-/// By falling count.
+/// Entries by falling count.
 fn most(counts: BTreeMap<u32, u64>) -> Vec<(u32, u64)> {
     let mut found: Vec<(u32, u64)> = counts.into_iter().collect();
     found.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));

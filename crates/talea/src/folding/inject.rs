@@ -1,8 +1,9 @@
-//! A folded region put back into a trace: one instance gets the counters of all, at many places.
+//! Injection of a folded region into a trace: one instance gets the counters of all, at many places.
 //!
-//! Owns which instance, and the records. The instance with the median duration is taken. Its own readings of folded counters give way, and the
-//! new ones add up to what it counted (to the mean of all where it did not count that one), so that sums over the trace stay what they
-//! were. Events of 600,000,001 mark the instance with the number of its group, those of 600,000,002 its phases from 1, 630,000,000 the routine.
+//! Owns the choice of the instance, and the records. The instance with the median duration is taken. Its own readings of folded counters
+//! are replaced, and the new ones add up to its own count (to the mean of all where it did not count that one), so that sums over the trace
+//! do not change. Events of 600,000,001 mark the instance with the number of its group, those of 600,000,002 its phases from 1, 630,000,000
+//! the routine.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +24,7 @@ const ROUTINE: u32 = 630_000_000;
 /// Gradient of hardware counters.
 const GRADIENT: u32 = 7;
 
-/// Why the trace cannot take them.
+/// Errors of the injection.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InjectError {
     /// Time was cut out.
@@ -31,7 +32,7 @@ pub(crate) enum InjectError {
         "expected whole instances for --out-prv, those without MPI have no place on the trace's time"
     )]
     Cut,
-    /// No curve.
+    /// No curves.
     #[error("expected a folded counter for --out-prv, there is none")]
     NoCurves,
 }
@@ -55,7 +56,7 @@ pub(super) fn inject(trace: &Trace, folded: &Folded, what: &What) -> Result<Trac
         (spans.location[typical], spans.begin[typical], spans.end[typical]);
     let counters: BTreeSet<u32> = folded.curves.iter().map(|one| one.0).collect();
     let inside = |at: u32, time: u64| at == location && Nanos(time) > begin && Nanos(time) <= end;
-    // What the instance counted itself.
+    // Counts of the instance itself.
     let mut counted = BTreeMap::<u32, u64>::new();
     for event in trace.events.iter().filter(|event| inside(event.location, event.time)) {
         for (event_type, &value) in event.types.iter().zip(event.values) {
@@ -169,7 +170,7 @@ fn events(
     found
 }
 
-/// The trace with `new` events at `location`, each before what the trace has at that time, and without the pairs that `gone` names.
+/// The trace with `new` events at `location`, each before the trace's own events of that time, and without the pairs in `gone`.
 fn merged(
     trace: &Trace,
     location: u32,
@@ -213,7 +214,7 @@ fn merged(
                     let kept = |event_type: u32| !gone(event.location, event.time, event_type);
                     let pairs = event.types.iter().zip(event.values).filter(|pair| kept(*pair.0));
                     let (types, values): (Vec<u32>, Vec<i64>) = pairs.unzip();
-                    // An event of which nothing is left told only what the new ones tell.
+                    // An event without remaining pairs had only values that the new ones replace.
                     if !types.is_empty() {
                         out.push_event((event.location, event.cpu), event.time, &types, &values);
                     }
@@ -233,7 +234,7 @@ fn merged(
     for (_, line) in lines {
         out.push_line(line);
     }
-    // Gradients of counters whose labels the trace lacks stay those of hardware counters.
+    // Gradients of counters whose labels the trace lacks remain those of hardware counters.
     for event_type in
         new.values().flatten().map(|pair| pair.0).filter(|one| types::is_counter(*one))
     {

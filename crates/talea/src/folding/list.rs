@@ -1,4 +1,4 @@
-//! `talea fold --list`: the regions that traces have.
+//! `talea fold --list`: the regions of traces.
 //!
 //! Owns the table and the keys of its JSON.
 
@@ -12,7 +12,7 @@ use super::Print;
 use crate::table::{Column, Table};
 use crate::terminal::{cell, fitted};
 
-/// Regions in the table; the JSON has all.
+/// Maximum number of regions in the table; the JSON has all.
 const SHOWN: usize = 40;
 
 #[derive(Serialize)]

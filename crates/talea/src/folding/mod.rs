@@ -1,7 +1,7 @@
 //! `talea fold`: the behaviour inside one execution of a region.
 //!
-//! Owns the order of the command: read, fold, print, write the files that were asked for. The analysis ([`analyse`]) is a function of
-//! traces that reports call too; it does not know of files.
+//! Owns the order of the command: read, fold, print, write the requested files. The analysis ([`analyse`]) is a function of traces
+//! that reports call too; it does not know of files.
 
 pub(crate) mod analyse;
 mod differences;
@@ -31,14 +31,14 @@ use crate::exit::{Exit, Expected};
 use crate::input::{self, InputError};
 use crate::terminal::{Progress, say};
 
-/// What to fold, and what becomes of it.
+/// Options of `talea fold`.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     /// Traces or run directories; at least one.
     pub(crate) inputs: Vec<PathBuf>,
-    /// What, and how.
+    /// Options of the analysis.
     pub(crate) what: What,
-    /// What is printed.
+    /// Form of the output.
     pub(crate) print: Print,
     /// Picture.
     pub(crate) svg: Option<PathBuf>,
@@ -50,7 +50,7 @@ pub(crate) struct Options {
     pub(crate) out_prv: Option<PathBuf>,
 }
 
-/// What is printed.
+/// Form of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Print {
     /// Findings and a table.
@@ -63,10 +63,10 @@ pub(crate) enum Print {
     ListJson,
 }
 
-/// Why nothing was folded.
+/// Errors of `talea fold`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FoldError {
-    /// What is to be folded.
+    /// The input.
     #[error(transparent)]
     Input(#[from] InputError),
     /// The analysis.
@@ -79,7 +79,7 @@ pub(crate) enum FoldError {
     NoSamples {
         /// The region.
         region: String,
-        /// What was run.
+        /// The command of the run.
         command: String,
         /// The run.
         run: String,

@@ -1,4 +1,4 @@
-//! Models that combine counters: the usual ones where their counters are, and the user's own.
+//! Models that combine counters: the default ones where their counters are available, and the user's own.
 //!
 //! Owns their list and the text `NAME = EXPRESSION`. Arithmetic on curves and their bands is `talea_fold::combine`'s, the language
 //! `talea_metric::expression`'s; counters in an expression stand for their rates a second.
@@ -7,7 +7,7 @@ use talea_fold::{CombineError, Curve, combine};
 use talea_metric::{Expression, suggest};
 use talea_report::data::folded::{FoldedBand, FoldedModel};
 
-/// Misses and mispredictions, which are told by instructions.
+/// Misses and mispredictions, which are given per instruction.
 const BY_INSTRUCTIONS: [&str; 6] =
     ["PAPI_L1_DCM", "PAPI_L2_DCM", "PAPI_L2_TCM", "PAPI_L3_TCM", "LLC_MISSES", "PAPI_BR_MSP"];
 
@@ -20,20 +20,20 @@ pub(super) struct Model {
     expression: Expression,
 }
 
-/// Why a model cannot be evaluated.
+/// Errors of models.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ModelError {
     /// The expression.
     #[error("{wrong}, at character {at} of the model `{text}`")]
     Expression {
-        /// What is wrong.
+        /// The error of the expression.
         wrong: talea_metric::ExpressionError,
-        /// Where, from 1.
+        /// Its place, from 1.
         at: usize,
         /// The expression.
         text: String,
     },
-    /// Nothing that varies.
+    /// An expression without counters.
     #[error("expected a counter in the model `{0}`")]
     Constant(String),
     /// A counter that is not folded.
@@ -43,13 +43,13 @@ pub(crate) enum ModelError {
         counter: String,
         /// The model's name.
         model: String,
-        /// What may have been meant.
+        /// A similar name.
         nearest: Option<String>,
     },
-    /// Curves.
+    /// An error of combining curves.
     #[error("{source}: the model `{model}`")]
     Combine {
-        /// Why.
+        /// The error.
         source: CombineError,
         /// The model's name.
         model: String,
@@ -57,7 +57,7 @@ pub(crate) enum ModelError {
 }
 
 impl Model {
-    /// Reads `NAME = EXPRESSION`, or an expression that is its own name.
+    /// Reads `NAME = EXPRESSION`, or an expression, whose text is then its name.
     pub(super) fn parse(text: &str) -> Result<Self, ModelError> {
         let (name, body) = text.split_once('=').map_or((text, text), |(name, body)| (name, body));
         let (name, body) = (name.trim(), body.trim());
@@ -84,7 +84,7 @@ impl Model {
     }
 }
 
-/// The usual models whose counters are all among `known`.
+/// The default models whose counters are all among `known`.
 fn usual(known: &[&str]) -> Vec<Model> {
     let mut found = vec![
         Model::usual("MIPS", "PAPI_TOT_INS / 1e6", "MIPS"),
@@ -115,7 +115,7 @@ pub(super) fn check(own: &[Model], curves: &[(u32, Curve)]) -> Result<(), ModelE
     Ok(())
 }
 
-/// The user's models, then the usual ones that the user did not define; those whose counters are not all there are left out.
+/// The user's models, then the default ones that the user did not define; those whose counters are not all available are left out.
 pub(super) fn evaluate(
     own: &[Model],
     curves: &[(u32, Curve)],

@@ -1,6 +1,6 @@
 //! One input of `talea fold`: its region, instances, readings and samples.
 //!
-//! Owns what is done with each trace for itself, before instances of several are put together.
+//! Owns the preparation of each trace, before instances of several are combined.
 
 use std::collections::BTreeMap;
 
@@ -15,20 +15,20 @@ use super::analyse::{AnalyseError, Named};
 use super::group::Sample;
 use super::what::{Extent, Ranks, What};
 
-/// One input, with all that folding needs of it.
+/// One input, with all data for folding.
 pub(super) struct Prepared {
     pub(super) choice: Choice,
-    /// After what was cut out.
+    /// Spans after cutting.
     pub(super) spans: Spans,
     /// Groups of instances, as places in `spans`.
     pub(super) modes: Vec<Vec<u32>>,
     pub(super) probes: ProbeColumns,
-    /// Counters of nodes, which others read at other times.
+    /// Counters of nodes, which other processes read at other times.
     nodes: ProbeColumns,
-    /// Counters that are folded, as places in `probes` and then `nodes`; the others tell where a set of counters changed.
+    /// Folded counters, as places in `probes` and then `nodes`; the others show where a set of counters changed.
     pub(super) wanted: Vec<usize>,
     pub(super) stacks: StackColumns,
-    /// Rank of each location, counted over the applications that the trace has.
+    /// Rank of each location, counted over the applications of the trace.
     pub(super) ranks: BTreeMap<u32, Rank>,
     pub(super) gaps: Gaps,
 }
@@ -37,7 +37,7 @@ pub(super) fn note(gaps: &mut Gaps, kind: GapKind, count: usize, detail: String)
     gaps.note(Gap { kind, rank: None, detail, count: count as u64 });
 }
 
-/// Ranks of locations: tasks, counted from 0 in each application; those of a second one go on where the first ended.
+/// Ranks of locations: tasks, counted from 0 in each application; those of a second one continue where the first ended.
 pub(super) fn ranks(trace: &Trace) -> BTreeMap<u32, Rank> {
     let mut found = BTreeMap::new();
     let (mut rank, mut location) = (0, 0_u32);
@@ -56,7 +56,7 @@ pub(super) fn ranks(trace: &Trace) -> BTreeMap<u32, Rank> {
     found
 }
 
-/// Reads what folding needs of one trace.
+/// Reads the data for folding from one trace.
 pub(super) fn prepare(
     (input, trace): &Named<'_>,
     what: &What,
@@ -113,7 +113,7 @@ pub(super) fn prepare(
     let mut nodes = regions::node_probes(trace, &spans);
     regions::borders(&mut nodes, &spans);
     if what.extent == Extent::WithoutMpi {
-        // Nodes go on counting while a rank is in MPI.
+        // Nodes continue counting while a rank is in MPI.
         nodes = ProbeColumns::default();
         regions::without_mpi(trace, &mut spans, &mut probes, &mut stacks);
     }
@@ -136,7 +136,7 @@ pub(super) fn prepare(
     Ok(Prepared { choice, spans, modes, probes, nodes, wanted, stacks, ranks, gaps })
 }
 
-/// The counters that were asked for.
+/// The requested counters.
 fn pick(
     probes: &ProbeColumns,
     nodes: &ProbeColumns,
@@ -224,7 +224,7 @@ impl Routines {
             };
             seen.into_iter().map(label).collect::<BTreeMap<_, _>>()
         };
-        // Levels share one table of names; a few of them are looked at, should the first have none.
+        // Levels share one table of names; a few of them are searched, should the first have none.
         let first = |range: std::ops::RangeInclusive<u32>| *range.start()..=*range.start() + 4;
         Self {
             routines: of(&stacks.routines, first(types::SAMPLE_CALLER)),

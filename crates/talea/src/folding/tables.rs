@@ -1,7 +1,7 @@
 //! The curves as a table of comma-separated values.
 //!
 //! Owns its columns: group, curve, place, time from the begin of the region in nanoseconds, value and band, share counted so far
-//! and its band. What could not be had is empty.
+//! and its band. Unavailable values are empty.
 
 use std::fmt::Write;
 
@@ -54,7 +54,7 @@ fn rows(
 
 /// In quotes where the text could be taken for something else (RFC 4180).
 fn quoted(text: &str) -> String {
-    // A table program would take these for formulas.
+    // Spreadsheets would take these for formulas.
     let risky = text.starts_with(['=', '+', '-', '@']);
     let harmless = if risky { format!("'{text}") } else { text.to_owned() };
     talea_formats::table::quoted(&harmless)

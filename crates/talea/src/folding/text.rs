@@ -1,4 +1,5 @@
-//! What `talea fold` prints: sentences, a table of counters with a picture of each rate, the call stack as rows.
+//! Text output of `talea fold`: sentences, a table of counters with a picture of each rate, the call stack as
+//! rows.
 //!
 //! Owns the layout.
 
@@ -10,16 +11,16 @@ use super::findings::percent;
 use crate::table::{Column, Table};
 use crate::terminal::{Palette, cell, prose, wrapped};
 
-/// Columns of the picture of a rate.
+/// Width of the picture of a rate, in columns.
 const PICTURE: usize = 24;
-/// Longest name of a routine.
+/// Maximum length of a routine's name.
 const ROUTINE: usize = 38;
-/// Rows of the call stack.
+/// Maximum number of rows of the call stack.
 const RUNS: usize = 24;
-/// Gaps that are told in full.
+/// Maximum number of gaps that are printed in full.
 const GAPS: usize = 12;
 
-/// Everything that is printed.
+/// The complete output.
 pub(super) fn text(data: &FoldedData) -> String {
     let palette = Palette::stdout();
     let mut lines: Vec<String> = Vec::new();
@@ -73,7 +74,7 @@ pub(super) fn text(data: &FoldedData) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Values in blocks of eighths, from 0 to the largest; what is no number is a blank.
+/// Values in blocks of eighths, from 0 to the largest; a blank for NaN.
 fn picture(values: &[f64], width: usize) -> String {
     const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let steps = values.len();
@@ -176,7 +177,7 @@ fn stack(group: &FoldedGroup) -> Vec<String> {
         ("line", Column::Yields),
     ]);
     for run in group.stack.iter().take(RUNS) {
-        // The last part of a qualified name tells most.
+        // The last part of a qualified name is the most informative.
         let short = |name: &str| cell(name.rsplit("::").next().unwrap_or(name), ROUTINE);
         let turns = || {
             let names: Vec<String> = run.mixed.iter().map(|name| short(name)).collect();
@@ -186,7 +187,7 @@ fn stack(group: &FoldedGroup) -> Vec<String> {
             if name.chars().count() <= ROUTINE { name.to_owned() } else { short(name) }
         });
         let line = |one: &talea_report::data::folded::FoldedShare| {
-            // Number and file; the module behind it is that of the routine.
+            // Number and file; the module after it is that of the routine.
             let text = one.name.split(',').next().unwrap_or_default().replace(['(', ')'], "");
             format!("{:.0} % {text}", 100.0 * one.share)
         };

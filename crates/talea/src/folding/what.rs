@@ -1,35 +1,35 @@
-//! What `talea fold` folds, and how: the choices of the command line, and those of a report.
+//! Options of the analysis of `talea fold`: the choices of the command line, and those of a report.
 
 use talea_fold::{Outliers, SelectOptions};
 use talea_metric::measure::Part;
 use talea_model::Rank;
 
-/// What is folded, and how.
+/// Region, instances and method of folding.
 #[derive(Clone, Debug)]
 pub(crate) struct What {
     /// Region; the trace's main one where absent.
     pub(crate) region: Option<String>,
     /// Value of it.
     pub(crate) value: Option<String>,
-    /// What of it.
+    /// Extent of the region.
     pub(crate) extent: Extent,
-    /// Whose instances.
+    /// Ranks of the instances.
     pub(crate) ranks: Ranks,
     /// Counters; empty for all.
     pub(crate) counters: Vec<String>,
-    /// Models beside the usual ones.
+    /// Models beside the default ones.
     pub(crate) models: Vec<String>,
-    /// How.
+    /// Method of fitting.
     pub(crate) fit: Fit,
-    /// Which instances are left out.
+    /// Rule for outliers.
     pub(crate) outliers: Outliers,
-    /// What becomes of groups of instances.
+    /// Treatment of groups of instances.
     pub(crate) groups: Groups,
-    /// Instances of which most lies outside are left out.
+    /// Instances with most of their time outside are left out.
     pub(crate) part: Part,
-    /// How errors are found.
+    /// Estimation of errors.
     pub(crate) trial: Trial,
-    /// Points of curves.
+    /// Number of points of curves.
     pub(crate) points: usize,
 }
 
@@ -52,7 +52,7 @@ impl Default for What {
     }
 }
 
-/// What of the region.
+/// Extent of the region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// All.
@@ -61,18 +61,18 @@ pub(crate) enum Extent {
     WithoutMpi,
 }
 
-/// Whose instances.
+/// Ranks of the instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ranks {
     /// All together.
     Together,
     /// Of one rank.
     One(Rank),
-    /// All together, and each for itself.
+    /// All together, and each separately.
     Overlaid,
 }
 
-/// How curves are fitted.
+/// Method of fitting curves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Fit {
     /// Smoothing spline with jumps and band, as smooth as foretells held-out instances best
@@ -81,16 +81,16 @@ pub(crate) enum Fit {
     Kriging,
 }
 
-/// What becomes of instances whose durations are of several kinds.
+/// Treatment of instances whose durations are of several kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Groups {
     /// The kind with the most time is folded.
     Largest,
-    /// Each kind is folded for itself.
+    /// Each kind is folded separately.
     Each,
 }
 
-/// How errors are found.
+/// Estimation of errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trial {
     /// Two halves.

@@ -1,6 +1,6 @@
 //! The table for each cluster of an input's bursts.
 //!
-//! Owns the numbers of a cluster: its time, and its counters made whole where sets took turns. The share of the duration is of the time of
+//! Owns the figures of a cluster: its time, and its counters, completed where sets took turns. The share of the duration is of the time of
 //! all bursts.
 
 use std::collections::BTreeMap;
@@ -20,11 +20,11 @@ pub(super) struct Cluster {
     pub(super) bursts: u64,
     /// Its share of the time of all bursts.
     pub(super) time_share: f64,
-    /// In the order of the table; `NaN` where there is none.
+    /// Values in the order of the table; `NaN` where there is none.
     pub(super) table: Vec<f64>,
 }
 
-/// The clusters that `talea cluster` finds in that part without other options.
+/// The default clusters of `talea cluster` for this part.
 pub(super) fn of(trace: &Trace, part: Part, models: &Models, gaps: &mut Gaps) -> Vec<Cluster> {
     let Some(data) = clusters::data(trace, part, "") else {
         gaps.note(Gap {
@@ -44,7 +44,7 @@ pub(super) fn of(trace: &Trace, part: Part, models: &Models, gaps: &mut Gaps) ->
         values.insert("duration_time".to_owned(), row.time_ns / 1e9);
         values.insert("total_time".to_owned(), all / 1e9);
         values.insert("bursts".to_owned(), row.points as f64);
-        models.own_values(&mut values);
+        models.own_values(&mut values, None);
         let table = metrics_of(&values).into_iter();
         Cluster {
             id: row.id,

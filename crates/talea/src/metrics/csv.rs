@@ -1,6 +1,6 @@
-//! Results for spreadsheets: a line a value (RFC 4180).
+//! Results for spreadsheets: a line for each value (RFC 4180).
 //!
-//! Owns quoting. An empty value is absent, and its reason stands beside it.
+//! Owns quoting. An absent value is empty, with its reason beside it.
 
 use talea_formats::table::quoted;
 

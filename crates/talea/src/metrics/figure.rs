@@ -1,11 +1,11 @@
-//! Values as people read them.
+//! Text of values.
 //!
-//! Owns the choice of a form by unit: base units take SI prefixes, percentages one digit behind the point, and ratios and units that
-//! other tools' models bring stay plain numbers.
+//! Owns the choice of a form by unit: base units take SI prefixes, percentages one digit after the point, and ratios and the units
+//! of other tools' models stay plain numbers.
 
 use talea_model::units::si;
 
-/// Units that take prefixes; longer ones are words, which stand apart.
+/// Units that take prefixes; longer ones are words, separated by a blank.
 const OWN: [&str; 16] = [
     "s", "ns", "B", "B/s", "Hz", "W", "J", "flop", "flop/s", "instr.", "instr./s", "loads",
     "bytes", "1/s", "cycles", "slots",
@@ -35,7 +35,7 @@ pub(super) fn plain(value: f64) -> String {
     }
 }
 
-/// Least, median (of an even number the mean of the two in the middle) and most of the values that are there.
+/// Minimum, median (of an even number the mean of the two in the middle) and maximum of the available values.
 pub(super) fn spread(values: impl Iterator<Item = f64>) -> Option<[f64; 3]> {
     let mut sorted: Vec<f64> = values.filter(|value| value.is_finite()).collect();
     sorted.sort_unstable_by(f64::total_cmp);

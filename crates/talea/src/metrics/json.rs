@@ -1,4 +1,4 @@
-//! Results for programs. The keys are public; the command's help says what each means.
+//! Results for programs. The keys are public; the command's help documents each.
 
 use std::collections::BTreeMap;
 
@@ -92,7 +92,7 @@ pub(super) fn json(studies: &[Study]) -> String {
         [one] => serde_json::to_string_pretty(one),
         all => serde_json::to_string_pretty(all),
     };
-    // Keys are texts and numbers that are not finite become null, which is all that could fail.
+    // Keys are texts and non-finite numbers become null, so that nothing can fail.
     text.unwrap_or_default() + "\n"
 }
 

@@ -1,7 +1,7 @@
 //! `talea metrics`: efficiency of a run, and metrics from its counters.
 //!
-//! Owns the way from inputs to tables: each input is read and measured ([`study`]), then all are printed together as text, JSON or CSV.
-//! What metrics mean is `talea_metric`'s; JSON keys are documented in the command's help and do not change.
+//! Owns the steps from inputs to tables: each input is read and measured ([`study`]), then all are printed together as text, JSON or
+//! CSV. The definitions of metrics are `talea_metric`'s; JSON keys are documented in the command's help and do not change.
 
 mod clusters;
 mod csv;
@@ -23,12 +23,12 @@ use crate::exit::{Exit, Expected};
 use crate::input::{self, InputError};
 use crate::terminal::Progress;
 
-/// What to compute.
+/// Options of `talea metrics`.
 #[derive(Debug)]
 pub(crate) struct Options {
     /// Runs and traces; the first is the reference.
     pub(crate) inputs: Vec<PathBuf>,
-    /// What stands side by side.
+    /// Rows of the comparison.
     pub(crate) rows: Rows,
     /// Files and folders of metrics.
     pub(crate) models: Vec<PathBuf>,
@@ -36,11 +36,11 @@ pub(crate) struct Options {
     pub(crate) expressions: Vec<Own>,
     /// Part of each input.
     pub(crate) part: Part,
-    /// How inputs compare.
+    /// Scaling between inputs.
     pub(crate) scaling: Scaling,
-    /// How it is printed.
+    /// Form of the output.
     pub(crate) format: Format,
-    /// Whether the text lists what has no value.
+    /// True if the text lists metrics without a value.
     pub(crate) all: bool,
 }
 
@@ -49,11 +49,11 @@ pub(crate) struct Options {
 pub(crate) struct Own {
     /// Its name.
     pub(crate) name: String,
-    /// Over counters and other ones.
+    /// Expression of counters and of other metrics.
     pub(crate) expression: Expression,
 }
 
-/// What the tables are made of.
+/// Subjects of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rows {
     /// Whole runs.
@@ -64,7 +64,7 @@ pub(crate) enum Rows {
     Cluster,
 }
 
-/// How results are printed.
+/// Form of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// For people.
@@ -75,7 +75,7 @@ pub(crate) enum Format {
     Csv,
 }
 
-/// Why there are no metrics.
+/// Errors of `talea metrics`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MetricsError {
     /// The input.
@@ -84,7 +84,7 @@ pub(crate) enum MetricsError {
     /// The input has nothing to measure.
     #[error("{source}: `{}`", path.display())]
     Measure {
-        /// What is wrong.
+        /// The error of measurement.
         source: MeasureError,
         /// The input.
         path: PathBuf,
@@ -92,15 +92,15 @@ pub(crate) enum MetricsError {
     /// A file of metrics cannot be read.
     #[error("cannot read the model: {source}: `{}`", path.display())]
     Read {
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
         /// The file.
         path: PathBuf,
     },
-    /// A file that has no metrics.
+    /// A file without metrics.
     #[error("{what}: `{}`", path.display())]
     Model {
-        /// What was expected.
+        /// The expected content.
         what: String,
         /// The file.
         path: PathBuf,

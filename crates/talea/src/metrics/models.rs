@@ -1,4 +1,4 @@
-//! Models that are evaluated: the user's expressions, files that the user names, and those built in.
+//! Models to evaluate: the user's expressions, the user's files, and the built-in ones.
 //!
 //! Owns reading the files. A folder of Linux' pmu-events is one model, as its files refer to each other; other files are one each.
 
@@ -8,34 +8,39 @@ use std::path::{Path, PathBuf};
 
 use talea_formats::{models, pmu_events};
 use talea_metric::expression::Absent;
+use talea_metric::measure::{Measured, Numbers};
 use talea_metric::model::{Problem, builtin};
 use talea_metric::synonyms::Known;
 use talea_metric::{Definition, Model};
 
 use super::{MetricsError, Options};
 
-/// Files of metrics are a few MB at most; whatever is larger is none.
+/// Maximum size of a file of metrics; real ones are a few MB at most.
 const LARGEST: u64 = 1 << 28;
 
 /// The models of a call.
 pub(super) struct Models {
     /// The user's expressions: other models see their values by name.
     pub(super) own: Model,
-    /// Shown whatever they have.
+    /// Models that are always shown.
     pub(super) named: Vec<Model>,
-    /// Shown where the input has their counters.
+    /// Models that are shown where the input has their counters.
     pub(super) builtin: &'static [Model],
 }
 
 impl Models {
-    /// The values of the user's expressions, which join the numbers that they are computed from: literals and counters that are given
-    /// so are there for models, and the table's own constant.
+    /// The values of the user's expressions, which are added to their inputs: literals and counters that are given so are available
+    /// to models, and the table's own constant.
     pub(super) fn own_values(
         &self,
         numbers: &mut BTreeMap<String, f64>,
+        measured: Option<(&Numbers, &[Measured])>,
     ) -> Vec<Result<f64, Absent>> {
         let known = Known::new(numbers);
-        let own = self.own.evaluate(&|name| known.number(name));
+        let mut own = self.own.evaluate(&|name| known.number(name));
+        if let Some((measured, of)) = measured {
+            refuse_apart(&self.own, &mut own, &known, measured, of);
+        }
         for (definition, value) in self.own.metrics.iter().zip(&own) {
             if let Ok(value) = value {
                 numbers.entry(definition.name.clone()).or_insert(*value);
@@ -43,6 +48,22 @@ impl Models {
         }
         own
     }
+}
+
+/// Removes the value of metrics whose counters counted at different times on these locations.
+pub(super) fn refuse_apart(
+    model: &Model,
+    values: &mut [Result<f64, Absent>],
+    known: &Known<'_>,
+    measured: &Numbers,
+    of: &[Measured],
+) {
+    let columns = |name: &str| {
+        // By the name in the model, or by a synonym.
+        let names = known.names(name);
+        names.into_iter().filter_map(|own| measured.column(own)).collect()
+    };
+    model.refuse_apart(values, &columns, &mut |needed| measured.apart(needed, of));
 }
 
 pub(super) fn load(options: &Options) -> Result<Models, MetricsError> {
@@ -84,7 +105,7 @@ fn read(path: &Path) -> Result<Model, MetricsError> {
         .map_err(|error| MetricsError::Model { what: error.to_string(), path: path.to_owned() })
 }
 
-/// All files of metrics in a folder, by name; those of other kinds are passed over.
+/// All files of metrics in a folder, by name; those of other kinds are skipped.
 fn read_folder(path: &Path) -> Result<Vec<Model>, MetricsError> {
     let read = |source| MetricsError::Read { source, path: path.to_owned() };
     let mut files: BTreeSet<PathBuf> = BTreeSet::new();

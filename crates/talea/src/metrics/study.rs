@@ -1,4 +1,4 @@
-//! An input's numbers and everything that is computed from them.
+//! An input's figures and all values computed from them.
 //!
 //! Owns the evaluation: the table for the whole and for each rank, models for the whole, factors against the first input.
 
@@ -14,24 +14,24 @@ use talea_metric::{Evaluated, Expression, Model, metrics_of};
 use talea_model::{Gap, GapKind, Gaps, Trace};
 
 use super::clusters::Cluster;
-use super::models::Models;
+use super::models::{self, Models};
 use super::text;
 
 /// One input.
 pub(super) struct Study {
-    /// As the user named it.
+    /// Path as the user wrote it.
     pub(super) path: PathBuf,
     /// The head of its column, filled by [`compare`].
     pub(super) head: String,
-    /// What was measured.
+    /// The measured figures.
     pub(super) numbers: Numbers,
-    /// Numbers by name, over all locations.
+    /// Figures by name, over all locations.
     pub(super) values: BTreeMap<String, f64>,
     /// The ranks, in the order of the trace.
     pub(super) ranks: Vec<Rank>,
-    /// Clusters of all bursts, where they were asked for.
+    /// Clusters of all bursts, where requested.
     pub(super) clusters: Vec<Cluster>,
-    /// What factors are computed from.
+    /// Inputs of the factors.
     run: Run,
     /// Filled by [`compare`].
     pub(super) factors: Vec<Factor>,
@@ -39,7 +39,7 @@ pub(super) struct Study {
     pub(super) table: Vec<Evaluated>,
     /// Models with values.
     pub(super) models: Vec<Outcome>,
-    /// Everything that is missing.
+    /// All gaps.
     pub(super) gaps: Gaps,
 }
 
@@ -49,9 +49,9 @@ pub(super) struct Rank {
     pub(super) application: u32,
     /// From 0.
     pub(super) number: u32,
-    /// How many of its threads are looked at.
+    /// Number of its analysed threads.
     pub(super) threads: usize,
-    /// In the order of the table; `NaN` where there is none.
+    /// Values in the order of the table; `NaN` where there is none.
     pub(super) table: Vec<f64>,
 }
 
@@ -59,9 +59,9 @@ pub(super) struct Rank {
 pub(super) struct Outcome {
     /// Its name.
     pub(super) name: String,
-    /// In the order of the tree.
+    /// Lines in the order of the tree.
     pub(super) lines: Vec<ModelLine>,
-    /// What is wrong with its file.
+    /// Problems of its file.
     pub(super) problems: Vec<Problem>,
 }
 
@@ -69,19 +69,19 @@ pub(super) struct Outcome {
 pub(super) struct ModelLine {
     /// Its name.
     pub(super) name: String,
-    /// Behind the value.
+    /// Unit after the value.
     pub(super) unit: String,
-    /// What it is.
+    /// Its description.
     pub(super) description: String,
-    /// Times the model's factor.
+    /// Value times the model's factor.
     pub(super) value: Result<f64, Absent>,
-    /// The author's.
+    /// Level set by the author.
     pub(super) level: Option<u32>,
     /// The metric that it is a part of.
     pub(super) parent: Option<String>,
-    /// How deep it stands.
+    /// Depth in the tree.
     pub(super) depth: usize,
-    /// Whether the author's threshold is exceeded.
+    /// True if the author's threshold is exceeded.
     pub(super) exceeded: Option<bool>,
     /// The sum of its parts, times the factor.
     pub(super) children_sum: Option<f64>,
@@ -98,7 +98,7 @@ impl Study {
         let mut values = numbers.whole();
         let of_ranks = numbers.locations.chunk_by(|a, b| a.process == b.process);
         let ranks = of_ranks.map(|threads| rank(&numbers, threads, models)).collect();
-        let own = models.own_values(&mut values);
+        let own = models.own_values(&mut values, Some((&numbers, &numbers.locations)));
         let mut table = metrics_of(&values);
         numbers.check(&mut table, &numbers.locations);
         let known = Known::new(&values);
@@ -107,11 +107,16 @@ impl Study {
         if !models.own.metrics.is_empty() {
             shown.push(evaluated(&models.own, &own, &number));
         }
+        let values_of = |model: &Model| {
+            let mut found = model.evaluate(&number);
+            models::refuse_apart(model, &mut found, &known, &numbers, &numbers.locations);
+            found
+        };
         for model in &models.named {
-            shown.push(evaluated(model, &model.evaluate(&number), &number));
+            shown.push(evaluated(model, &values_of(model), &number));
         }
         for model in models.builtin {
-            let result = evaluated(model, &model.evaluate(&number), &number);
+            let result = evaluated(model, &values_of(model), &number);
             // The first line alone needs no more than cycles and instructions.
             if result.lines.iter().any(|line| line.depth > 0 && line.value.is_ok()) {
                 shown.push(result);
@@ -151,7 +156,7 @@ impl Study {
 
 fn rank(numbers: &Numbers, threads: &[Measured], models: &Models) -> Rank {
     let mut values = numbers.values(threads);
-    models.own_values(&mut values);
+    models.own_values(&mut values, Some((numbers, threads)));
     let place = threads[0].place;
     let mut table = metrics_of(&values);
     numbers.check(&mut table, threads);
@@ -163,7 +168,7 @@ fn rank(numbers: &Numbers, threads: &[Measured], models: &Models) -> Rank {
     }
 }
 
-/// Says which metrics were left out although their counters were there.
+/// Notes metrics that were left out although their counters were available.
 fn note_impossible(table: &[Evaluated], gaps: &mut Gaps) {
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for one in table.iter().filter(|one| one.measured) {

@@ -1,7 +1,7 @@
 //! Results for people.
 //!
-//! Owns the layout: what was looked at, factors of efficiency of all inputs side by side, the table by category, models as trees, and
-//! behind everything how much could not be computed, or what, once for each reason.
+//! Owns the layout: the analysed part, factors of efficiency of all inputs side by side, the table by category, models as trees, and
+//! at the end the number of values that could not be computed, or their list, once for each reason.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use super::{Rows, tree};
 use crate::table::{Column, Table};
 use crate::terminal::{clean, fitted, limit, prose, width, wrapped};
 
-/// Inputs that stand side by side; more follow below.
+/// Maximum number of inputs side by side; more follow below.
 const BESIDE: usize = 5;
 /// Columns of an input's head.
 const HEAD: usize = 13;
@@ -67,7 +67,7 @@ pub(super) fn text(studies: &[Study], rows: Rows, all: bool) -> String {
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-/// What has no value, once for all inputs where they lack the same.
+/// Metrics without a value, once for all inputs where they lack the same.
 fn lacking(studies: &[Study]) -> Vec<String> {
     let lacking: Vec<Vec<String>> = studies.iter().map(absent).collect();
     if lacking.windows(2).all(|two| two[0] == two[1]) {
@@ -80,7 +80,7 @@ fn lacking(studies: &[Study]) -> Vec<String> {
     each.flatten().collect()
 }
 
-/// How much has no value, in one line where that is the same of all inputs.
+/// Number of metrics without a value, in one line where it is the same for all inputs.
 fn count_lacking(studies: &[Study]) -> Vec<String> {
     let count = |study: &Study| {
         let factors = study.factors.iter().map(|factor| factor.value.is_err());
@@ -123,7 +123,7 @@ fn looked_at(study: &Study) -> Vec<String> {
     lines
 }
 
-/// Columns of a head; in a pipe it is whole.
+/// Maximum columns of a head; in a pipe it is complete.
 pub(super) fn most_of_head() -> usize {
     if limit() > width() { limit() } else { HEAD }
 }
@@ -133,8 +133,8 @@ pub(super) fn head(study: &Study) -> String {
     study.head.clone()
 }
 
-/// Short names of inputs that tell them apart: the file's without its kind, with its folder where files are called the same, and
-/// without the begin that all share where they are longer than `most`.
+/// Distinct short names of inputs: the file's without its extension, with its folder where files have the same name, and without the
+/// common beginning where they are longer than `most`.
 pub(super) fn heads(paths: &[&Path], most: usize) -> Vec<String> {
     let whole = |path: &Path| {
         let text = path.display().to_string();
@@ -193,7 +193,7 @@ pub(super) fn aligned(
 fn efficiency(studies: &[Study]) -> Vec<String> {
     let heads: Vec<String> = studies.iter().map(head).collect();
     let Some(first) = studies.first() else { return Vec::new() };
-    // A factor that no input has, and that is no part of the basic ones, says its reason at the end only.
+    // A factor that no input has, and that is no part of the basic ones, has its reason at the end only.
     let shown = |at: usize| studies.iter().any(|study| study.factors[at].value.is_ok());
     let rows = first.factors.iter().enumerate().filter(|(at, _)| shown(*at)).map(|(at, factor)| {
         let cells = studies.iter().map(|study| match study.factors[at].value {
@@ -299,7 +299,7 @@ fn by_rank(study: &Study, inputs: usize) -> Vec<String> {
             };
             let value = rank.table[at];
             let value = if value.is_finite() { figure(value, one.unit) } else { "-".to_owned() };
-            // What belongs together is not broken.
+            // Name and value stay on one line.
             format!("{name}:{value}").replace(' ', "\u{a0}")
         });
         let text = each.collect::<Vec<_>>().join(" ");
@@ -320,7 +320,7 @@ fn by_rank(study: &Study, inputs: usize) -> Vec<String> {
     lines
 }
 
-/// Whose what follows is, where there are several.
+/// The input's name as a title, where there are several.
 fn titled(study: &Study, inputs: usize) -> Vec<String> {
     if inputs > 1 {
         vec![String::new(), fitted(&study.path.display().to_string())]
@@ -337,7 +337,7 @@ fn under(title: &str, lines: Vec<String>) -> Option<Vec<String>> {
     Some([vec![String::new(), title.to_owned()], lines].concat())
 }
 
-/// What could not be computed, once for each reason; what lacks several things stands at each of them.
+/// Metrics that could not be computed, once for each reason; a metric that lacks several things is listed at each of them.
 fn absent(study: &Study) -> Vec<String> {
     let factors = study
         .factors

@@ -1,7 +1,7 @@
 //! Models as trees, and reasons, for people.
 //!
-//! Owns indentation, the comparison of parts with their whole, and lists of what has no value: each reason once, with the names that it
-//! concerns.
+//! Owns indentation, the comparison of parts with their whole, and lists of metrics without a value: each reason once, with the names
+//! that it concerns.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use super::study::{ModelLine, Outcome, Study};
 use super::text::{aligned, head};
 use crate::terminal::{cell, fitted, prose, width, wrapped};
 
-/// Parts may leave so much of their whole before it is said.
+/// Maximum difference of parts from their whole without a note.
 const TOLERATED: f64 = 0.05;
 const PROBLEMS: usize = 10;
 
-/// A model with its values, what has none, and what is wrong with its file.
+/// A model with its values, the metrics without one, and the problems of its file.
 pub(super) fn model(outcome: &Outcome, study: &Study, inputs: usize) -> Vec<String> {
     let of = if inputs > 1 { format!(", {}", head(study)) } else { String::new() };
     let rows = outcome.lines.iter().filter_map(|line| {
@@ -50,7 +50,7 @@ pub(super) fn model(outcome: &Outcome, study: &Study, inputs: usize) -> Vec<Stri
     lines
 }
 
-/// Where the parts of a metric do not add up to it. Deeper than the second level parts overlap by their authors' intent.
+/// Note on a metric whose parts do not add up to it. Deeper than the second level parts overlap by their authors' intent.
 fn split(line: &ModelLine) -> Option<String> {
     let (whole, parts) = (*line.value.as_ref().ok()?, line.children_sum?);
     let rest = (whole - parts) / whole;

@@ -3,6 +3,7 @@
 //! Owns the public keys of its JSON; the help of the view says what each means.
 
 use serde::Serialize;
+use talea_model::units::percent;
 use talea_model::{Bytes, Gaps, Nanos};
 
 use super::{Format, gaps, joined, json};
@@ -25,6 +26,8 @@ struct Stats<'a> {
     dominant_loop_share: Option<f64>,
     mpi_share: Option<f64>,
     waiting_share: Option<f64>,
+    waiting_judged: f64,
+    threads_wait_for_pus: bool,
     running_share: Option<f64>,
     delayed_share: Option<f64>,
     gaps: &'a Gaps,
@@ -56,6 +59,8 @@ pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
         dominant_loop_share: analysis.dominant_share(),
         mpi_share: (time > Nanos(0)).then(|| part(mpi, time)),
         waiting_share: analysis.waiting_share().filter(|_| time > Nanos(0)),
+        waiting_judged: analysis.judged_part(),
+        threads_wait_for_pus: analysis.is_crowded(),
         running_share: delay.map(Delay::ran_share),
         delayed_share: delay.map(Delay::share),
         gaps: &recording.gaps,
@@ -77,6 +82,13 @@ pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
             |share| format!("{:.1} % of the time", share * 100.0),
         )
     };
+    let qualified = match stats.waiting_share {
+        Some(_) if stats.threads_wait_for_pus => ", not reliable: threads wait for PUs".to_owned(),
+        Some(_) if stats.waiting_judged < 1.0 => {
+            format!(", judged by the first {} of the run", percent(stats.waiting_judged))
+        }
+        _ => String::new(),
+    };
     let mean = |value: Option<f64>, of: &str| {
         value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.1}  ({of})"))
     };
@@ -93,7 +105,7 @@ pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
         ("classes", stats.classes.to_string()),
         ("dominant loop", share),
         ("in MPI", of_time(stats.mpi_share)),
-        ("  waiting", of_time(stats.waiting_share)),
+        ("  waiting", of_time(stats.waiting_share) + &qualified),
         ("on PUs", of_time(stats.running_share)),
         ("ready, no PU", of_time(stats.delayed_share)),
     ]

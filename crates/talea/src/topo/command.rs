@@ -1,6 +1,6 @@
-//! A command that is watched while it runs.
+//! A watched command.
 //!
-//! Owns its start: it waits at a named pipe until counters are open, so that nothing of it is missed.
+//! Owns its start: the command waits at a named pipe until counters are open, so that nothing of it is missed.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -12,14 +12,15 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::{Options, TopoError};
 use crate::recorder::find_program;
 
-/// Reads a line from the pipe, then becomes the command: the process stays the same. Without a line talea is gone.
+/// Reads a line from the pipe, then becomes the command: the process stays the same. Without a line talea has
+/// exited.
 const WAIT: &str = "read _ <\"$1\" || exit 1; shift; exec \"$@\"";
 
 /// A started command.
 #[derive(Debug)]
 pub(super) struct Watched {
     child: Child,
-    /// Open for reading too, so that neither opening nor writing it waits for somebody who may have ended.
+    /// Open for reading too, so that neither opening nor writing it waits for a process that may have ended.
     gate: File,
 }
 
@@ -49,7 +50,7 @@ impl Watched {
         Ok((&self.gate).write_all(b"\n")?)
     }
 
-    /// Hands a signal on, as if the command had been started alone.
+    /// Forwards a signal, as if the command had been started alone.
     pub(super) fn signal(&self, signal: Signal) {
         // A command that has just ended needs no signal.
         let _ = kill_process(Pid::from_child(&self.child), signal);
@@ -74,7 +75,7 @@ impl Watched {
         self.ended().unwrap_or(0)
     }
 
-    /// Ends it where it waits: counters cannot be had.
+    /// Ends it where it waits: counters are not available.
     pub(super) fn give_up(mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -8,7 +8,7 @@ use talea_metric::catalogue;
 use super::{Options, TopoError, measure, objects};
 use crate::terminal::fitted;
 
-/// Prints every name with where it is read, its unit and what it counts.
+/// Prints every name with the place of its readings, its unit and its description.
 pub(super) fn list(options: &Options) -> Result<(), TopoError> {
     let machine = objects::machine(options)?;
     let sources = measure::sources(&machine, options)?;

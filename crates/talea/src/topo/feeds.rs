@@ -1,4 +1,4 @@
-//! What the screen shows: a running session, or a recording.
+//! Feeds of the screen: a running session, or a recording.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -13,12 +13,13 @@ use super::screen::history::{History, Replay};
 use super::shown::infos;
 use crate::input::known_as;
 
-/// Values that a live view keeps in memory to scrub back; what is older is in the recording.
+/// Maximum number of values that a live view keeps in memory to scrub back; older ones are in the
+/// recording.
 const MOST_VALUES: usize = 8 << 20;
-/// Phases that have names.
+/// Maximum number of phases with names.
 const MOST_PHASES: usize = 1 << 16;
 
-/// A session with the frames of late.
+/// A session with its latest frames.
 pub(super) struct Live {
     session: Session,
     monitors: Vec<MonitorInfo>,
@@ -58,7 +59,7 @@ impl Live {
         }
     }
 
-    /// Ends the recording; what went wrong while it was shown.
+    /// Ends the recording; returns errors that occurred while it was shown.
     pub(super) fn finish(&mut self) -> Result<(), SessionError> {
         match self.failed.take() {
             Some(error) => Err(error),
@@ -108,7 +109,7 @@ impl Feed for Live {
             self.threads.clone_from(&places.threads);
         }
         self.gaps = self.session.gaps();
-        // Where the machine was too busy, what was missed is not made up for.
+        // Where the machine was too busy, missed values are not made up for.
         self.next = (now.as_nanos() / self.every.as_nanos()) as u64 + 1;
         if self.session.is_alive() { News::In(self.every) } else { News::Ended }
     }

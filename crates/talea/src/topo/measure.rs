@@ -1,8 +1,8 @@
 //! Measuring: sources, the session, the loop that asks it for values.
 //!
-//! Owns when values are taken and when it ends: after `--for`, with the watched processes, with the command, with Ctrl-C. A
-//! recording is written in any case; without `--out` into a file that is gone afterwards. A command gets the signals that ask for
-//! the end, and its own end is awaited whatever becomes of the values.
+//! Owns the times at which values are taken and the end: after `--for`, with the watched processes, with the command, with
+//! Ctrl-C. A recording is always written; without `--out` into a temporary file. A command gets the signals that request the end,
+//! and its own end is awaited whatever happens to the values.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +23,7 @@ use crate::cli::Scenario;
 use crate::recorder::in_foreground;
 use crate::terminal::say;
 
-/// Where values go while they are measured.
+/// Destination of values while they are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Where {
     /// The terminal.
@@ -32,16 +32,16 @@ pub(super) enum Where {
     Files,
 }
 
-/// How long a plug-in has to say what it counts.
+/// Time for a plug-in to describe its counters.
 const PATIENCE: Nanos = Nanos(5_000_000_000);
-/// How long a simulated list keeps its size.
+/// Time for which a simulated list keeps its size.
 const LIST_STEP: Nanos = Nanos(1_000_000_000);
-/// The end of processes is noticed after so long at most.
+/// Maximum delay until the end of processes is noticed.
 const GLANCE: Duration = Duration::from_millis(20);
-/// How long is measured where nothing says when to end.
+/// Default number of values, where no option sets the end.
 const DEFAULT_VALUES: u64 = 4;
 
-/// The sources that the options ask for.
+/// The sources of the options.
 pub(super) fn sources(machine: &Machine, options: &Options) -> Result<Sources, TopoError> {
     let mut sources = match options.simulate {
         None => Sources::of_machine(),
@@ -72,7 +72,7 @@ pub(super) fn run(machine: Machine, options: &Options, to: Where) -> Result<u8, 
     let watched =
         if is_whole || options.simulate.is_some() { Target::Machine } else { of_processes() };
     let monitors = monitors(&machine.topology, &sources, &watched, options)?;
-    // Before the command exists, so that no signal ends talea and leaves the command behind. The screen has its own.
+    // Before the command exists, so that no signal ends talea and leaves the command running. The screen has its own.
     let asked = if to == Where::Files { Asked::new()? } else { Asked::default() };
     let watched = Watched::start(options, folder.path())?;
     let about = About { host: host_name(), command: what(options), ..About::default() };
@@ -120,7 +120,7 @@ pub(super) fn run(machine: Machine, options: &Options, to: Where) -> Result<u8, 
         say_gaps(&gaps);
     } else {
         let mut recording = recording::read(&record, None, &mut Gaps::default())?;
-        // What is not kept has no name that anybody knows.
+        // A temporary file has no name for the user.
         if options.record.is_none() {
             recording.path = recording.about.host.clone().into();
         }
@@ -129,7 +129,7 @@ pub(super) fn run(machine: Machine, options: &Options, to: Where) -> Result<u8, 
     Ok(code)
 }
 
-/// The monitors that the options ask for.
+/// The monitors of the options.
 fn monitors(
     topology: &Topology,
     sources: &Sources,
@@ -147,7 +147,7 @@ fn monitors(
     if text.is_some() && monitors.is_empty() { Err(TopoError::NoMonitors) } else { Ok(monitors) }
 }
 
-/// The last signal that asked for the end; 0 while none did.
+/// The last signal that requested the end; 0 for none.
 #[derive(Default)]
 struct Asked(Arc<AtomicUsize>);
 
@@ -164,9 +164,9 @@ impl Asked {
         self.0.load(Ordering::Relaxed) != 0
     }
 
-    /// The command's code when it has ended; each signal that comes before is handed on.
+    /// The command's code when it has ended; each earlier signal is forwarded.
     fn until_end(&self, mut watched: Watched) -> u8 {
-        // Keys reach the command from the terminal already, as `talea run` has it.
+        // Keys reach the command from the terminal already, as in `talea run`.
         let from_keys = in_foreground();
         loop {
             if let Some(code) = watched.ended() {
@@ -182,7 +182,7 @@ impl Asked {
     }
 }
 
-/// Takes values until it is over; how many, and the command's code.
+/// Takes values until the end; returns their number, and the command's code.
 fn measure(
     session: &mut Session,
     mut watched: Option<Watched>,
@@ -200,7 +200,7 @@ fn measure(
         .and_then(|()| session.finish());
     match (measured, &watched) {
         (Err(error), None) => return Err(error.into()),
-        // What becomes of the values is not what becomes of the command.
+        // An error of the values does not change the command's result.
         (Err(error), Some(_)) => say(&format!("warning: no more values were taken: {error}")),
         (Ok(()), _) => {}
     }
@@ -208,7 +208,7 @@ fn measure(
     Ok((taken, code))
 }
 
-/// Takes values until something says that it is over, and counts them.
+/// Takes values until an end condition holds, and counts them.
 fn values(
     session: &mut Session,
     taken: &mut u64,
@@ -251,14 +251,14 @@ fn values(
     Ok(())
 }
 
-/// When the next value is due. What was missed is not made up for: values that follow each other at once say nothing.
+/// Time of the next value. Missed ones are not made up for: values in immediate succession carry no information.
 fn next(due: Nanos, every: Nanos, now: Nanos) -> Nanos {
     let every = every.0.max(1);
     let missed = (now - due).0 / every;
     Nanos(due.0.saturating_add(every.saturating_mul(missed + 1)))
 }
 
-/// What is watched, in words.
+/// The watched processes, in words.
 fn what(options: &Options) -> String {
     let words: Vec<String> =
         options.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();

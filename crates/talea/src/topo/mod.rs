@@ -1,6 +1,6 @@
 //! `talea topo`: the node, with performance values on its objects.
 //!
-//! Owns the choice of what is done: which objects, measured or replayed, on a screen or into files. Measuring is `talea-topo`'s,
+//! Owns the choice of the action: the objects, measured or replayed, on a screen or into files. Measuring is `talea-topo`'s,
 //! pictures are `talea-topology`'s and `talea-report`'s; [`screen`] draws in the terminal.
 
 mod command;
@@ -34,18 +34,18 @@ use crate::exit::{Exit, Expected};
 use crate::terminal::say;
 use screen::ScreenError;
 
-/// What to show, and how.
+/// Options of `talea topo`.
 #[derive(Debug)]
 pub(crate) struct Options {
-    /// Where objects are from.
+    /// Source of the objects.
     pub(crate) objects: Objects,
-    /// They are this machine's, whatever they look like.
+    /// Treats them as this machine's without a check.
     pub(crate) as_this_machine: bool,
-    /// PUs, or an object.
+    /// Restriction to PUs, or to an object.
     pub(crate) restrict: Option<String>,
     /// Without bridges and devices.
     pub(crate) no_io: bool,
-    /// Where monitors are from.
+    /// Source of the monitors.
     pub(crate) monitors: Monitors,
     /// Processes to watch.
     pub(crate) pids: Vec<u32>,
@@ -53,9 +53,9 @@ pub(crate) struct Options {
     pub(crate) simulate: Option<Scenario>,
     /// Commands of plug-ins.
     pub(crate) plugins: Vec<String>,
-    /// Between two values.
+    /// Interval between two values.
     pub(crate) every: Nanos,
-    /// How long.
+    /// Duration of the measurement.
     pub(crate) duration: Option<Nanos>,
     /// The recording to write.
     pub(crate) record: Option<PathBuf>,
@@ -63,9 +63,9 @@ pub(crate) struct Options {
     pub(crate) replay: Option<PathBuf>,
     /// The recording to compare it with.
     pub(crate) compare: Option<PathBuf>,
-    /// The run that the recording is shown with.
+    /// The run to show with the recording.
     pub(crate) run: Option<PathBuf>,
-    /// Whose iterations are shown.
+    /// Rank whose iterations are shown.
     pub(crate) rank: Option<u32>,
     /// Time of pictures.
     pub(crate) at: Option<Nanos>,
@@ -79,7 +79,7 @@ pub(crate) struct Options {
     pub(crate) command: Vec<OsString>,
 }
 
-/// Where objects are from.
+/// Source of the objects.
 #[derive(Debug)]
 pub(crate) enum Objects {
     /// This machine.
@@ -90,7 +90,7 @@ pub(crate) enum Objects {
     Synthetic(String),
 }
 
-/// Where monitors are from.
+/// Source of the monitors.
 #[derive(Debug)]
 pub(crate) enum Monitors {
     /// Those that work here.
@@ -112,13 +112,13 @@ pub(crate) struct Outputs {
     pub(crate) png: Option<PathBuf>,
     /// The objects.
     pub(crate) xml: Option<PathBuf>,
-    /// Its version.
+    /// Version of the XML.
     pub(crate) xml_version: xml::Version,
     /// A recording as text.
     pub(crate) paje: Option<PathBuf>,
     /// JSON on standard output.
     pub(crate) json: bool,
-    /// Of pictures, in pixels.
+    /// Size of pictures, in pixels.
     pub(crate) size: (f64, f64),
 }
 
@@ -129,7 +129,7 @@ impl Outputs {
     }
 }
 
-/// Why there is nothing to show.
+/// Errors of `talea topo`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TopoError {
     /// The objects.
@@ -138,16 +138,16 @@ pub(crate) enum TopoError {
     /// The part of them.
     #[error("--restrict: {0}")]
     Name(#[from] NameError),
-    /// Nothing is left of them.
+    /// A restriction without remaining objects.
     #[error("--restrict: {0}")]
     Restrict(#[from] RestrictError),
     /// The monitors' text.
     #[error("{}", .0.to_string().trim_start_matches("error: "))]
     Mistakes(#[from] Mistakes),
-    /// A file cannot be read.
+    /// A file of monitors cannot be read.
     #[error("cannot read the monitors: {source}: `{}`", path.display())]
     Monitors {
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
         /// The file.
         path: PathBuf,
@@ -158,9 +158,7 @@ pub(crate) enum TopoError {
     )]
     NoMonitors,
     /// Values of this machine on another one's objects.
-    #[error(
-        "{0}; --as-this-machine shows them there all the same, --simulate and --replay work with any objects"
-    )]
+    #[error("{0}; --as-this-machine overrides this, --simulate and --replay work with any objects")]
     Elsewhere(MachineError),
     /// Measuring.
     #[error("{0}")]
@@ -177,7 +175,7 @@ pub(crate) enum TopoError {
     /// Two recordings that have no monitor in common.
     #[error("the two recordings have no monitor on the same objects: `{}`, `{}`", .0.display(), .1.display())]
     Apart(PathBuf, PathBuf),
-    /// Nothing at this time.
+    /// No frame at this time.
     #[error("there is no value at {0:.3} s, the recording has values from {1:.3} s to {2:.3} s")]
     Time(f64, f64, f64),
     /// A command cannot be started.
@@ -186,12 +184,12 @@ pub(crate) enum TopoError {
     /// A file cannot be written.
     #[error("cannot write: {source}: `{}`", path.display())]
     Write {
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
         /// The file.
         path: PathBuf,
     },
-    /// No chromium, or it fails.
+    /// No chromium, or an error of it.
     #[error("{0}")]
     Png(#[from] png::PngError),
     /// The terminal.
@@ -224,7 +222,7 @@ impl Expected for TopoError {
     }
 }
 
-/// Shows the node. The exit code is 0, or that of the command that was watched.
+/// Shows the node. The exit code is 0, or that of the watched command.
 pub(crate) fn topo(options: &Options) -> Result<u8, TopoError> {
     if options.list {
         return counters::list(options).map(|()| 0);
@@ -254,7 +252,7 @@ pub(crate) fn topo(options: &Options) -> Result<u8, TopoError> {
     )
 }
 
-/// What was found missing before something failed explains the failure, and is said with it.
+/// Gaps found before a failure explain it, and are printed with it.
 fn replay(path: &Path, options: &Options) -> Result<(), TopoError> {
     let mut gaps = Gaps::default();
     replayed(path, options, &mut gaps).inspect_err(|_| say_gaps(&gaps))
@@ -281,9 +279,9 @@ fn replayed(path: &Path, options: &Options, gaps: &mut Gaps) -> Result<(), TopoE
     text::recording(&recording, other.as_ref(), options)
 }
 
-/// The text of the monitors; none for the default ones.
+/// The text of the monitors; `None` for the default ones.
 fn monitors_text(monitors: &Monitors) -> Result<Option<String>, TopoError> {
-    // A text is at most a MiB; what is longer is refused when it is read.
+    // A text is at most a MiB; a longer one is refused when it is read.
     const MOST: u64 = (talea_topology::monitors::LONGEST_TEXT + 1) as u64;
     match monitors {
         Monitors::Default => Ok(None),
@@ -301,7 +299,7 @@ fn monitors_text(monitors: &Monitors) -> Result<Option<String>, TopoError> {
     }
 }
 
-/// What could not be had, for people.
+/// Prints gaps for people.
 fn say_gaps(gaps: &Gaps) {
     const MOST: usize = 8;
     for gap in gaps.iter().take(MOST) {
@@ -312,7 +310,7 @@ fn say_gaps(gaps: &Gaps) {
     }
 }
 
-/// The word for a sort of gap, as JSON has it.
+/// The word for a kind of gap, as in JSON.
 fn word(kind: talea_model::GapKind) -> String {
     let value = serde_json::to_value(kind).ok();
     value.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()

@@ -1,11 +1,11 @@
-//! Which objects: of this machine or another, all or a part.
+//! Choice of objects: of this machine or another, all or a part.
 
 use talea_topo::Machine;
 use talea_topology::{CpuSet, Topology, name, restrict};
 
 use super::{Objects, Options, TopoError};
 
-/// The objects that the options ask for.
+/// The objects of the options.
 pub(super) fn machine(options: &Options) -> Result<Machine, TopoError> {
     let mut machine = match &options.objects {
         Objects::Machine => Machine::here()?,
@@ -24,7 +24,7 @@ pub(super) fn machine(options: &Options) -> Result<Machine, TopoError> {
     Ok(machine)
 }
 
-/// The part that a set of PUs or the name of objects means.
+/// The part of a set of PUs or of an object's name.
 fn part(topology: &Topology, text: &str) -> Result<Topology, TopoError> {
     if let Ok(set) = CpuSet::from_list(text) {
         return Ok(restrict::to_cpuset(topology, &set)?);

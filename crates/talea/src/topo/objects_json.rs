@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 use talea_topology::{Attributes, CpuSet, ObjectId, Topology};
 
-/// `counts`, `objects`, and what is said of several objects at once.
+/// `counts`, `objects`, and the properties of several objects at once.
 pub(super) fn objects_json(topology: &Topology) -> Value {
     let counts: Map<String, Value> = topology
         .counts()
@@ -77,7 +77,7 @@ fn object(topology: &Topology, id: ObjectId) -> Value {
     })
 }
 
-/// Facts by name; of several with one name the last.
+/// Facts by name; of several with the same name the last.
 fn infos(infos: &[(String, String)]) -> Map<String, Value> {
     infos.iter().map(|(name, value)| (name.clone(), json!(value))).collect()
 }

@@ -69,7 +69,7 @@ pub(super) fn objects(machine: &Machine, options: &Options) -> Result<(), TopoEr
     if out.is_any() { Ok(()) } else { text::objects(topology) }
 }
 
-/// Everything that is asked of a recording.
+/// All requested output of a recording.
 pub(super) fn recording(
     recording: &Recording,
     other: Option<&Recording>,

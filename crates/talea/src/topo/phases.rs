@@ -1,8 +1,8 @@
-//! The run that a recording is shown with: its loop's iterations on the recording's axis of time.
+//! The run shown with a recording: its loop's iterations on the recording's axis of time.
 //!
-//! Owns the choice of the rank and the match of clocks. The host's `CLOCK_MONOTONIC`, which both files keep, matches them as exactly
-//! as times of runs are; where it disagrees with the date - the host was restarted, or its clock was set - the date decides, and that is said.
-//! What does not belong together is an error, never a picture. Loops are the analysis's, words and merging are `talea-topology`'s.
+//! Owns the choice of the rank and the match of clocks. The host's `CLOCK_MONOTONIC`, which both files keep, matches them as exactly as
+//! times of runs are; where it disagrees with the date - the host was restarted, or its clock was set - the date decides, and a gap says
+//! so. Files that do not belong together are an error, never a picture. Loops are the analysis's, words and merging are `talea-topology`'s.
 
 use std::path::{Path, PathBuf};
 
@@ -17,43 +17,43 @@ use crate::analysis::{Analysis, display_rank, tree};
 use crate::load::{self, LoadError, Run};
 use crate::terminal::Progress;
 
-/// Both clocks tell the same time if they are no further apart: the run reads them some milliseconds after each other.
+/// Maximum difference of two clocks that agree: the run reads them some milliseconds after each other.
 const CLOSE: i128 = 1_000_000_000;
-/// Names of hosts are cut to so many bytes in a run.
+/// Maximum length in bytes of a host's name in a run.
 const HOST: usize = 63;
 
-/// Why a run says nothing about a recording.
+/// Errors of a run beside a recording.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PhasesError {
     /// The run cannot be read.
     #[error("--run: {0}")]
     Load(#[from] LoadError),
-    /// The recording's times are made up.
+    /// The recording's times are simulated.
     #[error("--run: the recording has simulated values, whose times are those of no run: `{}`", .0.display())]
     Simulated(PathBuf),
     /// One of the two has no date or no host.
     #[error("--run: expected a host and a date, this file says neither when nor where it was made: `{}`", .0.display())]
     NoDate(PathBuf),
-    /// No such rank.
+    /// An unknown rank.
     #[error("--rank: the run has {count} ranks, from {least} to {most}, none is {rank}: `{}`", path.display())]
     NoRank {
-        /// The one wanted.
+        /// The requested rank.
         rank: u32,
-        /// How many there are.
+        /// Number of ranks.
         count: usize,
-        /// The lowest.
+        /// The lowest rank.
         least: u32,
-        /// The highest.
+        /// The highest rank.
         most: u32,
         /// The run.
         path: PathBuf,
     },
-    /// Made elsewhere.
+    /// Made on another host.
     #[error("--run: the recording is of host `{host}`, where no rank of the run was; it ran on {hosts}: `{}`", path.display())]
     OtherHost {
-        /// The recording's.
+        /// The recording's host.
         host: String,
-        /// The run's.
+        /// The run's hosts.
         hosts: String,
         /// The run.
         path: PathBuf,
@@ -71,16 +71,16 @@ pub(crate) enum PhasesError {
     OtherTime {
         /// The rank.
         rank: u32,
-        /// From when to when.
+        /// Begin and end of the run.
         ran: String,
-        /// From when to when.
+        /// Begin and end of the recording.
         recorded: String,
         /// The run.
         path: PathBuf,
     },
 }
 
-/// Puts a run's phases onto a recording. Without a rank, the lowest that ran on the recording's host.
+/// Adds a run's phases to a recording. Without a rank, those of the lowest that ran on the recording's host.
 pub(super) fn add(
     recording: &mut Recording,
     path: &Path,
@@ -105,7 +105,7 @@ pub(super) fn add(
     let (shift, by_date) = shift(started, zero.as_nanosecond(), about.start_monotonic_ns);
     let number = rank_number(&run, chosen);
     let elsewhere = (chosen != anchor).then(|| run.recording.processes[chosen].host.clone());
-    // The others' analysis would cost time and change nothing.
+    // The analysis of the others would cost time and change nothing.
     let only = run.recording.processes.swap_remove(chosen);
     run.recording.processes = vec![only];
     if run.recording.times == TimesMode::Statistics {
@@ -149,7 +149,7 @@ pub(super) fn add(
     Ok(())
 }
 
-/// The process that is shown, and the one whose clock is the recording's; the same unless the user wants a rank of another host.
+/// The displayed process, and the one whose clock is the recording's; the same unless the user requests a rank of another host.
 fn choose(
     run: &Run,
     host: &str,
@@ -191,7 +191,7 @@ fn rank_number(run: &Run, at: usize) -> u32 {
     display_rank(run, &run.recording.processes[at]).0
 }
 
-/// What to add to times of the run to get times of the recording, in nanoseconds, and whether only the date says so.
+/// Nanoseconds to add to times of the run to get times of the recording, and true if only the date gives them.
 fn shift(started: Started, zero_realtime: i128, zero_monotonic: u64) -> (i64, bool) {
     let since = |run: Nanos, zero: i128| i128::from(run.0) - i128::from(started.at.0) - zero;
     let date = since(started.realtime, zero_realtime);
@@ -201,7 +201,7 @@ fn shift(started: Started, zero_realtime: i128, zero_monotonic: u64) -> (i64, bo
     if known && (exact - date).abs() < CLOSE { (whole(exact), false) } else { (whole(date), true) }
 }
 
-/// The only rank of a run, its times moved by so much.
+/// The only rank of a run, its times shifted by `shift`.
 fn course(run: &Run, rank: u32, path: &Path, shift: i64) -> Result<Course, PhasesError> {
     let analysis = Analysis::new(run, &mut Progress::new());
     let no_times = || PhasesError::NoTimes { rank, path: path.to_owned() };
@@ -227,7 +227,7 @@ fn course(run: &Run, rank: u32, path: &Path, shift: i64) -> Result<Course, Phase
     Ok(course)
 }
 
-/// Where a loop stands, as the report says it.
+/// The place of a loop, as in the report.
 fn place(analysis: &Analysis<'_>, index: u32) -> Option<String> {
     let class = analysis.classes.first()?;
     let root = tree::tree(analysis, analysis.recorded(class.representative), &class.shown, 0);
@@ -269,7 +269,7 @@ mod tests {
         };
         let both = started(2 * SECOND - 3_000_000, 102 * SECOND);
         assert_eq!(shift(both, zero, 100 * SECOND), (1_500_000_000, false));
-        // Restarted in between: the counter began anew.
+        // Restarted in between: the counter began again.
         let later = started(7200 * SECOND, 102 * SECOND);
         assert_eq!(shift(later, zero, 100 * SECOND), (7_199_500_000_000, true));
         assert!(shift(both, zero, 0).1);
@@ -285,7 +285,7 @@ mod tests {
             dates(zero, 0, 3 * second),
             "from 2026-11-20 23:59:58 to 2026-11-21 00:00:01 UTC"
         );
-        // No date is so far away: the recording's own stands for it.
+        // No date is so far away: the recording's own replaces it.
         assert!(dates(zero, i64::MIN, i64::MAX).starts_with("from "));
     }
 }

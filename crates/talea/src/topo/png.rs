@@ -5,10 +5,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Names that the browser goes by.
+/// Names of the browser's program.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
 
-/// Why there is no picture.
+/// Errors of drawing a PNG.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PngError {
     /// No browser.
@@ -22,14 +22,14 @@ pub(crate) enum PngError {
     /// Files.
     #[error("cannot write: {source}: `{}`", path.display())]
     Write {
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
         /// The file.
         path: PathBuf,
     },
 }
 
-/// Draws a picture, in the size that it has, into a file.
+/// Draws a picture, in its own size, into a file.
 pub(super) fn write(svg: &str, path: &Path) -> Result<(), PngError> {
     let failed = |source| PngError::Write { source, path: path.to_owned() };
     let folder = tempfile::tempdir().map_err(failed)?;
@@ -72,7 +72,7 @@ pub(super) fn write(svg: &str, path: &Path) -> Result<(), PngError> {
     Err(PngError::NoBrowser)
 }
 
-/// Width and height that the document says.
+/// Width and height in the document.
 fn size(svg: &str) -> (u32, u32) {
     let side = |name: &str| {
         let text = svg.split_once(&format!(" {name}=\""))?.1.split_once('"')?.0;

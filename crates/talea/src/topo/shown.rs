@@ -1,6 +1,7 @@
-//! From recordings to what pictures, pages and screens show.
+//! From recordings to the data of pictures, pages and screens.
 //!
-//! Owns which values a picture has: those at a time, the means over all of it, or how these differ from another recording's.
+//! Owns the choice of a picture's values: those at a time, the means over all of it, or their differences to another
+//! recording's.
 
 use talea_model::{Gaps, Nanos};
 use talea_topo::Recording;
@@ -13,10 +14,10 @@ use talea_topology::{Monitor, MonitorInfo, ObjectId};
 use super::TopoError;
 use crate::input::known_as;
 
-/// Most threads that are marked on a picture.
+/// Maximum number of threads that are marked on a picture.
 const MOST_PLACED: usize = 4096;
 
-/// The monitors that are meant to be seen.
+/// The visible monitors.
 pub(super) fn visible(recording: &Recording) -> impl Iterator<Item = (usize, &Monitor)> {
     recording.monitors.iter().enumerate().filter(|(_, monitor)| !monitor.silent)
 }
@@ -41,7 +42,7 @@ pub(super) fn findings(recording: &Recording) -> Vec<Hint> {
     found
 }
 
-/// A finding with the part of the program that it was found in.
+/// A finding with its part of the program.
 pub(super) fn sentence(hint: &Hint) -> String {
     match &hint.region {
         Some(region) => format!("{}, in {region}.", hint.sentence.trim_end_matches('.')),
@@ -150,7 +151,7 @@ fn shown_monitor(
     ShownMonitor { info, values, scale, range, difference }
 }
 
-/// What ran.
+/// The command.
 fn title(recording: &Recording, other: Option<&Recording>) -> String {
     let name = |recording: &Recording| {
         let command = &recording.about.command;
@@ -162,7 +163,7 @@ fn title(recording: &Recording, other: Option<&Recording>) -> String {
     }
 }
 
-/// Host, source, date, and which time is shown.
+/// Host, source, date, and the displayed time.
 pub(super) fn facts(recording: &Recording, at: Option<Nanos>) -> Vec<String> {
     let mut all = about(recording);
     let place = all.len().saturating_sub(usize::from(recording.run.is_some()));
@@ -170,7 +171,7 @@ pub(super) fn facts(recording: &Recording, at: Option<Nanos>) -> Vec<String> {
     all
 }
 
-/// Which time is shown.
+/// The displayed time.
 fn time(recording: &Recording, at: Option<Nanos>) -> String {
     let span = recording.frames.last().map_or(0.0, |frame| frame.at.seconds());
     match at {
@@ -183,7 +184,7 @@ fn time(recording: &Recording, at: Option<Nanos>) -> String {
     }
 }
 
-/// Host, source, date, the run beside it: what a page says, which shows any time.
+/// Host, source, date, the run beside it: facts of a page, which shows any time.
 pub(super) fn about(recording: &Recording) -> Vec<String> {
     let about = &recording.about;
     let date = about.start.get(..16).map(|date| date.replace('T', " ")).unwrap_or_default();

@@ -11,10 +11,12 @@ use talea_topology::{Attributes, ObjectId, ObjectKind, Topology};
 
 use super::shown::{self, findings, sentence};
 use super::{Options, TopoError, say_gaps};
-use crate::terminal::{bar, cell, fitted, prose, wrapped};
+use crate::terminal::{bar, cell, fitted, prose, width, wrapped};
 
-/// Rows of a monitor before the rest is summed up.
+/// Maximum number of rows of a monitor before the rest is summed up.
 const MOST_ROWS: usize = 32;
+/// Columns of a row before its bar: label, number and the spaces between.
+const BEFORE: usize = 45;
 
 /// The tree, a line for each object; equal subtrees next to each other are one.
 pub(super) fn objects(topology: &Topology) -> Result<(), TopoError> {
@@ -55,7 +57,7 @@ pub(super) fn objects(topology: &Topology) -> Result<(), TopoError> {
     Ok(())
 }
 
-/// What an administrator keeps from use: PUs and memory.
+/// Objects that an administrator can disallow: PUs and memory.
 fn is_end(kind: ObjectKind) -> bool {
     matches!(kind, ObjectKind::Pu | ObjectKind::NumaNode)
 }
@@ -112,14 +114,13 @@ pub(super) fn recording(
                 Some(value) if !value.is_nan() => (amount(*value, &info.unit), value.abs() / most),
                 _ => ("absent".to_owned(), 0.0),
             };
-            writeln!(
-                out,
-                "  {label:<24} {text:>16}  {}",
-                bar(if part.is_finite() { part } else { 0.0 }, 40)
-            )?;
+            let part = if part.is_finite() { part } else { 0.0 };
+            let columns = width().saturating_sub(BEFORE).min(40);
+            writeln!(out, "  {label:<24} {text:>16}  {}", bar(part, columns))?;
         }
         if let more @ 1.. = info.objects.len().saturating_sub(MOST_ROWS) {
-            writeln!(out, "  ... and {more} more; --json has all, --svg draws them")?;
+            let rest = format!("  ... and {more} more; --json has all, --svg draws them");
+            writeln!(out, "{}", fitted(&rest))?;
         }
     }
     out.flush()?;

@@ -1,4 +1,4 @@
-//! From what was followed to the data that is shown.
+//! From tracked clusters to the displayed data.
 //!
 //! Owns figures of each object in each frame, and the sentences. Objects are numbered by their share of the time in all frames.
 
@@ -15,7 +15,7 @@ use super::follow::{Followed, is_count};
 use super::frames::Frame;
 use crate::clusters::{Names, dimension_data, mean, percent, site_of, sums};
 
-/// All that is shown.
+/// All displayed data.
 pub(super) fn data(frames: &[Frame<'_>], followed: &Followed, options: &Options) -> TrackData {
     let mut objects = BTreeMap::<u32, ObjectData>::new();
     let mut best = BTreeMap::<u32, (f64, Option<ClusterSite>)>::new();
@@ -72,7 +72,7 @@ pub(super) fn data(frames: &[Frame<'_>], followed: &Followed, options: &Options)
     data
 }
 
-/// Clusters of a frame by object, and the bursts of each object, rising.
+/// Clusters of a frame by object, and the bursts of each object, ascending.
 fn clusters_of(followed: &Followed, frame: usize) -> BTreeMap<u32, (Vec<u32>, Vec<u32>)> {
     let objects = &followed.steps[frame].objects;
     let mut of = BTreeMap::<u32, (Vec<u32>, Vec<u32>)>::new();
@@ -128,7 +128,7 @@ fn frame_data(frame: &Frame<'_>, followed: &Followed, at: usize) -> FrameData {
     }
 }
 
-/// The figures of some clusters of a frame together, and where they are.
+/// The figures of some clusters of a frame together, and their place.
 fn figures(
     frames: &[Frame<'_>],
     followed: &Followed,
@@ -181,7 +181,7 @@ fn figures(
     (one, site)
 }
 
-/// Where an object is, if not everywhere.
+/// Frames of an object, if it is not in all.
 fn presence(object: &ObjectData, data: &TrackData) -> String {
     let there: Vec<&str> = data
         .frames

@@ -1,7 +1,8 @@
-//! Clusters of all frames on one scale, and which of them are the same.
+//! Clusters of all frames on one scale, and their matching.
 //!
-//! Owns the common preparation, what tells clusters besides their place (calls that end their bursts, alone and after the call before),
-//! and how far requisites are lowered: for runs, of which there are few, as far as all match; for windows as the slides do.
+//! Owns the common preparation, the traits of clusters besides their place (calls that end their bursts, alone and after the call
+//! before), and the degree to which requisites are lowered: for runs, of which there are few, until all match; for windows as on the
+//! slides.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,23 +24,23 @@ use crate::clusters::{self, Eps, StudyError};
 pub(super) struct Clustered {
     /// Places of points among the frame's bursts.
     pub(super) bursts: Vec<u32>,
-    /// Of those.
+    /// The clustering of those points.
     pub(super) clustering: Clustering,
     pub(super) eps: f64,
     pub(super) min_points: usize,
     pub(super) score: Spmdiness,
 }
 
-/// All frames, and what the tracker says of each.
+/// All frames, and the tracker's result for each.
 pub(super) struct Followed {
     pub(super) dimensions: Vec<Dimension>,
     /// For each dimension the values of all bursts, frame after frame.
     pub(super) columns: Vec<Vec<f64>>,
-    /// Where the bursts of each frame begin in the columns.
+    /// First burst of each frame in the columns.
     pub(super) offsets: Vec<usize>,
     pub(super) prepared: Prepared,
     pub(super) per_task: bool,
-    /// Whether the calls at both ends of bursts tell them apart.
+    /// True if the calls at the two ends of bursts separate them.
     pub(super) edges: bool,
     pub(super) frames: Vec<Clustered>,
     pub(super) steps: Vec<Step>,
@@ -47,12 +48,12 @@ pub(super) struct Followed {
     pub(super) requisites: Vec<Requisites>,
 }
 
-/// Clusters and follows.
+/// Clusters and tracks.
 pub(super) fn follow(frames: &[Frame<'_>], options: &Options) -> Result<Followed, TrackError> {
     let how = &options.analysis;
     let named =
         |source, frame: &Frame<'_>| TrackError::Dimension { source, frame: frame.name.clone() };
-    // What is usual is what the frame with most bursts has.
+    // Defaults are those of the frame with most bursts.
     let Some(largest) = frames.iter().max_by_key(|frame| frame.bursts.len()) else {
         return Err(TrackError::Few(0));
     };
@@ -79,7 +80,7 @@ pub(super) fn follow(frames: &[Frame<'_>], options: &Options) -> Result<Followed
             return Err(StudyError::NoDurations.into());
         }
         let shortest = how.min_duration.unwrap_or_else(|| auto::shortest(of, auto::SHORT));
-        // Too short for this frame: below what passes.
+        // Too short for this frame: below the minimum that passes.
         durations.extend(of.iter().map(|&one| match timed {
             true if one < shortest => -1.0,
             true => one,
@@ -146,7 +147,7 @@ fn cluster(
     };
     let weights: Vec<f64> = own.iter().map(weight).collect();
     let rank_of: Vec<Rank> = own.iter().map(|&burst| bursts.rank[burst as usize]).collect();
-    // What each rank of a run does once is a kind of its own, also on one rank; windows are of one run.
+    // A burst that each rank of a run has once forms a kind of its own, also on one rank; windows are of one run.
     let usual = || {
         if options.windows.is_some() {
             auto::min_points(&rank_of)
@@ -169,7 +170,7 @@ fn cluster(
     };
     let score = auto::score(&clustering, &rank_of);
     let mut extent = track::Frame::new(&points, &clustering, weights.iter().sum());
-    // Points this near are neighbours, whichever frame they are of.
+    // Points this near are neighbours, in any frame.
     for one in &mut extent.clusters {
         one.low.iter_mut().for_each(|low| *low -= eps / 2.0);
         one.high.iter_mut().for_each(|high| *high += eps / 2.0);
@@ -195,23 +196,24 @@ fn traits(
             continue;
         };
         let weight = bursts.duration[burst as usize].max(0.0) / 2.0;
-        // Sites count from 1: alone, it follows none; a pair begins above all that are alone.
+        // Sites count from 1: a single site has no predecessor; pairs begin above all single ones.
         let (alone, pair) = (u64::from(site), u64::from(last + 1) << 32 | u64::from(site));
         *cluster.traits.entry(alone).or_insert(0.0) += weight;
         *cluster.traits.entry(pair).or_insert(0.0) += weight;
     }
 }
 
-/// Frames that an object may be missing in and still be the same.
+/// Maximum number of frames in which an object may be missing.
 const MISSING: usize = 8;
 
-/// Gives objects that were away their number back: what is new in a frame, and like one that the frame before did not have.
+/// Restores the number of objects that were missing: for clusters that are new in a frame, and match an object that the frame before
+/// did not have.
 fn rejoin(steps: &mut [Step], frames: &[track::Frame], requisites: &[Requisites]) {
     let alone = |frame: usize, place: usize| track::Frame {
         clusters: vec![frames[frame].clusters[place].clone()],
         weight: frames[frame].weight,
     };
-    // The newest frame that each object is in.
+    // The newest frame of each object.
     let mut newest = BTreeMap::<u32, usize>::new();
     for now in 0..steps.len() {
         let first = now.saturating_sub(MISSING);

@@ -1,4 +1,4 @@
-//! What is compared: runs, or windows of one run.
+//! Frames of the comparison: runs, or windows of one run.
 //!
 //! Owns reading and cutting. A burst belongs to the window in which it begins.
 
@@ -9,7 +9,7 @@ use super::{Options, TrackError, Windows};
 use crate::clusters::{Source, source};
 use crate::terminal::Progress;
 
-/// Most windows.
+/// Maximum number of windows.
 pub(super) const MOST_WINDOWS: u64 = 1_000;
 
 /// One run, or one window.
@@ -17,7 +17,7 @@ pub(super) struct Frame<'a> {
     pub(super) name: String,
     pub(super) bursts: Bursts,
     pub(super) trace: Option<&'a Trace>,
-    /// Ranks with bursts, of the whole input.
+    /// Number of ranks with bursts, of the whole input.
     pub(super) ranks: usize,
     pub(super) begin: u64,
     pub(super) end: u64,

@@ -1,7 +1,8 @@
 //! `talea track`: the same kinds of computation in runs of different scales, or in windows of one run.
 //!
-//! Owns the way from inputs to objects that are followed. [`frames`] reads, [`follow`] clusters each frame on one scale and matches,
-//! [`radius`] finds the radius and what tells bursts apart, [`sites`] finds the same calls in other versions of a program, [`fill`] makes the data that text, JSON and pictures show.
+//! Owns the steps from inputs to tracked objects. [`frames`] reads, [`follow`] clusters each frame on one scale and matches, [`radius`]
+//! finds the radius and the use of calls, [`sites`] finds the same calls in other versions of a program, [`fill`] makes the data that text,
+//! JSON and pictures show.
 
 mod fill;
 mod follow;
@@ -23,16 +24,16 @@ use crate::clusters::{Analysis, ClusterError, Source, StudyError, print, source,
 use crate::exit::{Exit, Expected};
 use crate::terminal::{Palette, Progress};
 
-/// What to do.
+/// Options of `talea track`.
 #[derive(Debug)]
 pub(crate) struct Options {
     /// Traces, runs or tables: one, if there are windows.
     pub(crate) inputs: Vec<PathBuf>,
     /// Windows of one input.
     pub(crate) windows: Option<Windows>,
-    /// Whether counts are multiplied by ranks.
+    /// Multiplication of counts by ranks.
     pub(crate) per_task: PerTask,
-    /// How each frame is clustered.
+    /// Options of the clustering of each frame.
     pub(crate) analysis: Analysis,
     pub(crate) svg: Option<PathBuf>,
     pub(crate) html: Option<PathBuf>,
@@ -42,13 +43,13 @@ pub(crate) struct Options {
 /// Windows of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Windows {
-    /// So many of the same length.
+    /// This many of the same length.
     Count(u64),
     /// Of this length.
     Each(Nanos),
 }
 
-/// Whether counts are multiplied by the ranks of their frame.
+/// Multiplication of counts by the ranks of their frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum PerTask {
     /// If frames have different numbers of ranks
@@ -60,7 +61,7 @@ pub(crate) enum PerTask {
     No,
 }
 
-/// Why nothing can be followed.
+/// Errors of `talea track`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TrackError {
     /// An input.
@@ -72,13 +73,13 @@ pub(crate) enum TrackError {
     /// Windows of several inputs.
     #[error("expected one input with --windows, found {0}")]
     Many(usize),
-    /// Windows that are none.
+    /// An impossible number of windows.
     #[error("expected 2 to {most} windows, found {found}", most = frames::MOST_WINDOWS)]
     Windows {
-        /// How many there would be.
+        /// Number of windows.
         found: u64,
     },
-    /// No frame has any.
+    /// No frame has a cluster.
     #[error("expected bursts to follow, found none that pass in any frame")]
     Empty,
     /// No times to make windows of.
@@ -87,9 +88,9 @@ pub(crate) enum TrackError {
     /// Dimensions.
     #[error("{source}: `{frame}`")]
     Dimension {
-        /// What is wrong.
+        /// The error of the dimension.
         source: DimensionError,
-        /// Where.
+        /// The frame.
         frame: String,
     },
     /// Options that do not fit.
@@ -116,7 +117,7 @@ impl Expected for TrackError {
     }
 }
 
-/// The clusters of windows of a trace, without options: what a report shows. Nothing where there is nothing to follow.
+/// The clusters of windows of a trace, with default options, for a report. `None` where there is nothing to track.
 pub(crate) fn data(trace: &Trace, windows: u64) -> Option<TrackData> {
     let (bursts, part) = source::bursts_of(trace, Part::default()).ok()?;
     let source = Source { bursts, part, trace: None, seconds: 0.0 };
@@ -138,7 +139,7 @@ pub(crate) fn data(trace: &Trace, windows: u64) -> Option<TrackData> {
     Some(fill::data(&frames, &followed, &options))
 }
 
-/// Reads, clusters, follows, writes.
+/// Reads, clusters, tracks, writes.
 pub(crate) fn track(options: &Options) -> Result<(), TrackError> {
     let mut progress = Progress::new();
     let sources = frames::load(options, &mut progress)?;

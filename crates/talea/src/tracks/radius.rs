@@ -1,7 +1,7 @@
-//! One radius for all frames, as they are on one scale, and whether the calls at the ends of bursts tell them apart in all.
+//! One radius for all frames, as they are on one scale, and the decision whether calls at the ends of bursts separate them in all.
 //!
-//! Owns the choice: the radius is that of the frame with most points, whose sequences say most; of all windows together, which are one run.
-//! Calls are used in all frames where those of any gain by it, as clusters of frames are compared.
+//! Owns the choice: the radius is that of the frame with most points, whose sequences carry most information; for windows, which are one
+//! run, that of all together. Calls are used in all frames where those of any gain by it, as clusters of frames are compared.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use super::frames::Frame;
 use super::{Options, TrackError};
 use crate::clusters::{Edges, Eps};
 
-/// What clusters of all frames are found with.
+/// Radius and use of calls for the clusters of all frames.
 #[derive(Clone, Copy)]
 pub(super) struct Radius {
     pub(super) eps: f64,
@@ -32,7 +32,7 @@ struct Part {
     points: Points,
     ranks: Vec<Rank>,
     weights: Vec<f64>,
-    /// Empty where calls are not known.
+    /// Empty where calls are unknown.
     edges: Vec<u32>,
     min_points: usize,
 }
@@ -78,7 +78,7 @@ impl Part {
         self.points.apart(&self.edges, beyond(largest))
     }
 
-    /// True if the sequences of these points gain by edges, each way with its own radius.
+    /// True if the sequences of these points gain by edges, with and without them at their own radius.
     fn gains(&self, [plain, apart]: [f64; 2]) -> Result<bool, ClassifyError> {
         let one = |points: &Points, eps| -> Result<_, ClassifyError> {
             let clustering: Clustering = self.task(points).cluster(eps)?;

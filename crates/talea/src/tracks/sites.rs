@@ -1,8 +1,8 @@
-//! The same calls of MPI in versions of a program whose lines have moved.
+//! The same MPI calls in versions of a program whose lines have moved.
 //!
 //! Owns the numbers of calls, which mean the same in all frames. Calls are the same if a routine of the same name has them in the same
-//! order: the longest common subsequence of what is called, with lines that moved by the same preferred, as `diff` finds lines. A line
-//! number alone says nothing: after one more line above, it is that of another call.
+//! order: the longest common subsequence of the called procedures, preferring lines that moved by the same distance, as `diff` finds
+//! lines. A line number alone is no evidence: after one more line above, it is that of another call.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -13,13 +13,13 @@ use talea_model::trace::Labels;
 use super::frames::Frame;
 use crate::convert::labels::whole;
 
-/// What a trace says of a call: function and line by their values, and what is called.
+/// A call in a trace: function and line by their values, and the called procedure.
 type Key = (i64, i64, (u32, i64));
 
-/// Pairs of calls of one routine that are compared; of more, those of the same line are the same.
+/// Maximum number of pairs of calls of one routine that are compared; of more, those of the same line are the same.
 const MOST_COMPARED: usize = 1 << 22;
 
-/// Lines that a call can have moved and be the nearer to another for it.
+/// Maximum distance in lines that makes a moved call more similar.
 const NEAR: u64 = 1 << 10;
 
 /// The numbers of one frame's calls, from 1.
@@ -27,7 +27,7 @@ const NEAR: u64 = 1 << 10;
 pub(super) struct Sites(HashMap<Key, u32>);
 
 impl Sites {
-    /// The number of the call that ends a burst; nothing where its function has no name.
+    /// The number of the call that ends a burst; `None` where its function has no name.
     pub(super) fn of(&self, bursts: &Bursts, burst: usize) -> Option<u32> {
         self.0.get(&key(bursts, burst)?).copied()
     }
@@ -42,9 +42,9 @@ fn key(bursts: &Bursts, burst: usize) -> Option<Key> {
 /// One call of a routine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Call {
-    /// Its line; 0 where it is not known.
+    /// Its line; 0 where it is unknown.
     line: i64,
-    /// What is called.
+    /// The called procedure.
     what: String,
     key: Key,
     number: u32,
@@ -70,7 +70,7 @@ pub(super) fn number(frames: &[Frame<'_>]) -> Vec<Sites> {
                 );
                 sites.0.insert(call.key, call.number);
             }
-            // A call that is not made in this trace may be made in the next one.
+            // A call that is absent from this trace may be in the next one.
             let absent = (0..).zip(known).filter(|(at, _)| !met.contains(at)).map(|(_, call)| call);
             calls.extend(absent);
             calls.sort();
@@ -119,12 +119,12 @@ fn routines(frames: &[&Frame<'_>]) -> BTreeMap<String, Vec<Call>> {
     found
 }
 
-/// What is called, by name where the trace has one.
+/// The called procedure, by name where the trace has one.
 fn called(labels: &Labels, (event_type, value): (u32, i64)) -> String {
     labels.value(event_type, value).map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The line of a label such as `71 (file.F90, program)` or `file.c:71`; 0 where it says none.
+/// The line of a label such as `71 (file.F90, program)` or `file.c:71`; 0 where it has none.
 fn line(label: &str) -> i64 {
     let first = label.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
     let last = label.rsplit(':').next().unwrap_or_default();
@@ -135,17 +135,21 @@ fn line(label: &str) -> i64 {
 fn same(old: &[Call], new: &[Call]) -> Vec<Option<usize>> {
     let mut found = vec![None; new.len()];
     if old.len().saturating_mul(new.len()) > MOST_COMPARED {
+        let mut places = HashMap::new();
+        for (at, call) in old.iter().enumerate() {
+            places.entry((call.line, &call.what)).or_insert(at);
+        }
         for (call, found) in new.iter().zip(&mut found) {
-            *found = old.iter().position(|one| (one.line, &one.what) == (call.line, &call.what));
+            *found = places.get(&(call.line, &call.what)).copied();
         }
         return found;
     }
-    // How many pairs moved by the same number of lines.
+    // Number of pairs that moved by the same number of lines.
     let mut moved = HashMap::<i64, u64>::new();
     for (a, b) in pairs(old, new) {
         *moved.entry(b.line.saturating_sub(a.line)).or_insert(0) += 1;
     }
-    // More calls that are the same come first, then those that moved as most did, then those that moved least.
+    // Pairings with more equal calls come first, then those that moved with the majority, then those that moved least.
     let most = ((old.len() * new.len()) as u64 + 1) * NEAR;
     let first = most * (old.len().min(new.len()) as u64 + 1);
     let worth = |a: &Call, b: &Call| {
@@ -186,7 +190,7 @@ fn pairs<'a>(old: &'a [Call], new: &'a [Call]) -> impl Iterator<Item = (&'a Call
 mod tests {
     use super::*;
 
-    /// Calls such as `W10 S12`: what is called, and on which line.
+    /// Calls such as `W10 S12`: the procedure, and its line.
     fn calls(text: &str) -> Vec<Call> {
         let one = |word: &str| {
             let line = word[1..].parse().unwrap();
@@ -208,7 +212,7 @@ mod tests {
         // Each line has become that of another call.
         assert_eq!(lines("R10 R11 R12", "R11 R12 R13"), [10, 11, 12]);
         assert_eq!(lines("R10 R11 R12 W20 W21", "R10 R11 R12 W21 W22"), [10, 11, 12, 20, 21]);
-        // One call more, before, between and behind; one less; another one.
+        // One call more, before, between and after; one less; another one.
         assert_eq!(lines("W10 W20 W30", "W5 W11 W21 W31"), [0, 10, 20, 30]);
         assert_eq!(lines("W10 W20 W30", "W10 W15 W21 W31"), [10, 0, 20, 30]);
         assert_eq!(lines("W10 W20 W30", "W10 W20 W30 W40"), [10, 20, 30, 0]);

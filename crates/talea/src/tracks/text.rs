@@ -9,9 +9,9 @@ use crate::clusters::{compared, percent, score, site_name};
 use crate::table::{Column, Table};
 use crate::terminal::{Palette, cell, findings, gaps, grouped};
 
-/// Objects of the table.
+/// Maximum number of objects in the table.
 const MOST: usize = 12;
-/// Frames of the table.
+/// Maximum number of frames in the table.
 const FRAMES: usize = 40;
 
 /// All lines.

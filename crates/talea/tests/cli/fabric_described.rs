@@ -174,7 +174,7 @@ fn forms_of_slurm_are_one_network() {
     let blocks = placed(&[&grid[..], &["--topology-conf", &blocks]].concat());
     let loads = |answer: &Value| answer["placements"][0]["max_link_load"].as_u64();
     assert_eq!((loads(&blocks), &blocks["routers"]), (loads(&answers[0]), &3.into()));
-    let joins = gaps(&blocks).iter().any(|gap| gap.contains("what joins blocks"));
+    let joins = gaps(&blocks).iter().any(|gap| gap.contains("switches between blocks"));
     assert!(joins, "{blocks}");
     let absent = written(path, "absent.conf", "Include nowhere.conf\n");
     let said = refused(&[&grid[..], &["--topology-conf", &absent]].concat());

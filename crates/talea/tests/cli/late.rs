@@ -37,7 +37,7 @@ fn time_before_the_partner_comes_is_waiting() {
             let text = sentence(&bench, &name);
             // Beside other programs it cannot be told.
             if !text.contains("wait for PUs") {
-                assert!(text.contains("waits for ranks that come later"), "{text}");
+                assert!(text.contains("is waiting for ranks that come later"), "{text}");
                 assert!(text.contains(call), "{text}");
             }
         }

@@ -1,8 +1,8 @@
-//! Which places and objects are in which objects.
+//! Membership of places and objects in objects.
 //!
-//! Owns the meaning of "in": an object has a place if the place is of the object or below it in the tree, or if all PUs of the place are PUs
-//! of the object. Memory is beside the PUs: a NUMA node has the counters of its PUs, and those of a package with no other NUMA
-//! node. It refuses numbers.
+//! Owns the meaning of "in": an object has a place if the place is at the object or below it in the tree, or if all PUs of the place are
+//! PUs of the object. Memory is beside the PUs: a NUMA node has the counters of its PUs, and those of a package with no other NUMA node. It
+//! refuses numbers.
 
 use crate::cpuset::CpuSet;
 use crate::levels::levels;
@@ -10,10 +10,10 @@ use crate::monitors::ObjectsOf;
 use crate::objects::{Object, ObjectId, ObjectKind, Topology};
 use crate::values::Place;
 
-/// For each row the columns that belong to it, packed.
+/// For each row its columns, packed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Members {
-    /// Where the columns of a row end.
+    /// End of each row's columns.
     ends: Vec<u32>,
     columns: Vec<u32>,
 }
@@ -36,12 +36,12 @@ impl Members {
 
 /// Something that may be in an object.
 struct Spot {
-    /// The one PU that it is.
+    /// Its one PU.
     pu: Option<usize>,
     /// Itself and everything above it, the root first.
     line: Vec<ObjectId>,
     cpuset: CpuSet,
-    /// A NUMA node has it only if no other one has the same PUs.
+    /// True if a NUMA node has it only if no other one has the same PUs.
     shared: bool,
 }
 
@@ -62,7 +62,7 @@ impl Spot {
             let mut all = topology.of_kind(kind);
             match all.find(|(_, object)| object.os_index == Some(number)) {
                 Some((id, _)) => Self::of_object(topology, id),
-                // Where a topology knows nothing of a kind, at least the machine has it.
+                // Where a topology has no objects of a kind, at least the machine has it.
                 None if topology.of_kind(kind).next().is_none() => Self::on_machine(topology),
                 None => nowhere(),
             }
@@ -73,7 +73,7 @@ impl Spot {
                 let mut spot = numbered(ObjectKind::NumaNode, *number);
                 if let Some(&id) = spot.line.last() {
                     spot.cpuset.clone_from(&topology.get(id).cpuset);
-                    // Of nodes with the same PUs, only the tree tells which one is meant.
+                    // Of nodes with the same PUs, only the tree identifies the right one.
                     spot.shared = true;
                 }
                 spot
@@ -121,19 +121,19 @@ fn alone(topology: &Topology, node: &Object) -> bool {
     all.filter(|(_, other)| other.cpuset == node.cpuset).count() == 1
 }
 
-/// Which places each object has.
+/// The places of each object.
 pub(super) fn places_in(topology: &Topology, objects: &[ObjectId], places: &[Place]) -> Members {
     let spots: Vec<Spot> = places.iter().map(|place| Spot::of_place(topology, place)).collect();
     Members::of(objects.len(), spots.len(), |row, spot| spots[spot].is_in(topology, objects[row]))
 }
 
-/// Which of some objects each object has.
+/// The objects of `inner` that each object has.
 pub(super) fn objects_in(topology: &Topology, objects: &[ObjectId], inner: &[ObjectId]) -> Members {
     let spots: Vec<Spot> = inner.iter().map(|&id| Spot::of_object(topology, id)).collect();
     Members::of(objects.len(), spots.len(), |row, spot| spots[spot].is_in(topology, objects[row]))
 }
 
-/// The objects that are meant, in the order of the tree.
+/// The selected objects, in the order of the tree.
 pub fn objects_of(topology: &Topology, which: ObjectsOf) -> Vec<ObjectId> {
     let of_kind = |kind| topology.of_kind(kind).map(|(id, _)| id).collect();
     match which {

@@ -1,19 +1,19 @@
-//! Whether a counter says something of every object that a monitor asks it of.
+//! Coverage of a monitor's objects by a counter.
 //!
 //! Owns the reasons for objects without values: the counter is read at other places, not at all of them, or at some PUs only. It
-//! refuses reasons where nobody would expect a value: a disk has no packets to count.
+//! refuses reasons where no value is expected: a disk has no packets to count.
 
 use super::contain::Members;
 use crate::objects::{Attributes, ObjectId, ObjectKind, Topology};
 use crate::values::Place;
 
-/// A counter, and what it is asked of.
+/// A counter, and its requested objects.
 pub(super) struct Asked<'a> {
     pub(super) counter: &'a str,
-    /// Where it is read.
+    /// Places of its readings.
     pub(super) places: &'a [Place],
     pub(super) objects: &'a [ObjectId],
-    /// What the user calls the objects.
+    /// The user's name of the objects.
     pub(super) at: &'a str,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Lack {
 }
 
 impl Asked<'_> {
-    /// What is missing; an error where no object has a value. `members` are the places in each object.
+    /// The missing values; an error where no object has a value. `members` are the places in each object.
     pub(super) fn lacks(
         &self,
         topology: &Topology,
@@ -64,7 +64,7 @@ impl Asked<'_> {
         Ok(lacks.into_iter().flatten().collect())
     }
 
-    /// Whether an object is a device for something else than what the counter's family counts.
+    /// True if an object is a device for something other than the counter's family.
     fn is_of_other_use(&self, topology: &Topology, id: ObjectId) -> bool {
         let Attributes::Os { uses } = &topology.get(id).attributes else { return false };
         let counted = match self.counter.split(':').next() {

@@ -1,11 +1,11 @@
 //! Counters of a monitor over several frames.
 //!
-//! Owns windows (means of the last frames) and sums since the start. A row of which any counter is absent in a frame takes no part in
-//! that frame, so that both sides of a ratio are from the same frames. It refuses to guess: what was absent is counted.
+//! Owns windows (means of the last frames) and sums since the start. A row with an absent counter in a frame takes no part in that
+//! frame, so that both sides of a ratio are from the same frames. It refuses to guess: absent frames are counted.
 
 use std::collections::VecDeque;
 
-/// What is kept between frames. Inputs stand one after another, each with a number for each row; the last is the frame's span.
+/// Data kept between frames. Inputs stand one after another, each with a number for each row; the last is the frame's span.
 #[derive(Clone, Debug)]
 pub(super) enum History {
     /// The frame alone.
@@ -17,9 +17,9 @@ pub(super) enum History {
 }
 
 impl History {
-    /// Takes the numbers of a frame and leaves those that the expression is to be evaluated with.
+    /// Takes the numbers of a frame and replaces them by the inputs of the expression.
     ///
-    /// `inputs` has `rows` numbers for each counter and then the spans; `gauges` says which counters are not summed.
+    /// `inputs` has `rows` numbers for each counter and then the spans; `gauges` marks the counters that are not summed.
     pub(super) fn take(&mut self, inputs: &mut [f64], rows: usize, gauges: &[bool]) {
         if matches!(self, Self::None) || rows == 0 {
             return;
@@ -32,7 +32,7 @@ impl History {
         match self {
             Self::None => {}
             Self::Window { frames, most } => {
-                // The oldest frame's memory is the newest one's.
+                // The oldest frame's memory is reused for the newest.
                 let mut newest = if frames.len() >= *most { frames.pop_front() } else { None }
                     .unwrap_or_default();
                 newest.clear();

@@ -1,12 +1,12 @@
 //! Readings of counters folded into objects, then expressions evaluated there.
 //!
-//! A [`Plan`] is made once from a topology, monitors, and the places at which each counter is read. For each frame, the readings at all
+//! A [`Plan`] is made once from a topology, monitors, and the places of each counter's readings. For each frame, the readings at all
 //! places in an object become one number (`AGG`), and the monitor's expression is evaluated with those: a ratio of sums, not a sum of
-//! ratios, unless the monitor says otherwise (`WHEN`).
+//! ratios, unless the monitor requests otherwise (`WHEN`).
 //!
-//! Owns what is in which object, windows and sums over time, and the reasons why values are absent ([`Plan::gaps`]). A counter
-//! that is read at coarser places than the monitor's objects gives no values there. It refuses reading counters, and allocation per frame
-//! beyond the frame.
+//! Owns the membership in objects, windows and sums over time, and the reasons for absent values ([`Plan::gaps`]). A counter that is read
+//! at coarser places than the monitor's objects has no values there. It refuses reading counters, and allocation per frame beyond the
+//! frame.
 
 mod contain;
 mod coverage;
@@ -25,16 +25,16 @@ use crate::monitors::Aggregate;
 use crate::objects::ObjectId;
 use crate::values::{Frame, Place, Readings};
 
-/// Most numbers that windows of all monitors keep.
+/// Maximum total of numbers in the windows of all monitors.
 pub const MOST_HISTORY: usize = 1 << 24;
 
-/// How readings become values.
+/// Conversion of readings to values.
 #[derive(Clone, Debug)]
 pub struct Plan {
     counters: Vec<String>,
     places: Vec<Vec<Place>>,
     gaps: Gaps,
-    /// What is in what; several monitors share one.
+    /// Memberships; several monitors share one.
     members: Vec<Members>,
     columns: Vec<Column>,
     monitors: Vec<Planned>,
@@ -58,7 +58,7 @@ struct Column {
 struct Planned {
     name: String,
     objects: Vec<ObjectId>,
-    /// None where it has no values here; a gap says why.
+    /// `None` where it has no values here; a gap has the reason.
     work: Option<Work>,
 }
 
@@ -70,7 +70,7 @@ struct Work {
     rows: usize,
     expression: Expression,
     per_second: bool,
-    /// How rows become objects, unless they are the objects.
+    /// Folding of rows into objects, unless they are the objects.
     fold: Option<(Members, Aggregate)>,
     history: History,
 }
@@ -86,22 +86,22 @@ impl Plan {
         &self.places
     }
 
-    /// How many monitors there are.
+    /// Number of monitors.
     pub fn monitors(&self) -> usize {
         self.monitors.len()
     }
 
-    /// The objects of a monitor, in the order of the tree; none for a number that no monitor has.
+    /// The objects of a monitor, in the order of the tree; empty for an unknown number.
     pub fn objects(&self, monitor: usize) -> &[ObjectId] {
         self.monitors.get(monitor).map_or(&[], |planned| &planned.objects)
     }
 
-    /// Whether a monitor can have values at all; if not, a gap says why.
+    /// True if a monitor can have values at all; if not, a gap has the reason.
     pub fn is_supported(&self, monitor: usize) -> bool {
         self.monitors.get(monitor).is_some_and(|planned| planned.work.is_some())
     }
 
-    /// What cannot be shown here and why, and what sums since the start lack so far.
+    /// Gaps: values that cannot be shown here with the reason, and readings that sums since the start lack so far.
     pub fn gaps(&self) -> Gaps {
         let mut gaps = self.gaps.clone();
         for planned in &self.monitors {
@@ -121,7 +121,7 @@ impl Plan {
         frame
     }
 
-    /// The same into a frame that exists, whose memory is used again. Its phase stays.
+    /// The same into an existing frame, whose memory is reused. Its phase stays.
     pub fn frame_into(&mut self, readings: &Readings, frame: &mut Frame) {
         (frame.at, frame.span) = (readings.at, readings.span);
         frame.values.resize_with(self.monitors.len(), Vec::new);
@@ -164,7 +164,7 @@ impl Work {
         self.expression.eval_rows(columns, self.rows, scratch, values);
         if self.per_second {
             for (value, span) in values.iter_mut().zip(spans) {
-                // A division by no time is infinite, and that is absent.
+                // A division by no time is infinite, which counts as absent.
                 let rate = *value / span;
                 *value = if rate.is_finite() { rate } else { f64::NAN };
             }
@@ -172,7 +172,7 @@ impl Work {
     }
 }
 
-/// Makes one number of the columns of each row; none where there is no column, or where one is absent.
+/// Combines the columns of each row to one number; `NaN` where there is no column, or where one is absent.
 fn fold(members: &Members, aggregate: Aggregate, numbers: &[f64], into: &mut Vec<f64>) {
     into.clear();
     let number = |&column: &u32| numbers.get(column as usize).copied().unwrap_or(f64::NAN);
@@ -193,8 +193,8 @@ fn fold(members: &Members, aggregate: Aggregate, numbers: &[f64], into: &mut Vec
     }));
 }
 
-/// How unequal values are: the greatest over their mean, 1 where all are equal. Absent values do not count; none
-/// where there are none, where one is negative, and where the mean is zero.
+/// Imbalance of values: the maximum divided by their mean, 1 where all are equal. Absent values do not count; `None` where there are
+/// none, where one is negative, and where the mean is zero.
 pub fn imbalance(values: &[f64]) -> Option<f64> {
     let present = || values.iter().copied().filter(|value| value.is_finite());
     let count = present().count();

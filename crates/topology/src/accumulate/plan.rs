@@ -1,7 +1,7 @@
 //! The making of a plan.
 //!
-//! Owns the choice of counters (also those that give another one, see [`catalogue::derived`]), the rows at which expressions are
-//! evaluated, and every reason for which a monitor has no values here.
+//! Owns the choice of counters (also those that derive another one, see [`catalogue::derived`]), the rows at which expressions
+//! are evaluated, and every reason for a monitor without values here.
 
 use std::collections::BTreeMap;
 
@@ -17,18 +17,18 @@ use crate::monitors::{Aggregate, Monitor, Per, When};
 use crate::objects::{ObjectId, Topology};
 use crate::values::Place;
 
-/// Where expressions are evaluated.
+/// Places at which expressions are evaluated.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rows {
     Objects(Vec<ObjectId>),
     Places(Vec<Place>),
 }
 
-/// What is looked up and shared while a plan is made.
+/// Lookups that are shared while a plan is made.
 struct Maker<'a, P> {
     topology: &'a Topology,
     places_of: P,
-    /// Counters that were asked for, and their places; none where they cannot be read.
+    /// Requested counters, and their places; `None` where they cannot be read.
     asked: BTreeMap<String, Option<Vec<Place>>>,
     numbers: BTreeMap<String, usize>,
     members: BTreeMap<(Rows, Vec<Place>), usize>,
@@ -38,9 +38,10 @@ struct Maker<'a, P> {
 }
 
 impl Plan {
-    /// A plan for monitors on a topology. `places_of` says at which places a counter can be read, none or no places if it cannot.
+    /// A plan for monitors on a topology. `places_of` returns the places at which a counter can be read, none or no places if it
+    /// cannot.
     ///
-    /// What cannot be had is no error: the values are absent, and [`Plan::gaps`] says why.
+    /// Unavailable values are no error: they are absent, and [`Plan::gaps`] has the reason.
     pub fn new(
         topology: &Topology,
         monitors: &[Monitor],
@@ -99,7 +100,7 @@ impl<P: Fn(&str) -> Option<Vec<Place>>> Maker<'_, P> {
         self.plan.gaps.note(Gap { kind, rank: None, detail, count });
     }
 
-    /// What is to be done for a monitor, or why it cannot be.
+    /// The work for a monitor, or the reason why it is impossible.
     fn work(&mut self, monitor: &Monitor, objects: &[ObjectId]) -> Result<Work, String> {
         let whole = match monitor.per.expression() {
             Some(divisor) => {
@@ -150,7 +151,7 @@ impl<P: Fn(&str) -> Option<Vec<Place>>> Maker<'_, P> {
         })
     }
 
-    /// Whether what `PER` names is counted here; the user wrote no counter that the reason could speak of.
+    /// Checks that the counter of `PER` is available; the user wrote no counter that the reason could mention.
     fn divides(&mut self, per: &Per, divisor: &Expression) -> Result<(), String> {
         let what = match per {
             Per::Instruction => "instruction",
@@ -179,7 +180,7 @@ impl<P: Fn(&str) -> Option<Vec<Place>>> Maker<'_, P> {
         self.asked.get(counter)?.as_ref()
     }
 
-    /// The expression with counters that cannot be read replaced by such as can.
+    /// The expression with unreadable counters replaced by readable ones.
     fn readable(&mut self, expression: &Expression) -> Result<Expression, String> {
         let mut instead: BTreeMap<String, Expression> = BTreeMap::new();
         for counter in expression.counters() {
@@ -258,7 +259,7 @@ impl<P: Fn(&str) -> Option<Vec<Place>>> Maker<'_, P> {
         }))
     }
 
-    /// Says where a counter is not read, or not everywhere.
+    /// Notes where a counter is not read, or not everywhere.
     fn coverage(
         &mut self,
         monitor: &Monitor,

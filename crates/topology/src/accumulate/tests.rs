@@ -60,7 +60,7 @@ fn pus(topology: &Topology) -> Vec<Place> {
     all.into_iter().map(Place::Pu).collect()
 }
 
-/// Where counters of the tests are read.
+/// Places of the tests' counters.
 fn places(topology: &Topology, counter: &str) -> Option<Vec<Place>> {
     let count = |kind| topology.of_kind(kind).count() as u32;
     match counter.split('.').next()? {
@@ -214,7 +214,7 @@ fn sums_and_windows() {
         let frame = frame(&mut plan, &[&[a], &[b], &[used]]);
         seen.push(frame.values.iter().map(|values| values[0]).collect::<Vec<_>>());
     }
-    // Sums leave out the frame of which one side is absent; a gauge is never summed.
+    // Sums leave out the frame with one side absent; a gauge is never summed.
     let shown: Vec<String> = seen.iter().map(|values| format!("{values:?}")).collect();
     let expected = ["[1.0, 1.0, 5.0]", "[2.0, 2.0, 6.0]", "[NaN, 3.0, NaN]", "[3.0, 5.0, 8.0]"];
     assert_eq!(shown, expected);
@@ -271,7 +271,7 @@ fn slow_aggregate(aggregate: Aggregate, all: &[f64]) -> f64 {
     }
 }
 
-/// The value at some PUs after some frames, straight from the definition. Counters are read at all PUs.
+/// The value at some PUs after some frames, directly from the definition. Counters are read at all PUs.
 fn slow_at(monitor: &Monitor, set: &CpuSet, counters: &[String], frames: &[Readings]) -> f64 {
     let within = if monitor.when == When::After { monitor.aggregate } else { Aggregate::Sum };
     let needed = monitor.counters();

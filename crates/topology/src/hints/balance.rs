@@ -1,6 +1,6 @@
-//! Objects of one level that do unequal amounts.
+//! Objects of one level with unequal amounts.
 //!
-//! Owns when max/mean is worth a sentence. Little of something, unequally spread, is not.
+//! Owns the conditions under which max/mean is worth a sentence. A small amount, unequally spread, is not.
 
 use super::inputs::Input;
 use super::spans::{Span, longest};
@@ -8,13 +8,13 @@ use super::{Hint, HintKind};
 use crate::monitors::MonitorInfo;
 use crate::objects::{Attributes, ObjectId, ObjectKind};
 
-/// Max/mean: a quarter of the time or of the capacity of all others is then waited for.
+/// Max/mean: then a quarter of the time or of the capacity of all others is spent waiting.
 pub(super) const UNEQUAL: f64 = 1.25;
-/// Frames with less than this share of the most that a frame has are quiet: nobody waits for anybody.
+/// Frames with less than this share of the maximum of a frame are quiet: nothing waits.
 pub(super) const QUIET: f64 = 0.05;
-/// Share of a PU's time that events of the kernel take before their spread is worth a sentence.
+/// Minimum share of a PU's time in events of the kernel for their spread to be worth a sentence.
 const WORTH: f64 = 0.01;
-/// Objects that a finding names.
+/// Maximum number of objects that a finding names.
 const NAMED: usize = 8;
 
 /// Monitors whose values are unequal for long.
@@ -26,11 +26,11 @@ fn one_monitor(input: &Input<'_>, number: usize) -> Option<Hint> {
     let monitor = &input.monitors[number];
     let first = *monitor.objects.first()?;
     let kind = input.topology.objects.get(first.0 as usize)?.kind;
-    // Devices are not meant to be equal; of unlike cores or memories the same holds.
+    // Devices are not meant to be equal, nor are cores or memories of different kinds.
     if monitor.objects.len() < 2 || !(kind.is_normal() || kind.is_memory()) || unlike(input, kind) {
         return None;
     }
-    // A quotient has no amount that somebody could wait for.
+    // A quotient has no amount that could be waited for.
     if monitor.unit.is_empty() && monitor.counter.contains('/')
         || super::inputs::mentions(monitor, "mem:*")
     {
@@ -61,7 +61,7 @@ fn one_monitor(input: &Input<'_>, number: usize) -> Option<Hint> {
         })
         .collect();
     let mut span = longest(input, first, &holds)?;
-    // A single frame's largest may be another one's smallest: only who is ahead over the whole stretch counts.
+    // A single frame's maximum may be another one's minimum: only the maximum over the whole stretch counts.
     let mut means: Vec<(usize, f64)> = (0..monitor.objects.len())
         .filter_map(|at| {
             let all = span.frames.clone().filter_map(|frame| input.rate(number, frame, at));
@@ -85,13 +85,13 @@ fn one_monitor(input: &Input<'_>, number: usize) -> Option<Hint> {
     let sentence = sentence(input, number, kind, &span, &figure);
     let excess = (span.figure - UNEQUAL) / 2.0;
     let mut hint = input.hint(HintKind::Imbalance, span, figure, excess.min(1.5), sentence);
-    // It says that something is wrong; the other findings say what.
+    // It only shows that something is wrong; the other findings show the cause.
     hint.weight *= 0.5;
     Some(hint)
 }
 
-/// What an event of the kernel takes, in seconds, where a monitor counts nothing else: a switch with the caches that it empties,
-/// a small fault. As long as they take next to nothing of their PU, nobody waits for who has more of them.
+/// Seconds of an event of the kernel, where a monitor counts nothing else: a switch with the caches that it empties, a small
+/// fault. As long as they take almost none of their PU's time, an uneven number of them makes nothing wait.
 fn seconds_each(monitor: &MonitorInfo) -> Option<f64> {
     const EVENTS: [(&str, f64); 8] = [
         ("context-switches", 5e-6),
@@ -107,7 +107,7 @@ fn seconds_each(monitor: &MonitorInfo) -> Option<f64> {
     EVENTS.iter().find(|(name, _)| *name == counter).map(|&(_, seconds)| seconds)
 }
 
-/// PUs of an object; all of a level have about as many.
+/// Number of PUs of an object; all of a level have about as many.
 fn pus_of(input: &Input<'_>, id: ObjectId) -> f64 {
     input.topology.get(id).cpuset.len().max(1) as f64
 }
@@ -128,7 +128,7 @@ fn sentence(
     )
 }
 
-/// Whether the machine has objects of this kind that cannot be equal: several kinds of cores, memories of different sizes.
+/// True if the machine has objects of this kind that cannot be equal: several kinds of cores, memories of different sizes.
 fn unlike(input: &Input<'_>, kind: ObjectKind) -> bool {
     if !kind.is_memory() {
         return input.topology.cpu_kinds.len() > 1;

@@ -1,6 +1,7 @@
-//! What findings are looked for in: monitors found by what they count, frames as rates, threads by time.
+//! Input of findings: monitors found by their counters, frames as rates, threads by time.
 //!
-//! Owns the way from names to meanings. It looks at whole names of counters, so that `L3_busy` is not `proc:busy`.
+//! Owns the mapping from names to meanings. It compares whole names of counters, so that `L3_busy` is not
+//! `proc:busy`.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +12,18 @@ use crate::monitors::MonitorInfo;
 use crate::objects::{ObjectId, ObjectKind, Topology};
 use crate::values::Frame;
 
-/// A PU that is busy for this share of a frame computes.
+/// Minimum busy share of a frame for a PU that computes.
 pub(super) const BUSY: f32 = 0.8;
-/// A PU that is busy for less than this share does nothing but the system's own work.
+/// Maximum busy share for an idle PU, which does nothing but the system's own work.
 pub(super) const IDLE: f32 = 0.1;
 
-/// The recording, ready for questions.
+/// The recording, prepared for queries.
 pub(super) struct Input<'a> {
     pub topology: &'a Topology,
     pub monitors: &'a [MonitorInfo],
     pub frames: &'a [Frame],
     pub placement: &'a [PlacementSample],
-    /// From the begin of the first frame to the end of the last.
+    /// Time from the begin of the first frame to the end of the last.
     pub total: Nanos,
     /// Monitors whose values are rates or ratios already.
     rates: Vec<bool>,
@@ -68,7 +69,7 @@ impl<'a> Input<'a> {
         (first, last.map_or(first, |frame| frame.at))
     }
 
-    /// The first monitor that satisfies, with its number.
+    /// The first matching monitor, with its number.
     pub(super) fn find(&self, wanted: impl Fn(&MonitorInfo) -> bool) -> Option<usize> {
         self.monitors.iter().position(wanted)
     }
@@ -78,7 +79,7 @@ impl<'a> Input<'a> {
         self.find(|one| self.at(one, kind) && counters.iter().any(|counter| mentions(one, counter)))
     }
 
-    /// Whether a monitor's objects are of this kind.
+    /// True if a monitor's objects are of this kind.
     pub(super) fn at(&self, monitor: &MonitorInfo, kind: ObjectKind) -> bool {
         let first = monitor.objects.first();
         first
@@ -86,7 +87,7 @@ impl<'a> Input<'a> {
             .is_some_and(|one| one.kind == kind)
     }
 
-    /// A value per second (or a ratio as it is); None where it is absent.
+    /// A value per second (or a ratio as it is); `None` where it is absent.
     pub(super) fn rate(&self, monitor: usize, frame: usize, object: usize) -> Option<f64> {
         let value = *self.frames.get(frame)?.values.get(monitor)?.get(object)?;
         if !value.is_finite() {
@@ -99,7 +100,8 @@ impl<'a> Input<'a> {
         (span > 0.0).then(|| value / span)
     }
 
-    /// How busy each PU is in each frame: from a monitor, or else from where threads ran. None without either.
+    /// Utilisation of each PU in each frame: from a monitor, or else from the placement of threads. `None` without
+    /// either.
     pub(super) fn busy(&self) -> Option<Busy> {
         let mut busy = Busy::new(self);
         let named = |one: &MonitorInfo| one.name.eq_ignore_ascii_case("busy");
@@ -150,7 +152,7 @@ impl<'a> Input<'a> {
         self.frames.iter().map(last).collect()
     }
 
-    /// A finding from a stretch; `excess` is by how far the threshold was passed, 0 for just so.
+    /// A finding from a stretch; `excess` is the excess over the threshold, 0 for none.
     pub(super) fn hint(
         &self,
         kind: HintKind,
@@ -178,7 +180,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Names of objects: all of up to three, else the first and how many more.
+    /// Names of objects: all of up to three, else the first and the number of the others.
     pub(super) fn names(&self, objects: &[ObjectId]) -> String {
         let label = |id: &ObjectId| self.topology.label(*id);
         match objects {
@@ -201,10 +203,10 @@ impl<'a> Input<'a> {
 
 /// Shares of time that PUs were busy, from 0 to 1.
 pub(super) struct Busy {
-    /// Column of each object; beyond the columns for what is no PU.
+    /// Column of each object; beyond the columns for an object that is no PU.
     columns: Vec<u32>,
     pus: usize,
-    /// Frame by frame; `NaN` where it is not known.
+    /// Shares frame by frame; `NaN` where unknown.
     shares: Vec<f32>,
 }
 
@@ -229,13 +231,13 @@ impl Busy {
         }
     }
 
-    /// The share of a PU in a frame; None where it is not known.
+    /// The share of a PU in a frame; `None` where unknown.
     pub(super) fn get(&self, frame: usize, pu: ObjectId) -> Option<f32> {
         self.shares.get(self.cell(frame, pu)?).copied().filter(|share| !share.is_nan())
     }
 }
 
-/// Whether an expression has this counter as a whole name, or as its beginning where `counter` ends in `*`.
+/// True if an expression has this counter as a whole name, or as its beginning where `counter` ends in `*`.
 pub(super) fn mentions(monitor: &MonitorInfo, counter: &str) -> bool {
     let (start, open) = match counter.strip_suffix('*') {
         Some(start) => (start, true),
@@ -252,7 +254,7 @@ pub(super) fn mentions(monitor: &MonitorInfo, counter: &str) -> bool {
     })
 }
 
-/// A share for people.
+/// Text of a share.
 pub(super) fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }

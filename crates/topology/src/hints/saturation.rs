@@ -1,7 +1,7 @@
-//! Shared things that are used up: caches, memory controllers, ways between NUMA nodes.
+//! Shared resources at their limits: caches, memory controllers, links between NUMA nodes.
 //!
-//! Owns the comparison with what is possible: the topology's own figure where it has one, else the most that was ever seen here -
-//! which alone would call any peak saturated, so that then the users of the object must also slow down.
+//! Owns the comparison with the possible maximum: the topology's own figure where it has one, else the maximum seen here - which
+//! alone would call any peak saturated, so that then the users of the object must also slow down.
 
 use super::inputs::{Input, mentions, percent};
 use super::spans::{longest, together};
@@ -10,15 +10,15 @@ use crate::monitors::MonitorInfo;
 use crate::objects::{ObjectId, ObjectKind};
 use crate::svg::amount;
 
-/// Controllers reach about this share of what they could do in theory; above it, waiting times rise steeply.
+/// Controllers reach about this share of their theoretical maximum; above it, waiting times rise steeply.
 pub(super) const SATURATED: f64 = 0.8;
-/// Its users' own rate at most this share of what it was while the object was little used.
+/// Maximum ratio of its users' own rate to that while the object was little used.
 pub(super) const SLOWED: f64 = 0.8;
-/// Little used: less than this share of the most.
+/// Little used: less than this share of the maximum.
 pub(super) const LITTLE: f64 = 0.5;
 /// A share of remote pages beyond what system services and start-up cause.
 pub(super) const REMOTE: f64 = 0.1;
-/// Frames with fewer pages say nothing about shares.
+/// Minimum number of pages in a frame for meaningful shares.
 pub(super) const LEAST_PAGES: f64 = 100.0;
 
 /// Caches and memory at their limits.
@@ -32,7 +32,7 @@ pub(super) fn saturated(input: &Input<'_>) -> Vec<Hint> {
         let cache = uses_cache(input, monitor);
         let memory = input.at(monitor, ObjectKind::NumaNode)
             && ["B", "B/s"].contains(&monitor.unit.as_str());
-        // Memory that is full is no traffic.
+        // Full memory is no traffic.
         if !cache && (!memory || mentions(monitor, "mem:*")) {
             continue;
         }
@@ -41,7 +41,7 @@ pub(super) fn saturated(input: &Input<'_>) -> Vec<Hint> {
     out
 }
 
-/// Whether it counts the use of a cache that several cores share.
+/// True if it counts the use of a cache that several cores share.
 fn uses_cache(input: &Input<'_>, monitor: &MonitorInfo) -> bool {
     const USES: [&str; 5] = ["PAPI_L2_*", "PAPI_L3_*", "LLC-*", "cache-misses", "cache-references"];
     let shared = |id: &ObjectId| {
@@ -108,7 +108,7 @@ fn one_monitor(input: &Input<'_>, number: usize, own: Option<usize>, cache: bool
     together(spans).into_iter().map(hint).collect()
 }
 
-/// B/s that a NUMA node's memory can do, by the topology's memory attribute in MB/s; the most of all initiators.
+/// Maximum B/s of a NUMA node's memory, by the topology's memory attribute in MB/s; the maximum of all initiators.
 fn bandwidth(input: &Input<'_>, node: ObjectId) -> Option<f64> {
     let is = |name: &str| {
         name.eq_ignore_ascii_case("Bandwidth") || name.eq_ignore_ascii_case("ReadBandwidth")
@@ -118,7 +118,7 @@ fn bandwidth(input: &Input<'_>, node: ObjectId) -> Option<f64> {
     values.map(|one| one.2 as f64 * 1e6).reduce(f64::max).filter(|&most| most > 0.0)
 }
 
-/// In which frames those who share the object do clearly less than while it was little used.
+/// Frames in which the users of the object are clearly slower than while it was little used.
 fn slowed(
     input: &Input<'_>,
     own: usize,
@@ -136,7 +136,7 @@ fn slowed(
         .collect();
     let mean = |frame: usize| {
         let all = users.iter().filter_map(|&user| input.rate(own, frame, user));
-        // Users that do nothing do not share it.
+        // Idle users do not share it.
         let (sum, count) =
             all.filter(|&rate| rate > 0.0).fold((0.0, 0_usize), |(s, n), rate| (s + rate, n + 1));
         (count > 0).then(|| sum / count as f64)
@@ -153,7 +153,7 @@ fn slowed(
     means.iter().map(|mean| mean.is_some_and(|mean| mean <= SLOWED * usual)).collect()
 }
 
-/// Pages that are on another node than who wants them.
+/// Pages on another node than their users.
 pub(super) fn remote(input: &Input<'_>) -> Vec<Hint> {
     const PAIRS: [(&str, &str, &str); 3] = [
         ("numa:other", "numa:local", "is given to programs on other nodes"),
@@ -201,7 +201,7 @@ pub(super) fn remote(input: &Input<'_>) -> Vec<Hint> {
             input.hint(HintKind::RemoteMemory, span, figure, excess, sentence)
         };
         let found: Vec<Hint> = together(spans).into_iter().map(hint).collect();
-        // The three say the same of different sides: one is enough.
+        // The three show the same from different sides: one is enough.
         if !found.is_empty() {
             return found;
         }

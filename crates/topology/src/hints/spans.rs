@@ -1,26 +1,27 @@
 //! From "holds in this frame" to "held from here to there".
 //!
-//! Owns what lasting means, so that no finding flaps: short breaks are bridged, short stretches are dropped.
+//! Owns the definition of lasting, so that no finding flickers: short breaks are bridged, short stretches are
+//! dropped.
 
 use talea_model::Nanos;
 
 use super::inputs::Input;
 use crate::objects::ObjectId;
 
-/// A stretch has at least so many frames: one or two may be an accident of sampling.
+/// Minimum number of frames of a stretch: one or two may be an accident of sampling.
 pub(super) const LEAST_FRAMES: usize = 3;
-/// And at least this share of the recording: what is shorter is not worth a sentence.
+/// Minimum share of the recording: a shorter stretch is not worth a sentence.
 pub(super) const LEAST_SHARE: f64 = 0.02;
-/// Breaks of so many frames do not end a stretch.
+/// Maximum number of frames of a break that does not end a stretch.
 pub(super) const BRIDGE: usize = 2;
 /// Stretches of two objects that share this part of the shorter one are one finding.
 const TOGETHER: f64 = 0.5;
 
-/// Where something held.
+/// Extent of a finding.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Span {
     pub objects: Vec<ObjectId>,
-    /// Frames of the longest stretch, the end not in it.
+    /// Frames of the longest stretch, end excluded.
     pub frames: std::ops::Range<usize>,
     /// Share of the recording in which it held, in all stretches.
     pub share: f64,
@@ -28,7 +29,8 @@ pub(super) struct Span {
     pub figure: f64,
 }
 
-/// The longest stretch of an object, from a figure for each frame in which the finding holds; None if nothing lasted.
+/// The longest stretch of an object, from a figure for each frame in which the finding holds; `None` if nothing
+/// lasted.
 pub(super) fn longest(input: &Input<'_>, object: ObjectId, holds: &[Option<f64>]) -> Option<Span> {
     let mut stretches: Vec<std::ops::Range<usize>> = Vec::new();
     for at in (0..holds.len()).filter(|&at| holds[at].is_some()) {

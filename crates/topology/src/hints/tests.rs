@@ -41,7 +41,7 @@ fn kinds(hints: &[Hint]) -> Vec<HintKind> {
     hints.iter().map(|hint| hint.kind).collect()
 }
 
-/// A little noise that is the same every time.
+/// A little reproducible noise.
 fn noise(frame: usize, object: usize) -> f64 {
     0.97 + 0.06 * ((frame * 7919 + object * 104_729) % 101) as f64 / 100.0
 }
@@ -66,7 +66,7 @@ fn quiet_and_even_data_have_no_findings() {
     assert_eq!(hints(&topology, &monitors, &frames(&monitors, |_, _, _| f64::NAN), &[]), []);
     assert_eq!(hints(&topology, &monitors, &[], &[]), []);
     assert_eq!(hints(&Topology::default(), &[], &[], &[]), []);
-    // All PUs have one thread each that may go anywhere.
+    // Each PU has one thread that may run anywhere.
     let full = placed(|_| (0..16).map(|at| thread(at, at, "0-15", true)).collect());
     assert_eq!(hints(&topology, &monitors, &frames(&monitors, even), &full), []);
 }
@@ -169,7 +169,7 @@ fn remote_memory() {
     let remote = found.iter().find(|hint| hint.kind == HintKind::RemoteMemory).unwrap();
     assert_eq!(remote.objects, [monitors[1].objects[1]]);
     assert!((remote.value - 1.0 / 3.0).abs() < 1e-9);
-    // A handful of pages says nothing.
+    // A handful of pages is not significant.
     let few = frames(&monitors, |_, _, _| 20.0);
     assert_eq!(hints(&topology, &monitors, &few, &[]), []);
 }
@@ -183,7 +183,7 @@ fn threads_that_share_a_core_while_others_are_idle() {
     assert_eq!(found[0].kind, HintKind::SmtSiblings);
     let core = topology.of_kind(K::Core).next().unwrap().0;
     assert_eq!(found[0].objects, [core]);
-    // Nobody may use the idle cores: that is how the user wants it.
+    // No thread may use the idle cores: the user decided so.
     let bound = placed(|_| vec![thread(1, 0, "0-1", true), thread(2, 1, "0-1", true)]);
     assert!(!kinds(&hints(&topology, &monitors, &data, &bound)).contains(&HintKind::SmtSiblings));
 }

@@ -1,6 +1,6 @@
-//! Threads at the wrong places: sharing a core or a PU while others are idle, bound too narrowly, cores that nobody uses.
+//! Threads at the wrong places: sharing a core or a PU while others are idle, bound too narrowly, unused cores.
 //!
-//! Owns the comparison of where threads are with where they might be. Idle PUs count only where somebody is allowed to use them.
+//! Owns the comparison of actual and possible places of threads. Idle PUs count only where a thread is allowed to use them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use super::{Hint, HintKind, PlacementSample};
 use crate::cpuset::CpuSet;
 use crate::objects::ObjectId;
 
-/// Cores that are allowed but unused are worth a sentence from this share of those allowed.
+/// Minimum share of allowed cores that are unused for a sentence.
 pub(super) const UNUSED: f64 = 0.1;
 
-/// All PUs that a running thread may use; None if there is none.
+/// All PUs that a running thread may use; `None` if there is none.
 fn allowed(sample: Option<&PlacementSample>) -> Option<CpuSet> {
     let mut set = CpuSet::default();
     for thread in sample?.threads.iter().filter(|thread| thread.running) {
@@ -26,7 +26,7 @@ fn os_index(input: &Input<'_>, pu: ObjectId) -> usize {
     input.topology.get(pu).os_index.unwrap_or(u32::MAX) as usize
 }
 
-/// Cores of which no PU does anything, and one may be used.
+/// Number of idle cores with a PU that may be used.
 fn idle_cores(input: &Input<'_>, busy: &Busy, frame: usize, allowed: Option<&CpuSet>) -> usize {
     let idle = |pus: &&Vec<ObjectId>| {
         pus.iter().all(|&pu| busy.get(frame, pu).is_some_and(|share| share <= IDLE))
@@ -69,10 +69,10 @@ pub(super) fn siblings(input: &Input<'_>) -> Vec<Hint> {
     together(spans).into_iter().map(hint).collect()
 }
 
-/// Several threads want one PU while they might have another.
+/// Several threads want one PU while another is available.
 pub(super) fn queues(input: &Input<'_>) -> Vec<Hint> {
     let samples = input.samples();
-    // For each PU that ever has a queue, how many threads it has in each frame in which that is needless.
+    // For each PU that ever has a queue, the number of its threads in each frame in which that is needless.
     let mut crowded: BTreeMap<ObjectId, Vec<Option<f64>>> = BTreeMap::new();
     let mut idle_most = 0;
     for (frame, sample) in samples.iter().enumerate() {
@@ -115,7 +115,7 @@ pub(super) fn bound(input: &Input<'_>) -> Vec<Hint> {
         return Vec::new();
     }
     let samples = input.samples();
-    // For each process and PU the number of threads that are stuck there.
+    // For each process and PU the number of threads that are bound there.
     let mut stuck: BTreeMap<(u32, u32), Vec<Option<f64>>> = BTreeMap::new();
     let mut labels: BTreeMap<u32, &str> = BTreeMap::new();
     for (frame, sample) in samples.iter().enumerate() {
@@ -131,7 +131,7 @@ pub(super) fn bound(input: &Input<'_>) -> Vec<Hint> {
             labels.entry(thread.pid).or_insert(&thread.label);
         }
         for (key, (threads, running)) in counts {
-            // One that works and others that wait for it do not need more.
+            // One working thread and others that wait for it do not need more.
             if threads > 1 && running > 1 {
                 stuck.entry(key).or_insert_with(|| vec![None; samples.len()])[frame] =
                     Some(threads as f64);
@@ -156,7 +156,7 @@ pub(super) fn bound(input: &Input<'_>) -> Vec<Hint> {
     out
 }
 
-/// Cores that threads may use, and nobody does, over the whole recording.
+/// Cores that threads may use, but none does, over the whole recording.
 pub(super) fn unused(input: &Input<'_>) -> Vec<Hint> {
     let samples = input.samples();
     let sets: Vec<CpuSet> = samples.iter().filter_map(|sample| allowed(*sample)).collect();
@@ -193,7 +193,7 @@ pub(super) fn unused(input: &Input<'_>) -> Vec<Hint> {
         input.names(&idle)
     );
     let span = Span { objects: idle, frames: 0..input.frames.len(), share: 1.0, figure: share };
-    // It may be what the user wants: below everything that costs time for certain.
+    // It may be the user's intention: below all findings that certainly cost time.
     let mut hint = input.hint(HintKind::UnusedCores, span, figure, 0.0, sentence);
     hint.weight = 0.5 * share;
     vec![hint]

@@ -1,6 +1,7 @@
-//! Which devices stand at an object, and which of them share a mark.
+//! Devices of an object, and those that share a mark.
 //!
-//! Owns the way through bridges and the sorts of devices. A PCI device and the operating system's devices on it are one item.
+//! Owns the path through bridges and the kinds of devices. A PCI device and the operating system's devices on it are one
+//! item.
 
 use crate::objects::{Attributes, ObjectId, ObjectKind, Topology};
 
@@ -9,13 +10,13 @@ use crate::objects::{Attributes, ObjectId, ObjectKind, Topology};
 pub(super) struct Item {
     /// The device; the first where several share the mark.
     pub object: ObjectId,
-    /// What the operating system has on it, one below the other.
+    /// The operating system's devices on it, one below the other.
     pub inner: Vec<ObjectId>,
     /// All of a shared mark, else empty.
     pub folded: Vec<ObjectId>,
 }
 
-/// The devices below these objects. Each is looked at once, so that not even a damaged tree takes long.
+/// The devices below these objects. Each is visited once, so that even a damaged tree does not take long.
 pub(super) fn items(
     topology: &Topology,
     starts: &[ObjectId],
@@ -23,7 +24,7 @@ pub(super) fn items(
     fold_above: usize,
 ) -> Vec<Item> {
     let mut out: Vec<Item> = Vec::new();
-    // An entry is an object, and the item that it belongs to.
+    // An entry is an object, and its item.
     let mut stack: Vec<(ObjectId, Option<usize>)> =
         starts.iter().rev().map(|&id| (id, None)).collect();
     while let Some((id, owner)) = stack.pop() {
@@ -49,7 +50,7 @@ pub(super) fn items(
     fold(topology, out, fold_above)
 }
 
-/// Marks of one sort that are too many become one, at the place of the first.
+/// Too many marks of one kind become one, at the place of the first.
 fn fold(topology: &Topology, items: Vec<Item>, fold_above: usize) -> Vec<Item> {
     let sorts: Vec<String> = items.iter().map(|item| sort(topology, item)).collect();
     let mut counts = std::collections::BTreeMap::<&str, usize>::new();
@@ -77,7 +78,7 @@ fn fold(topology: &Topology, items: Vec<Item>, fold_above: usize) -> Vec<Item> {
     out
 }
 
-/// A word for what a device is for.
+/// A word for the use of a device.
 fn sort(topology: &Topology, item: &Item) -> String {
     let use_of = |id: ObjectId| match &topology.get(id).attributes {
         Attributes::Os { uses } => uses.first().cloned(),

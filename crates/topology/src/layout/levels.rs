@@ -1,4 +1,4 @@
-//! Levels of detail: how large marks are, from a laptop's to those of a thousand PUs on one screen.
+//! Levels of detail: sizes of marks, from a laptop's to those of a thousand PUs on one screen.
 //!
 //! Owns the sizes. Each level is smaller than the one before in every part, so that the first one that fits is the best one.
 
@@ -7,7 +7,7 @@ use crate::objects::ObjectKind;
 /// Sizes of marks in pixels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Level {
-    /// Of a PU.
+    /// Size of a PU.
     pub cell: (f64, f64),
     /// Heads of machines, packages, groups.
     pub head: f64,
@@ -17,17 +17,17 @@ pub(super) struct Level {
     pub private: f64,
     /// Heads of cores.
     pub core: f64,
-    /// Memory: least width, height.
+    /// Memory: minimum width, height.
     pub memory: (f64, f64),
     /// Devices: width, height.
     pub device: (f64, f64),
-    /// Between a frame and what it holds.
+    /// Between a frame and its contents.
     pub pad: f64,
     /// Between neighbours that are not PUs.
     pub gap: f64,
 }
 
-/// A cell does not grow beyond this, however much room there is: two cores fill a page's width.
+/// Maximum size of a cell, however much room there is: two cores fill a page's width.
 pub(super) const LARGEST_CELL: (f64, f64) = (560.0, 46.0);
 
 /// Between PUs of one core.
@@ -37,7 +37,7 @@ pub(super) const CELL_GAP: f64 = 1.0;
 type Sizes = ((f64, f64), f64, f64, f64, f64, (f64, f64), (f64, f64), f64, f64);
 
 /// The first leaves room for names and values everywhere; then the caches of a core become stripes, then names of cores and
-/// values of PUs go, at last every text but the heads of packages and memory.
+/// values of PUs are dropped, at last every text except the heads of packages and memory.
 const SIZES: [Sizes; 13] = [
     ((104.0, 38.0), 24.0, 20.0, 18.0, 18.0, (170.0, 24.0), (124.0, 20.0), 8.0, 8.0),
     ((84.0, 32.0), 22.0, 18.0, 16.0, 16.0, (160.0, 22.0), (124.0, 20.0), 7.0, 7.0),
@@ -70,7 +70,7 @@ pub(super) fn all() -> impl Iterator<Item = Level> {
 }
 
 impl Level {
-    /// Height of the bar that bears an object's name and value; `several` is whether more than one core is in it.
+    /// Height of the bar that bears an object's name and value; `several` is true if more than one core is in it.
     pub(super) fn bar(&self, kind: ObjectKind, several: bool) -> f64 {
         match kind {
             ObjectKind::Pu => self.cell.1,
@@ -83,7 +83,7 @@ impl Level {
         }
     }
 
-    /// Room between an object's frame and what it holds. Caches and cores have none where they hold one thing: they are
+    /// Room between an object's frame and its contents. Caches and cores have none where they contain one object: they are
     /// bars above it.
     pub(super) fn inset(&self, kind: ObjectKind, several: bool) -> f64 {
         match kind {

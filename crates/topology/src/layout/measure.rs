@@ -1,4 +1,4 @@
-//! How much room each shape takes, and in how many columns what it holds stands.
+//! The room of each shape, and the number of columns of its contents.
 //!
 //! Owns the search. For every shape the best arrangement for each of a few proportions is kept, from the innermost outwards; the
 //! largest level of detail at which the whole fits wins, and then cells grow into the room that is left.
@@ -9,21 +9,21 @@ use super::shape::{Shape, Tree};
 use super::strips::{Parts, memory_height};
 use crate::objects::ObjectKind;
 
-/// Width by height that arrangements aim at. One more is that of the room.
+/// Target ratios of width to height of arrangements. One more is that of the room.
 const PROPORTIONS: [f64; 7] = [0.3, 0.5, 0.8, 1.2, 1.8, 2.7, 4.2];
-/// With that of the room.
+/// Number of targets, including that of the room.
 pub(super) const TARGETS: usize = PROPORTIONS.len() + 1;
-/// How much an arrangement's waste of room counts against its wrong proportion.
+/// Weight of an arrangement's wasted room relative to its wrong proportion.
 const WASTE: f64 = 1.5;
-/// How much empty places in a grid count: eight cores look better as four by two than as three by three.
+/// Weight of empty places in a grid: eight cores look better as four by two than as three by three.
 const HOLES: f64 = 3.0;
 
-/// How the children of an object stand.
+/// Arrangement of the children of an object.
 #[derive(Clone, Debug)]
 pub(super) enum Rows {
-    /// All alike, this many in a row.
+    /// Equal children, this many in a row.
     Columns(usize),
-    /// Rows end before these children.
+    /// Rows that end before these children.
     Ends(Vec<usize>),
 }
 
@@ -31,7 +31,7 @@ pub(super) enum Rows {
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub size: (f64, f64),
-    /// Which of their plans the children have.
+    /// The plan of the children, of theirs.
     pub kid: usize,
     pub rows: Rows,
 }
@@ -45,7 +45,7 @@ pub(super) struct Arranged {
     pub target: usize,
 }
 
-/// The best arrangement; None where nothing is drawn.
+/// The best arrangement; `None` where nothing is drawn.
 pub(super) fn fit(tree: &Tree, options: &Options) -> Option<Arranged> {
     let room = (options.width.clamp(1.0, 1e6), options.height.clamp(1.0, 1e6));
     let mut targets = PROPORTIONS.to_vec();
@@ -125,7 +125,7 @@ fn search(tree: &Tree, level: &Level, targets: &[f64]) -> Vec<Vec<Plan>> {
     let mut plans: Vec<Vec<Plan>> = Vec::with_capacity(tree.shapes.len());
     let mut first: Vec<Option<usize>> = vec![None; tree.shapes.len()];
     for shape in &tree.shapes {
-        // What differs in devices only looks alike.
+        // Shapes that differ only in devices look alike.
         if let Some(like) = first[shape.skeleton] {
             let again = plans[like].iter().map(|plan| {
                 let kids = kids_size(shape, level, &plans, plan.kid, &plan.rows);
@@ -179,12 +179,12 @@ fn holes(shape: &Shape, rows: &Rows) -> f64 {
     if places == 0 { 0.0 } else { 1.0 - count as f64 / places as f64 }
 }
 
-/// Whether the children's plans for this target are those of the one before.
+/// True if the children's plans for this target are those of the one before.
 fn same_sizes(shape: &Shape, plans: &[Vec<Plan>], kid: usize) -> bool {
     shape.kids.iter().all(|&one| plans[one][kid].size == plans[one][kid - 1].size)
 }
 
-/// Arrangements worth looking at: about as wide as each target asks for.
+/// Candidate arrangements: about as wide as each target requires.
 fn arrangements(
     shape: &Shape,
     level: &Level,
@@ -254,7 +254,7 @@ pub(super) fn rows(rows: &Rows, count: usize) -> Vec<std::ops::Range<usize>> {
     }
 }
 
-/// Width and height of all children together; none without children.
+/// Width and height of all children together; `None` without children.
 fn kids_size(
     shape: &Shape,
     level: &Level,

@@ -1,6 +1,6 @@
 //! Puts every object at its place, from the outermost inwards.
 //!
-//! Owns coordinates and the room for text. It follows the arrangement that was chosen and decides nothing anew.
+//! Owns coordinates and the room for text. It follows the chosen arrangement and makes no new decisions.
 
 use super::measure::{Arranged, between, gap, rows};
 use super::shape::{Node, Tree};
@@ -10,12 +10,12 @@ use crate::objects::{ObjectId, ObjectKind, Topology};
 
 /// Width of a character of the text in bars and cells.
 pub(crate) const CHARACTER: f64 = 6.1;
-/// Least height of a line of text.
+/// Minimum height of a line of text.
 pub(crate) const LINE: f64 = 10.0;
 /// Characters of a value with its unit, such as `12.3 GB/s`.
 const VALUE: f64 = 9.0;
 
-/// All areas, each after the one around it.
+/// All areas, each after the one that contains it.
 pub(super) fn place(topology: &Topology, tree: &Tree, arranged: &Arranged) -> Vec<Area> {
     let size = arranged.plans[tree.nodes[0].shape][arranged.target].size;
     let whole = Rect { x: 0.0, y: 0.0, width: size.0, height: size.1 };
@@ -57,7 +57,7 @@ fn inside(
     let plan = &arranged.plans[node.shape][target];
     let inset = level.inset(kind, shape.several());
     let width = rect.width - 2.0 * inset;
-    // Heights were found with the width of the plan; a box that got more keeps the same rows.
+    // Heights were computed with the width of the plan; a box that got more keeps the same rows.
     let parts = Parts::of(shape, tree, level, plan.size.0 - 2.0 * inset);
     let step = between(level, inset);
     let thin = level.gap.min(4.0);
@@ -87,7 +87,7 @@ fn inside(
             for &one in &node.kids[row] {
                 let (mut w, h) = arranged.plans[tree.nodes[one].shape][plan.kid].size;
                 tallest = tallest.max(h);
-                // A bar above one thing is as wide as the one around it; cells stay alike.
+                // A bar above one object is as wide as its container; cells stay alike.
                 if node.kids.len() == 1
                     && topology.get(tree.nodes[one].object).kind != ObjectKind::Pu
                 {
@@ -123,7 +123,7 @@ fn inside(
             let mut first = area(item.object, rect, bar);
             first.folded.clone_from(&item.folded);
             if let [one] = item.inner[..] {
-                // The operating system's name says more than the bus; the PCI device is the edge at its left.
+                // The operating system's name is more informative than the bus; the PCI device is the edge at its left.
                 first.bar.width = 4.0_f64.min(rect.width / 3.0);
                 first.detail = Detail::Bare;
                 out.push(first);
@@ -144,7 +144,7 @@ fn inside(
     }
 }
 
-/// Places what is behind a memory-side cache, one below the other.
+/// Places the memory after a memory-side cache, one below the other.
 fn inside_memory(
     tree: &Tree,
     arranged: &Arranged,
@@ -171,15 +171,15 @@ fn longest(topology: &Topology, tree: &Tree) -> [usize; ObjectKind::ALL.len()] {
     longest
 }
 
-/// What text has room in a bar.
+/// Text that fits into a bar.
 fn detail(topology: &Topology, object: ObjectId, bar: Rect, longest: usize) -> Detail {
     let text = |characters: f64| characters * CHARACTER + 6.0;
     let kind = topology.get(object).kind;
     let name = topology.label(object).chars().count().max(longest);
-    // Names of devices may be long, and are cut; a part of them still says which it is.
+    // Names of devices may be long, and are cut; a part of them still identifies the device.
     let name = name.min(if kind.is_io() || kind == ObjectKind::Misc { 8 } else { 40 }) as f64;
     let pu = topology.get(object).kind == ObjectKind::Pu;
-    // A PU in a grid of PUs is known by its number.
+    // A PU in a grid of PUs is identified by its number.
     let least = if pu { 3.0 } else { name };
     if bar.height < LINE || bar.width < text(2.0) {
         Detail::Bare

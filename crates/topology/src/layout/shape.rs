@@ -1,4 +1,4 @@
-//! The tree that is drawn, and which of its parts look alike.
+//! The tree that is drawn, and the shapes of its parts.
 //!
 //! Owns the order of objects and their shapes: two objects have the same shape if everything in them is arranged alike. A machine
 //! of a thousand objects has about ten shapes, so that trying many arrangements is cheap.
@@ -20,39 +20,39 @@ pub(super) struct Node {
     pub items: Vec<Item>,
 }
 
-/// What the size of an object depends on.
+/// Properties that determine the size of an object.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     pub kind: ObjectKind,
-    /// Shapes of what it holds.
+    /// Shapes of its children.
     pub kids: Vec<usize>,
     pub memory: Vec<usize>,
-    /// For each device the number of devices that the operating system has on it.
+    /// For each device the number of the operating system's devices on it.
     pub items: Vec<usize>,
-    /// The same for shapes that differ in devices only: they are arranged alike.
+    /// Equal for shapes that differ in devices only: they are arranged alike.
     pub skeleton: usize,
-    /// Cores in it; PUs outside cores count as cores.
+    /// Number of cores in it; PUs outside cores count as cores.
     pub cores: usize,
 }
 
 impl Shape {
-    /// Whether it holds more than one core.
+    /// True if it contains more than one core.
     pub(super) fn several(&self) -> bool {
         self.cores > 1
     }
 
-    /// Whether all normal children look alike.
+    /// True if all normal children look alike.
     pub(super) fn uniform(&self) -> bool {
         self.kids.windows(2).all(|pair| pair[0] == pair[1])
     }
 }
 
-/// All that is drawn.
+/// The complete drawing.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     /// Parents before children; the first is the root.
     pub nodes: Vec<Node>,
-    /// What a shape holds stands before it.
+    /// Shapes, each after those of its contents.
     pub shapes: Vec<Shape>,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn tree(topology: &Topology, fold_above: usize) -> Tree {
         let of = |list: &[usize]| list.iter().map(|&kid| nodes[kid].shape).collect::<Vec<_>>();
         let (kids, memory) = (of(&nodes[at].kids), of(&nodes[at].memory));
         let items: Vec<usize> = nodes[at].items.iter().map(|item| item.inner.len()).collect();
-        // Lengths between the lists keep two different ones from reading alike.
+        // Lengths between the lists make the keys of two different ones differ.
         let mut key = vec![kind as usize, kids.len(), memory.len(), items.len()];
         key.extend(kids.iter().chain(&memory).chain(&items));
         nodes[at].shape = *known.entry(key).or_insert_with(|| {
@@ -88,7 +88,7 @@ pub(super) fn tree(topology: &Topology, fold_above: usize) -> Tree {
 fn walk(topology: &Topology, fold_above: usize) -> Vec<Node> {
     let mut nodes: Vec<Node> = Vec::new();
     let mut seen = vec![false; topology.objects.len()];
-    // An entry is an object, the node that holds it, and whether it is memory there.
+    // An entry is an object, its container, and true if it is memory there.
     let mut stack: Vec<(ObjectId, Option<usize>, bool)> =
         topology.root().map(|id| (id, None, false)).into_iter().collect();
     let mut devices: Vec<Vec<ObjectId>> = Vec::new();
@@ -111,7 +111,7 @@ fn walk(topology: &Topology, fold_above: usize) -> Vec<Node> {
             let list = if memory { &mut nodes[parent].memory } else { &mut nodes[parent].kids };
             list.push(at);
         }
-        // Devices of memory and of PUs stand at the box around, as those have no room inside.
+        // Devices of memory and of PUs stand at the enclosing box, as those have no room inside.
         let inside = memory || object.kind == ObjectKind::Pu;
         let holder = if inside { parent.map_or(at, |parent| owner[parent]) } else { at };
         owner.push(holder);

@@ -1,13 +1,13 @@
-//! The strips of a box: memory over what it holds, devices below it.
+//! The strips of a box: memory over its contents, devices below it.
 //!
-//! Owns their heights and how many marks stand in a row, from the width that the box has anyway.
+//! Owns their heights and the number of marks in a row, from the given width of the box.
 
 use super::levels::Level;
 use super::shape::{Shape, Tree};
 
-/// Height of a NUMA node or a memory-side cache with all that it holds.
+/// Height of a NUMA node or a memory-side cache with all its contents.
 pub(super) fn memory_height(shape: &Shape, tree: &Tree, level: &Level) -> f64 {
-    // What shapes hold stands before them, but memory in memory is rarely deeper than one: a walk is enough.
+    // Shapes come after their contents, but memory in memory is rarely deeper than one: a walk is enough.
     let mut height = 0.0;
     let mut stack = vec![shape];
     while let Some(one) = stack.pop() {
@@ -16,7 +16,7 @@ pub(super) fn memory_height(shape: &Shape, tree: &Tree, level: &Level) -> f64 {
             height += 2.0 * MEMORY_INSET;
             stack.push(&tree.shapes[kid]);
         }
-        // Shapes share their insides, so that a walk could take very long on purpose.
+        // Shapes share their contents, so that a walk of a hostile file could take very long.
         if height > 1e6 {
             break;
         }
@@ -61,7 +61,8 @@ impl Parts {
     }
 }
 
-/// Height of a device with so many of the operating system's devices on it: one stands on it, more stand below its head.
+/// Height of a device with this many of the operating system's devices on it: one stands on it, more stand below its
+/// head.
 pub(super) fn item_height(inner: usize, level: &Level) -> f64 {
     match inner {
         0 | 1 => level.device.1,

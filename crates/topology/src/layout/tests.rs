@@ -4,7 +4,7 @@ use super::*;
 use crate::objects::{Object, ObjectKind as K};
 use crate::sample;
 
-/// The nearest drawn object around each, and whether everything is where it belongs.
+/// The nearest drawn object around each, and a check that everything is in its place.
 fn check(topology: &Topology, areas: &[Area]) {
     let mut at: Vec<Option<usize>> = vec![None; topology.objects.len()];
     for (place, area) in areas.iter().enumerate() {
@@ -13,7 +13,7 @@ fn check(topology: &Topology, areas: &[Area]) {
         assert!(area.rect.holds(&area.bar), "{area:?}");
         assert!(area.rect.width > 0.0 && area.rect.height > 0.0, "{area:?}");
     }
-    // Siblings are compared with the ones that share the box around.
+    // Siblings are compared with the ones that share the enclosing box.
     let mut inside: Vec<Vec<usize>> = vec![Vec::new(); areas.len()];
     for (place, area) in areas.iter().enumerate().skip(1) {
         let mut parent = topology.get(area.object).parent;
@@ -110,7 +110,7 @@ fn nothing_and_one_object() {
     topology.objects.push(Object::new(K::Pu));
     assert_eq!(layout(&topology, &Options::default()).len(), 1);
     topology.objects[0].kind = K::Package;
-    // A list of children that names what is not there, or itself.
+    // A list of children that names an unknown object, or itself.
     topology.objects[0].children = vec![ObjectId(0), ObjectId(7)];
     topology.objects[0].io_children = vec![ObjectId(9)];
     assert_eq!(layout(&topology, &Options::default()).len(), 1);

@@ -1,13 +1,14 @@
 //! A text of monitors to blocks of fields.
 //!
-//! Owns comments, names, braces, separators and keys; and going on after a mistake. It refuses meaning: values stay bytes of the text.
+//! Owns comments, names, braces, separators and keys; and the recovery after a mistake. It refuses meaning: values stay bytes of the
+//! text.
 
 use std::ops::Range;
 
 use super::LONGEST_TEXT;
 use super::mistakes::Mistakes;
 
-/// What a field says.
+/// Key of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
     Obj,
@@ -54,7 +55,7 @@ pub(super) struct Block {
     pub(super) fields: Vec<Field>,
 }
 
-/// A key and where its value stands.
+/// A key and the place of its value.
 #[derive(Debug)]
 pub(super) struct Field {
     pub(super) key: Key,
@@ -68,7 +69,7 @@ impl Block {
     }
 }
 
-/// The text with comments blanked, so that all places stay what they are, and its blocks.
+/// The text with comments blanked, so that all places are kept, and its blocks.
 pub(super) fn blocks(text: &str, mistakes: &mut Mistakes) -> (String, Vec<Block>) {
     if text.len() > LONGEST_TEXT {
         let message =
@@ -87,7 +88,7 @@ pub(super) fn blocks(text: &str, mistakes: &mut Mistakes) -> (String, Vec<Block>
             continue;
         }
         let close = find(&text, open + 1, b"{}");
-        // A block that is not closed ends before the line of the next one's brace.
+        // An unclosed block ends before the line of the next one's brace.
         let (end, next) = match close {
             Some(close) if text.as_bytes()[close] == b'}' => (close, close + 1),
             other => {
@@ -116,11 +117,11 @@ pub(super) fn blocks(text: &str, mistakes: &mut Mistakes) -> (String, Vec<Block>
 fn without_comments(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
     let (mut at, mut quoted) = (0, false);
-    // Where the field began, and the last byte that is not blank.
+    // The begin of the field, and the last byte that is not blank.
     let (mut field, mut before) = (0, b'\n');
     while at < bytes.len() {
         let c = bytes[at];
-        // `5#function` in a reduction says how many outputs there are.
+        // `5#function` in a reduction gives the number of outputs.
         let outputs = c == b'#'
             && at > 0
             && bytes[at - 1].is_ascii_digit()
@@ -208,7 +209,7 @@ fn fields(text: &str, span: Range<usize>, mistakes: &mut Mistakes) -> Vec<Field>
             mistakes.note(part, "expected `KEY = value;`");
             continue;
         };
-        // A key in the middle of a value: the `;` before it is missing. What follows is read as its own field.
+        // A key in the middle of a value: the `;` before it is missing. The rest is read as its own field.
         if let Some(next) = inner_key(text, &value) {
             value = trimmed(text, value.start..next);
             mistakes.note(value.end..value.end, "expected `;`");
@@ -237,12 +238,12 @@ fn key_and_value(text: &str, part: &Range<usize>) -> Option<(Range<usize>, Range
     Some((key, trimmed(text, equals + 1..part.end)))
 }
 
-/// Where in a value a word begins that is a key and stands before `=`.
+/// Place in a value of a word that is a key and stands before `=`.
 fn inner_key(text: &str, value: &Range<usize>) -> Option<usize> {
     let mut from = value.start;
     while let Some(equals) = find(&text[..value.end], from, b"=") {
         let before = text[from..equals].trim_end_matches(':').trim_end();
-        // Keys are letters and `_`; only so much needs to be looked at.
+        // Keys are letters and `_`; only these need to be examined.
         let in_key = |c: &u8| c.is_ascii_alphabetic() || *c == b'_';
         let length = before.bytes().rev().take(16).take_while(in_key).count();
         let (rest, word) = before.split_at(before.len() - length);

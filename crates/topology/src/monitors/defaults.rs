@@ -1,10 +1,10 @@
-//! Monitors for who has written none.
+//! Default monitors.
 //!
-//! Owns a choice that tells something on every machine: hardware counters where they exist, software figures everywhere.
+//! Owns a choice that is informative on every machine: hardware counters where they exist, software figures everywhere.
 
 use super::{Monitor, parse};
 
-/// Groups of monitors that show the same; of each the first one whose counters can be read is taken.
+/// Groups of equivalent monitors; of each the first one whose counters can be read is taken.
 #[rustfmt::skip]
 pub(super) const CHOICES: &[&[&str]] = &[
     &["IPC{ OBJ = Core; CTR = instructions / cycles; MIN = 0; UNIT = \"instr./cycle\"; }"],
@@ -45,7 +45,7 @@ pub(super) const CHOICES: &[&[&str]] = &[
     &["INFINIBAND{ OBJ = OSDev; CTR = ib:*:port_rcv_data + ib:*:port_xmit_data; PER = second; UNIT = B/s; }"],
 ];
 
-/// Monitors of what can be read here.
+/// Default monitors whose counters can be read here.
 pub fn defaults(available: &dyn Fn(&str) -> bool) -> Vec<Monitor> {
     let first = |choice: &&[&str]| {
         let monitors = choice.iter().filter_map(|text| parse(text).ok()).flatten();

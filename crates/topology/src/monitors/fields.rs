@@ -1,7 +1,7 @@
 //! Values of fields.
 //!
-//! Owns what each key's value may be, apart from lists of counters (`sets`). Mistakes are noted at their bytes; a monitor with mistakes is
-//! still made as far as it goes, so that those that refer to it are looked at too.
+//! Owns the possible values of each key, apart from lists of counters (`sets`). Mistakes are noted at their bytes; a monitor with mistakes
+//! is still built as far as possible, so that those that refer to it are checked too.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ pub(super) struct Reader<'a> {
     pub(super) mistakes: &'a mut Mistakes,
 }
 
-/// An expression as it was written: its counters may be monitors.
+/// An unresolved expression: its counters may be monitors.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
     pub(super) expression: Expression,
@@ -60,7 +60,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A number, perhaps computed.
+    /// A number, possibly computed.
     fn number(&mut self, field: &Field) -> Option<f64> {
         let written = self.expression(&field.value, &[])?;
         let value = written.expression.constant();
@@ -113,7 +113,7 @@ impl Reader<'_> {
         }
     }
 
-    /// One of some words, which stand in the message.
+    /// One of some words, which are listed in the message.
     fn word<T: Copy>(&mut self, field: &Field, words: &[(&str, T)]) -> Option<T> {
         let text = self.value(field);
         let found = words.iter().find(|word| word.0.eq_ignore_ascii_case(text));
@@ -147,7 +147,7 @@ impl Reader<'_> {
         Some(text.to_owned())
     }
 
-    /// What a block says apart from its expression; the divisor's counters may still be monitors.
+    /// The monitor of a block without its expression; the divisor's counters may still be monitors.
     pub(super) fn monitor(&mut self, block: &Block) -> (Monitor, Option<Written>) {
         let field = |key| block.field(key);
         let objects = match field(Key::Obj) {

@@ -1,4 +1,4 @@
-//! A monitor as views and findings need it.
+//! A monitor's properties for views and findings.
 //!
 //! Owns the words for its objects and its scale. It refuses values: they stand in frames, in the order of the objects.
 
@@ -6,7 +6,7 @@ use super::{Monitor, ObjectsOf};
 use crate::objects::{ObjectId, Topology};
 use crate::scale::Wanted;
 
-/// What is said of a monitor wherever it is shown.
+/// Displayed properties of a monitor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MonitorInfo {
     /// The user's name. Monitors of the same name are one monitor at several levels.
@@ -16,18 +16,18 @@ pub struct MonitorInfo {
     /// Its unit, without prefix: `B/s`; empty for plain numbers. A unit that ends in `/s`, `%` and the empty one with a quotient
     /// are rates already, others are per frame.
     pub unit: String,
-    /// What its objects are, in words: `L3`, `PU`.
+    /// Its objects in words: `L3`, `PU`.
     pub level: String,
-    /// How values become those of larger objects: `sum`, `max`; empty where it does not matter.
+    /// Aggregation to larger objects: `sum`, `max`; empty where it does not matter.
     pub aggregate: String,
     /// Its objects, in the order of the frames' values.
     pub objects: Vec<ObjectId>,
-    /// The scale that its definition asks for.
+    /// The scale of its definition.
     pub scale: Wanted,
 }
 
 impl MonitorInfo {
-    /// What is said of a monitor with these objects.
+    /// The properties of a monitor with these objects.
     pub fn new(topology: &Topology, monitor: &Monitor, objects: &[ObjectId]) -> Self {
         let kind = match monitor.objects {
             ObjectsOf::Kind(kind) => Some(kind),

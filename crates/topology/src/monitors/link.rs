@@ -1,7 +1,7 @@
-//! Monitors that refer to each other, made whole.
+//! Resolution of references between monitors.
 //!
-//! Owns names that must be unique, references (no cycles, only to monitors whose expression says all), and counters that nobody knows. It
-//! refuses recursion: chains of references may be as long as the text.
+//! Owns names that must be unique, references (no cycles, only to monitors that are fully given by their expression), and unknown
+//! counters. It refuses recursion: chains of references may be as long as the text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,20 +17,20 @@ use super::{Aggregate, MOST_MONITORS, Monitor, Per, When};
 /// The counters of a machine.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
-    /// Whether a counter can be read; native names need not be listed to be known.
+    /// True for a readable counter; native names need not be listed to be known.
     pub has: &'a dyn Fn(&str) -> bool,
     /// Names that may be suggested.
     pub names: &'a [String],
 }
 
-/// A monitor as it was written.
+/// A monitor before resolution.
 struct Draft {
     monitor: Monitor,
     name_span: Range<usize>,
-    /// None where it could not be read.
+    /// `None` where it could not be read.
     written: Option<Written>,
     divisor: Option<Written>,
-    /// It has mistakes, or is in a cycle; so have those that refer to it.
+    /// True if it has mistakes, or is in a cycle; so do those that refer to it.
     broken: bool,
 }
 
@@ -80,7 +80,7 @@ fn drafts(text: &str, blocks: &[Block], mistakes: &mut Mistakes) -> Vec<Draft> {
             }
         }
         if outputs.all.is_empty() {
-            // Others may refer to it all the same.
+            // Others may still refer to it.
             let (name_span, written) = (block.name_span.clone(), None);
             drafts.push(Draft { monitor, name_span, written, divisor, broken: true });
             continue;
@@ -111,7 +111,7 @@ fn drafts(text: &str, blocks: &[Block], mistakes: &mut Mistakes) -> Vec<Draft> {
     drafts
 }
 
-/// What of a draft may be a reference, and where it stands.
+/// Possible references of a draft, and their places.
 fn uses(draft: &Draft) -> impl Iterator<Item = (&String, &Range<usize>)> {
     let all = draft.written.iter().chain(&draft.divisor);
     all.flat_map(|written| written.expression.counters().iter().zip(&written.spans))
@@ -128,7 +128,7 @@ fn unknown_counters(
     for (owner, (name, span)) in all {
         let is_known = || (known.has)(name) || catalogue::spec(name).is_some();
         let derivable = || !catalogue::derived(name).is_empty();
-        // The same counter is looked up once, and told at its first place.
+        // The same counter is looked up once, and reported at its first place.
         if by_name.contains_key(name) || told.contains(name) {
             continue;
         }
@@ -143,8 +143,8 @@ fn unknown_counters(
     }
 }
 
-/// The counter or monitor that was probably meant: `proc:busy` for `busy`, else a name that differs in few letters. A monitor
-/// cannot stand in its own expression.
+/// The counter or monitor that was probably meant: `proc:busy` for `busy`, else a name that differs in few letters. A monitor cannot
+/// occur in its own expression.
 fn suggested(
     name: &str,
     owner: usize,
@@ -159,7 +159,7 @@ fn suggested(
     let within = |full: &&str| {
         full.rsplit_once(':').is_some_and(|(_, last)| last.eq_ignore_ascii_case(name))
     };
-    // Of several the shortest, which is the least special.
+    // Of several the shortest, which is the most general.
     if let Some(full) = counters().filter(within).min_by_key(|full| full.len()) {
         return Some(full.to_owned());
     }
@@ -167,7 +167,7 @@ fn suggested(
     talea_metric::suggest(name, counters().chain(others.map(|(name, _)| name.as_str())))
 }
 
-/// Replaces monitors in expressions by what they are, those that others need first.
+/// Replaces monitors in expressions by their definitions, those that others need first.
 fn replace_references(
     drafts: &mut [Draft],
     by_name: &BTreeMap<String, usize>,
@@ -272,7 +272,7 @@ fn finish(
     }
 }
 
-/// Whether an expression is all that a monitor is.
+/// True if a monitor is fully given by its expression.
 fn says_all(monitor: &Monitor) -> bool {
     monitor.aggregate == Aggregate::Sum
         && monitor.when == When::After

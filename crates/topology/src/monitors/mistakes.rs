@@ -1,7 +1,7 @@
-//! What is wrong with a text of monitors, shown at its place.
+//! Mistakes in a text of monitors, shown at their places.
 //!
-//! Owns the list and its picture, drawn by annotate-snippets without colours. It refuses to draw more than a few: who has so many has
-//! one mistake at the top.
+//! Owns the list and its picture, drawn by annotate-snippets without colours. It refuses to draw more than a few: many mistakes
+//! usually come from one at the top.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,11 +10,11 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 use super::LONGEST_TEXT;
 
-/// Most mistakes that are kept.
+/// Maximum number of mistakes that are kept.
 const MOST: usize = 1000;
-/// Most mistakes that are drawn.
+/// Maximum number of mistakes that are drawn.
 const MOST_DRAWN: usize = 20;
-/// Most characters of a line before and after a mistake that are drawn.
+/// Maximum number of characters of a line that are drawn before and after a mistake.
 const AROUND: usize = 200;
 
 /// One mistake.
@@ -22,17 +22,17 @@ const AROUND: usize = 200;
 pub struct Mistake {
     /// Bytes of the text.
     pub span: Range<usize>,
-    /// What was expected, what was found.
+    /// The expected and the found text.
     pub message: String,
-    /// What might help, for example the name that was probably meant.
+    /// A suggestion, for example the name that was probably meant.
     pub help: Option<String>,
 }
 
-/// All mistakes of a text. Its `Display` is many lines, made for people.
+/// All mistakes of a text. Its `Display` is many lines, for people.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Mistakes {
     file: Option<String>,
-    /// The lines of all mistakes could be all lines, so that the text is kept.
+    /// The text; the lines of all mistakes could be all lines.
     text: String,
     list: Vec<Mistake>,
     more: usize,
@@ -65,12 +65,12 @@ impl Mistakes {
         self.list.is_empty()
     }
 
-    /// Whether further ones are only counted.
+    /// True if further ones are only counted.
     pub(super) fn is_full(&self) -> bool {
         self.list.len() >= MOST
     }
 
-    /// In the order of the text.
+    /// Sorts them in the order of the text.
     pub(super) fn sort(&mut self) {
         self.list.sort_by_key(|mistake| (mistake.span.start, mistake.span.end));
     }
@@ -80,7 +80,7 @@ impl Mistakes {
         self.list.iter()
     }
 
-    /// Names the file from which the text came.
+    /// Sets the file name of the text.
     #[must_use]
     pub fn in_file(mut self, path: &str) -> Self {
         self.file = Some(path.to_owned());
@@ -88,7 +88,7 @@ impl Mistakes {
     }
 
     fn group<'a>(&'a self, mistake: &'a Mistake) -> Group<'a> {
-        // Only the lines of the mistake are given, and of those what is near: a text may be a single line of a megabyte.
+        // Only the lines of the mistake are drawn, and of those the part near it: a text may be a single line of a megabyte.
         let at = |place: usize| self.text.floor_char_boundary(place.min(self.text.len()));
         let span = at(mistake.span.start)..at(mistake.span.end.min(mistake.span.start + AROUND));
         let line = self.text[..span.start].rfind('\n').map_or(0, |end| end + 1);

@@ -1,4 +1,4 @@
-//! Monitors: what users want to see, on which objects.
+//! Monitors: values to display, and their objects.
 //!
 //! ```text
 //! L3_MISS{ OBJ = L3; CTR = PAPI_L3_TCM; LOGSCALE = 1; MAX=1000000; MIN=0; }     # the form of dynamic lstopo
@@ -12,20 +12,20 @@
 //! | `EVSET`, `REDUCTION` | a list of counters or monitors; expressions over `$0 $1 ...` with commas between, each with a name if wished (`ipc=$1/$0`), or `monitor_events_sum`, `_mean`, `_min`, `_max`. More than one output makes the monitors `NAME:output` | each member of the list |
 //! | `AGG` | `sum`, `max`, `min`, `mean` over the places in an object | `sum` |
 //! | `WHEN` | `after`: counters are aggregated, then the expression is evaluated (a ratio of sums); `before`: evaluated where counters are read, then aggregated; a kind: evaluated at those objects, then aggregated | `after` |
-//! | `PER` | `second`, `instruction`, `cycle` or an expression: what the value is divided by | nothing: per frame |
+//! | `PER` | `second`, `instruction`, `cycle` or an expression: the divisor of the value | nothing: per frame |
 //! | `MIN`, `MAX` | the scale's ends | the scale fits the values |
 //! | `LOGSCALE` | 1: a logarithmic scale | 0 |
-//! | `UNIT` | text behind the value, in quotes if need be | from the counters |
+//! | `UNIT` | text after the value, in quotes if need be | from the counters |
 //! | `ACCUMULATE` | 1: counters are summed since the start | 0 |
 //! | `WINDOW` | frames of which counters are averaged | 1 |
 //! | `SILENT` | 1: only for use by other monitors | 0 |
 //! | `PERF_LIB` | kept for sources; `hierarchical` evaluates at the objects of the monitors in `EVSET` | |
 //!
-//! `=` and `:=` are the same, keys may be in lower case, the last `;` may be missing. `#` and `//` begin comments; `%` does at the beginning of
-//! a line and after `;`, `{` or `}`. Blanks in a monitor's name become `_`. A monitor's name in an expression stands for its expression and
-//! comes before counters of the same name.
+//! `=` and `:=` are the same, keys may be in lower case, the last `;` may be missing. `#` and `//` begin comments; `%` does at the
+//! beginning of a line and after `;`, `{` or `}`. Blanks in a monitor's name become `_`. A monitor's name in an expression stands for its
+//! expression and takes precedence over counters of the same name.
 //!
-//! Owns the language and its mistakes, all of which are told at once. It refuses values: see [`crate::accumulate`].
+//! Owns the language and its mistakes, all of which are reported at once. It refuses values: see [`crate::accumulate`].
 
 mod blocks;
 mod defaults;
@@ -50,45 +50,45 @@ use crate::objects::ObjectKind;
 
 /// Longest text in bytes.
 pub const LONGEST_TEXT: usize = 1 << 20;
-/// Most monitors of a text.
+/// Maximum number of monitors of a text.
 pub const MOST_MONITORS: usize = 1024;
-/// Most frames of a window.
+/// Maximum number of frames of a window.
 pub const LONGEST_WINDOW: u32 = 1000;
 
-/// A value wanted on some objects.
+/// A value on some objects.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Monitor {
     /// Unique among the monitors of a text.
     pub name: String,
-    /// Where it is shown.
+    /// Objects on which it is shown.
     pub objects: ObjectsOf,
-    /// Over counters alone: other monitors have been replaced by what they are.
+    /// Expression of counters alone: other monitors have been replaced by their definitions.
     pub expression: Expression,
-    /// How places in an object become one number.
+    /// Aggregation of the places in an object to one number.
     pub aggregate: Aggregate,
-    /// Where the expression is evaluated.
+    /// Objects at which the expression is evaluated.
     pub when: When,
-    /// What the value is divided by.
+    /// Divisor of the value.
     pub per: Per,
     /// Low end of the scale.
     pub min: Option<f64>,
     /// High end of the scale.
     pub max: Option<f64>,
-    /// A logarithmic scale.
+    /// True for a logarithmic scale.
     pub log: bool,
-    /// Text behind the value; see [`Monitor::unit_text`].
+    /// Text after the value; see [`Monitor::unit_text`].
     pub unit: Option<String>,
-    /// Frames of which counters are averaged; 1 is the frame alone.
+    /// Number of frames over which counters are averaged; 1 is the frame alone.
     pub window: u32,
-    /// Counters are summed since the start.
+    /// True if counters are summed since the start.
     pub accumulate: bool,
-    /// It is there for other monitors only.
+    /// True if it is for other monitors only.
     pub silent: bool,
-    /// The library that its author had in mind.
+    /// The library that its author intended.
     pub library: Option<String>,
 }
 
-/// Which objects a monitor has.
+/// The objects of a monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ObjectsOf {
     /// All of a kind.
@@ -106,61 +106,61 @@ pub enum ObjectsOf {
     },
 }
 
-/// How numbers become one. Any absent number makes the result absent.
+/// Aggregation of numbers. Any absent number makes the result absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Aggregate {
     /// Their sum.
     #[default]
     Sum,
-    /// The greatest.
+    /// The maximum.
     Max,
-    /// The least.
+    /// The minimum.
     Min,
     /// Their mean.
     Mean,
 }
 
-/// Where an expression is evaluated.
+/// Objects at which an expression is evaluated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum When {
     /// At the monitor's objects: counters are aggregated first.
     #[default]
     After,
-    /// Where its counters are read; the values are aggregated.
+    /// At the places of its counters; the values are aggregated.
     Before,
     /// At these objects, for which counters are summed; the values are aggregated.
     At(ObjectsOf),
 }
 
-/// What a value is divided by.
+/// Divisor of a value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Per {
-    /// Nothing: values are those of a frame, however long it is.
+    /// None: values are those of a frame of any length.
     #[default]
     Frame,
     /// Seconds.
     Second,
-    /// The counter `instructions`, or `PAPI_TOT_INS` where that alone is there.
+    /// The counter `instructions`, or `PAPI_TOT_INS` if only that is available.
     Instruction,
-    /// The counter `cycles`, or `PAPI_TOT_CYC` where that alone is there.
+    /// The counter `cycles`, or `PAPI_TOT_CYC` if only that is available.
     Cycle,
-    /// Anything.
+    /// An expression.
     Expression(Expression),
 }
 
-/// Reads monitors, whatever the names of their counters.
+/// Reads monitors with any names of counters.
 pub fn parse(text: &str) -> Result<Vec<Monitor>, Mistakes> {
     link::link(text, None)
 }
 
-/// Reads monitors and refuses counters that neither the machine nor the catalogue knows. Those that the catalogue alone
-/// knows are no mistake: their values will be absent, with a reason.
+/// Reads monitors and refuses counters that neither the machine nor the catalogue knows. Those that only the catalogue knows are no
+/// mistake: their values will be absent, with a reason.
 pub fn parse_known(text: &str, known: &Known<'_>) -> Result<Vec<Monitor>, Mistakes> {
     link::link(text, Some(known))
 }
 
 impl Monitor {
-    /// A monitor of an expression on objects, all else as it is without keys.
+    /// A monitor of an expression on objects, with defaults for all keys.
     pub fn new(name: &str, objects: ObjectsOf, expression: Expression) -> Self {
         Self {
             name: name.to_owned(),
@@ -189,7 +189,7 @@ impl Monitor {
         all
     }
 
-    /// What stands behind the value: what the user wrote, or what follows from the counters; empty where that cannot be told.
+    /// Text after the value: the user's, or that of the counters' units; empty where unknown.
     pub fn unit_text(&self) -> String {
         if let Some(unit) = &self.unit {
             return unit.clone();
@@ -214,7 +214,7 @@ impl Monitor {
 }
 
 impl Per {
-    /// The divisor, unless it is time or nothing.
+    /// The divisor, unless it is time or none.
     pub fn expression(&self) -> Option<Expression> {
         match self {
             Self::Frame | Self::Second => None,
@@ -249,7 +249,7 @@ impl fmt::Display for ObjectsOf {
     }
 }
 
-/// The text that gives the same monitor, on one line.
+/// The text of the same monitor, on one line.
 impl fmt::Display for Monitor {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}{{ OBJ = {}; CTR = {};", self.name, self.objects, self.expression)?;
@@ -266,7 +266,7 @@ impl fmt::Display for Monitor {
             Per::Second => out.write_str(" PER = second;")?,
             Per::Instruction => out.write_str(" PER = instruction;")?,
             Per::Cycle => out.write_str(" PER = cycle;")?,
-            // Parentheses tell a counter that is called `second` from the word.
+            // Parentheses distinguish a counter named `second` from the word.
             Per::Expression(divisor) => write!(out, " PER = ({divisor});")?,
         }
         if let Some(min) = self.min {

@@ -1,8 +1,8 @@
-//! Lists of counters and what is made of them: `EVSET` and `REDUCTION` of Hierarchical-monitors.
+//! Lists of counters and their outputs: `EVSET` and `REDUCTION` of Hierarchical-monitors.
 //!
-//! Owns the outputs of a block. One output is the monitor itself; of several each is a monitor `NAME:output`. A member of a list that is
-//! an earlier monitor with several outputs stands for all of them. It refuses that project's compiled functions over
-//! samples: expressions and `AGG` say what can be said here.
+//! Owns the outputs of a block. One output is the monitor itself; of several each is a monitor `NAME:output`. A member of a list that is an
+//! earlier monitor with several outputs stands for all of them. It refuses that project's compiled functions over samples: only expressions
+//! and `AGG` are supported.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use super::Aggregate;
 use super::blocks::{Block, Field, Key, trimmed};
 use super::fields::{Reader, Written};
 
-/// Most counters of a list.
+/// Maximum number of counters of a list.
 const MOST_MEMBERS: usize = 256;
 
 /// The functions over all events of a list: `monitor_events_sum` and so on, in the older form `MONITOR_EVSET_SUM`.
@@ -23,7 +23,7 @@ fn function_over_all(name: &str) -> Option<Aggregate> {
     Aggregate::ALL.iter().find(|known| known.0 == word).map(|known| known.1)
 }
 
-/// What a block computes: outputs with the last part of their names if there are several, and how they are aggregated if a function says it.
+/// Outputs of a block, with the last part of their names if there are several, and the aggregation of a function.
 #[derive(Debug, Default)]
 pub(super) struct Outputs {
     pub(super) all: Vec<(String, Written)>,
@@ -97,7 +97,7 @@ impl Reader<'_> {
         let text = &self.text[field.value.clone()];
         let function = text.split_once('#').map_or(text, |(_, function)| function).trim();
         if let Some(aggregate) = function_over_all(function) {
-            // There the events of `hierarchical` are those of the objects below.
+            // In those libraries the events of `hierarchical` are those of the objects below.
             if matches!(library, Some("hierarchical" | "accumulate")) {
                 outputs.aggregate = Some(aggregate);
                 outputs.all = each(&outputs.members, spans);
@@ -141,7 +141,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Parts between commas that stand neither in quotes nor in parentheses.
+    /// Parts between commas that are neither in quotes nor in parentheses.
     fn split(&mut self, span: &Range<usize>) -> Vec<Range<usize>> {
         let (mut parts, mut start) = (Vec::new(), span.start);
         let (mut quoted, mut depth) = (false, 0_i32);

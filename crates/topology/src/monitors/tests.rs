@@ -1,4 +1,4 @@
-//! Both forms, mistakes as people see them, round trips, hostile texts.
+//! The two forms, mistakes as users see them, round trips, hostile texts.
 
 use proptest::prelude::*;
 
@@ -117,7 +117,7 @@ fn monitors_refer_to_monitors() {
     assert!(parse(&(doubling + "m100{ OBJ = PU; CTR = x; }")).is_err());
 }
 
-/// What a user sees; `known` are the machine's counters.
+/// Output for a user; `known` are the machine's counters.
 fn seen(text: &str) -> String {
     let names = ["cycles".to_owned(), "instructions".to_owned(), "skl::UOPS".to_owned()];
     let has = |name: &str| names.iter().any(|known| known == name);
@@ -139,7 +139,7 @@ fn a_monitor_is_not_suggested_for_its_own_counter() {
     let busy = Some("did you mean `proc:busy`?".to_owned());
     assert_eq!(help("BUSY{ OBJ = PU; CTR = busy; }"), busy);
     assert_eq!(help("BUSY{ OBJ = PU; CTR = Busy; }"), busy);
-    // Without a counter that ends like this, its own name is no help either; another monitor's is.
+    // Without a counter with this ending, its own name is no help either; another monitor's is.
     assert_eq!(help("QUUX{ OBJ = PU; CTR = quux; }"), None);
     let other = "QUUX{ OBJ = PU; CTR = cycles; } B{ OBJ = PU; CTR = quuz; }";
     assert_eq!(help(other).as_deref(), Some("did you mean `QUUX`?"));
@@ -184,7 +184,7 @@ fn more_mistakes() {
 
 #[test]
 fn counters_of_the_catalogue_are_no_mistakes() {
-    // They will be absent with a reason; the other monitors go on.
+    // They will be absent with a reason; the other monitors continue.
     assert_eq!(
         seen("A{ OBJ = PU; CTR = PAPI_FP_OPS + LLC-loads + net:eth7:rx_bytes; }"),
         "A{ OBJ = PU; CTR = PAPI_FP_OPS + \"LLC-loads\" + net:eth7:rx_bytes; }"

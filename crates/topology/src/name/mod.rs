@@ -1,8 +1,8 @@
-//! Objects by words, as `hwloc-calc` takes them.
+//! Objects by words, in the syntax of `hwloc-calc`.
 //!
 //! Owns the language: `L3:2`, `pu:0-3`, `core:all`, `pu:even`, `PU P#5`, `pu:os=5`, `package:1.core:0-2`, `group1:0`, `os=eth0`,
-//! `pci=0000:01:00.0`, `depth 4`, `4:0-1`, `all`. Several words name all that any of them names. Numbers are logical unless
-//! they say otherwise. It refuses words that name nothing, with the kind that was probably meant.
+//! `pci=0000:01:00.0`, `depth 4`, `4:0-1`, `all`. Several words name the union of their objects. Numbers are logical by default.
+//! It refuses words without an object, and suggests the kind that was probably meant.
 
 mod nearest;
 mod numbers;
@@ -15,33 +15,33 @@ use crate::objects::{Attributes, Object, ObjectId, ObjectKind, Topology};
 use nearest::unknown_kind;
 use numbers::{Among, index_of};
 
-/// Words that name no object.
+/// Errors of words without an object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// No kind is called so.
+    /// An unknown kind.
     #[error("expected a kind of object such as `L3`, `core` or `pu`, found `{found}`{}", near(.nearest.as_ref()))]
     Kind {
         /// The word.
         found: String,
-        /// What was probably meant.
+        /// The kind that was probably meant.
         nearest: Option<ObjectKind>,
     },
-    /// What follows the kind says no number.
+    /// The text after the kind is no number.
     #[error(
         "expected numbers such as `2`, `0-3`, `all`, `even` or `P#5` after `{kind}`, found `{found}`"
     )]
     Numbers {
         /// The kind as it was written.
         kind: String,
-        /// What follows.
+        /// The text after it.
         found: String,
     },
-    /// There is no such object here.
+    /// No such object here.
     #[error("expected {expected}, found `{found}`")]
     Absent {
         /// The available ones.
         expected: String,
-        /// What was asked for.
+        /// The requested object.
         found: String,
     },
 }
@@ -168,7 +168,7 @@ impl Finder<'_> {
         names.join(", ")
     }
 
-    /// The objects that a device's name or numbers name.
+    /// The objects with a device's name or with numbers.
     fn select(&self, among: &Among<'_>, said: &str) -> Result<Vec<ObjectId>, NameError> {
         let kind = among.objects.first().map(|&id| self.topology.get(id).kind);
         match self.device(kind, said).filter(|id| among.objects.contains(id)) {
@@ -177,7 +177,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Whether an object is in another: below it, or with PUs of it only.
+    /// True if an object is in another: below it, or with PUs of it only.
     fn is_in(&self, id: ObjectId, outer: ObjectId) -> bool {
         let (object, whole) = (self.topology.get(id), self.topology.get(outer));
         if id == outer {

@@ -1,6 +1,7 @@
-//! The kind that was probably meant by a word that is none.
+//! The kind that was probably meant by an unknown word.
 //!
-//! Owns the measure: how many characters differ (Levenshtein), a third of the word and one at most.
+//! Owns the measure: the number of different characters (Levenshtein), a third of the word and one
+//! at most.
 
 use crate::objects::ObjectKind;
 
@@ -18,11 +19,11 @@ pub(super) fn unknown_kind(found: &str) -> NameError {
     NameError::Kind { found: found.chars().take(40).collect(), nearest }
 }
 
-/// How many characters differ between two words.
+/// Edit distance of two words.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    // Kinds have short names: what follows cannot be near any.
+    // Kinds have short names: the rest cannot be near any.
     for (i, x) in a.chars().take(40).enumerate() {
         let mut before = row[0];
         row[0] = i + 1;

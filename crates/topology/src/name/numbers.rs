@@ -6,7 +6,7 @@ use crate::objects::{ObjectId, Topology};
 
 use super::NameError;
 
-/// A number as names have it.
+/// A number in a name.
 #[derive(Clone, Copy)]
 pub(super) enum Index {
     Logical(u32),
@@ -23,7 +23,7 @@ pub(super) fn index_of(text: &str) -> Option<Index> {
     os.map(Index::Os).or_else(|| number("L#").map(Index::Logical))
 }
 
-/// Objects of one kind or level, with how they were called.
+/// Objects of one kind or level, with the word for them.
 pub(super) struct Among<'t> {
     pub(super) said: &'t str,
     pub(super) objects: Vec<ObjectId>,

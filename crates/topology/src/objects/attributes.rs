@@ -1,6 +1,6 @@
-//! What objects of one kind have and others lack: capacities, places on buses, uses.
+//! Attributes of objects by kind: capacities, places on buses, uses.
 
-/// What kinds of objects have of their own. Sizes are in bytes.
+/// Attributes of kinds of objects. Sizes are in bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Attributes {
     /// Nothing.
@@ -16,21 +16,21 @@ pub enum Attributes {
         line: u32,
         /// Ways; -1 for a fully associative one, 0 where unknown.
         associativity: i32,
-        /// Holds data (also a unified one).
+        /// True if it holds data (also a unified one).
         data: bool,
-        /// Holds instructions (also a unified one).
+        /// True if it holds instructions (also a unified one).
         instructions: bool,
     },
     /// A NUMA node.
     Numa {
         /// Its memory in bytes.
         memory: u64,
-        /// Sizes of pages in bytes, and how many of each.
+        /// Sizes of pages in bytes, and the number of each.
         pages: Vec<(u64, u64)>,
     },
     /// A group.
     Group {
-        /// hwloc's number for what made it.
+        /// hwloc's number of its origin.
         kind: u32,
         /// Its kind within that.
         subkind: u32,
@@ -48,12 +48,12 @@ pub enum Attributes {
     Pci(Pci),
     /// An operating system's device.
     Os {
-        /// What it is for: `Block`, `GPU`, `Network`, `OpenFabrics`, `DMA`, `CoProc`, `Memory`; more than one since version 3.
+        /// Its uses: `Block`, `GPU`, `Network`, `OpenFabrics`, `DMA`, `CoProc`, `Memory`; more than one since version 3.
         uses: Vec<String>,
     },
 }
 
-/// A place on a PCI bus and what sits there.
+/// A place on a PCI bus and its device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pci {
     /// Domain, bus, device, function.
@@ -73,7 +73,7 @@ pub struct Pci {
 }
 
 impl Pci {
-    /// Its place as `lspci` writes it: `0003:01:00.0`.
+    /// Its place in the form of `lspci`: `0003:01:00.0`.
     pub fn bus_id(&self) -> String {
         let (domain, bus, device, function) = self.place;
         format!("{domain:04x}:{bus:02x}:{device:02x}.{function:x}")

@@ -1,4 +1,5 @@
-//! What a topology says of several objects at once: distances, memory attributes, kinds of PUs, sorts of memory.
+//! Data of a topology about several objects at once: distances, memory attributes, kinds of PUs, kinds of
+//! memory.
 
 use super::ObjectId;
 use crate::cpuset::CpuSet;
@@ -8,7 +9,7 @@ use crate::cpuset::CpuSet;
 pub struct Distances {
     /// `NUMALatency`, `XGMIBandwidth` ...
     pub name: String,
-    /// hwloc's bits: where they are from, and whether they are latencies or bandwidths.
+    /// hwloc's bits: the source, and the kind, latencies or bandwidths.
     pub kind: u64,
     /// The objects, by place in the topology.
     pub objects: Vec<ObjectId>,
@@ -23,7 +24,7 @@ pub struct MemoryAttribute {
     pub name: String,
     /// hwloc's bits: higher or lower is better, needs an initiator.
     pub flags: u64,
-    /// The node, from where it is seen if that matters, and the value.
+    /// The node, the initiator if that matters, and the value.
     pub values: Vec<(ObjectId, Option<CpuSet>, u64)>,
 }
 
@@ -39,7 +40,7 @@ pub struct CpuKind {
 }
 
 impl CpuKind {
-    /// `P-core`, `E-core`, or what else the system calls it; none where it says nothing.
+    /// `P-core`, `E-core`, or another name of the system; `None` where it has none.
     pub fn name(&self) -> Option<&str> {
         let (_, kind) = self.infos.iter().find(|(name, _)| name == "CoreType")?;
         Some(match kind.as_str() {
@@ -49,7 +50,7 @@ impl CpuKind {
         })
     }
 
-    /// Highest frequency in Hz, of its base where only that is known.
+    /// Maximum frequency in Hz, or the base frequency where only that is known.
     pub fn frequency(&self) -> Option<f64> {
         let find = |wanted: &str| self.infos.iter().find(|(name, _)| name == wanted);
         let (_, text) = find("FrequencyMaxMHz").or_else(|| find("FrequencyBaseMHz"))?;
@@ -57,7 +58,7 @@ impl CpuKind {
     }
 }
 
-/// NUMA nodes of memory of one sort.
+/// NUMA nodes of memory of one kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemoryTier {
     /// hwloc's bits: 1 is memory of high bandwidth, 2 normal memory, others see its manual.

@@ -1,11 +1,12 @@
-//! Facts of objects that files keep as text or as sets: kinds of CPUs, what may be used, vendors, memory of devices.
+//! Facts of objects that files keep as text or as sets: kinds of CPUs, allowed PUs and nodes, vendors, memory of
+//! devices.
 //!
-//! Owns the names under which hwloc keeps them. It refuses guesses: what a file does not say is absent.
+//! Owns hwloc's names of them. It refuses guesses: a fact that is not in the file is absent.
 
 use super::{Object, ObjectId, Topology};
 use crate::cpuset::CpuSet;
 
-/// Where devices' memory stands, in KiB; a device has one of them, or two sorts that add up.
+/// Facts with devices' memory, in KiB; a device has one of them, or two kinds that add up.
 const MEMORY: [&[&str]; 5] = [
     &["CUDAGlobalMemorySize"],
     &["RSMIVRAMSize"],
@@ -15,12 +16,12 @@ const MEMORY: [&[&str]; 5] = [
 ];
 
 impl Object {
-    /// Who made a device.
+    /// Vendor of a device.
     pub fn vendor(&self) -> Option<&str> {
         ["PCIVendor", "GPUVendor", "Vendor"].iter().find_map(|name| self.info(name))
     }
 
-    /// What its maker calls a device.
+    /// The vendor's name of a device.
     pub fn model(&self) -> Option<&str> {
         ["PCIDevice", "GPUModel", "Model"].iter().find_map(|name| self.info(name))
     }
@@ -43,7 +44,7 @@ impl Object {
 }
 
 impl Topology {
-    /// The number of the kind that all PUs of an object are of, in a machine that has several.
+    /// The number of the kind of all PUs of an object, in a machine that has several.
     pub fn cpu_kind(&self, id: ObjectId) -> Option<usize> {
         let set = &self.get(id).cpuset;
         if self.cpu_kinds.len() < 2 || set.is_empty() {
@@ -52,7 +53,7 @@ impl Topology {
         self.cpu_kinds.iter().position(|kind| set.is_subset(&kind.cpuset))
     }
 
-    /// What a kind is called: `P-core`, `P-core 5.2 GHz` beside other P-cores, `CPU kind 1` where the file has no word.
+    /// Name of a kind: `P-core`, `P-core 5.2 GHz` beside other P-cores, `CPU kind 1` where the file has no name.
     pub fn cpu_kind_name(&self, number: usize) -> String {
         let Some(kind) = self.cpu_kinds.get(number) else { return String::new() };
         let Some(name) = kind.name() else { return format!("CPU kind {number}") };
@@ -65,7 +66,7 @@ impl Topology {
         }
     }
 
-    /// Whether some of an object's PUs, or the NUMA node, may be used; a file that does not say leaves all of them.
+    /// True if some of an object's PUs, or the NUMA node, may be used; without such data in the file all may.
     pub fn is_allowed(&self, id: ObjectId) -> bool {
         let object = self.get(id);
         let some = |own: &CpuSet, allowed: &Option<CpuSet>| {

@@ -1,10 +1,10 @@
-//! What sorts of objects there are, and what they are called.
+//! Kinds of objects, and their names.
 //!
-//! Owns hwloc's names, those on pictures, and those that people write. It refuses what an object of a kind has of its own.
+//! Owns hwloc's names, those on pictures, and those that people write. It refuses the attributes of a kind.
 
 use std::fmt;
 
-/// Kinds of objects, as hwloc 2 names them.
+/// Kinds of objects, with hwloc 2's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the names are hwloc's own")]
 pub enum ObjectKind {
@@ -81,7 +81,7 @@ impl ObjectKind {
         }
     }
 
-    /// The name on pictures, as lstopo writes it: `L1d`, `L2`, `PU`.
+    /// The name on pictures, in the form of lstopo: `L1d`, `L2`, `PU`.
     pub fn short(self) -> &'static str {
         match self {
             Self::L5Cache => "L5",
@@ -98,7 +98,8 @@ impl ObjectKind {
         }
     }
 
-    /// The kind of a name as hwloc's tools accept it: any case, `socket`, `pack` and `node` too, `L1d`, `L2`, `thread`.
+    /// The kind with a name in any form that hwloc's tools accept: any case, `socket`, `pack` and `node` too, `L1d`, `L2`,
+    /// `thread`.
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
         let known = |kind: &&Self| {
@@ -120,22 +121,22 @@ impl ObjectKind {
         Self::ALL.iter().find(known).copied().or(other)
     }
 
-    /// Machine, packages, caches, cores, PUs ...: what normal children are.
+    /// True for normal children: machine, packages, caches, cores, PUs ...
     pub fn is_normal(self) -> bool {
         !self.is_memory() && !self.is_io() && self != Self::Misc
     }
 
-    /// NUMA nodes and caches before them.
+    /// True for NUMA nodes and caches before them.
     pub fn is_memory(self) -> bool {
         matches!(self, Self::NumaNode | Self::MemCache)
     }
 
-    /// Bridges and devices.
+    /// True for bridges and devices.
     pub fn is_io(self) -> bool {
         matches!(self, Self::Bridge | Self::PciDevice | Self::OsDevice)
     }
 
-    /// Caches of the CPU.
+    /// True for caches of the CPU.
     pub fn is_cache(self) -> bool {
         use ObjectKind as K;
         let data = matches!(self, K::L5Cache | K::L4Cache | K::L3Cache | K::L2Cache | K::L1Cache);

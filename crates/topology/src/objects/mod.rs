@@ -1,7 +1,8 @@
 //! The tree of objects.
 //!
-//! Owns objects, their links and the walk over them; kinds ([`ObjectKind`]) and attributes stand beside. Objects stand in depth-first order, parents before children; memory
-//! (NUMA nodes, memory-side caches), I/O and Misc children hang beside the normal children of their parent, as hwloc 2 has it.
+//! Owns objects, their links and the walk over them; kinds ([`ObjectKind`]) and attributes stand beside. Objects stand in depth-first
+//! order, parents before children; memory (NUMA nodes, memory-side caches), I/O and Misc children hang beside the normal children of their
+//! parent, as in hwloc 2.
 
 mod attributes;
 mod beside;
@@ -20,9 +21,9 @@ pub struct ObjectId(pub u32);
 /// An object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {
-    /// What it is.
+    /// Its kind.
     pub kind: ObjectKind,
-    /// A word that says more, for example `Cluster` for a group or `HBM` for memory.
+    /// A more specific word, for example `Cluster` for a group or `HBM` for memory.
     pub subtype: Option<String>,
     /// A device's or misc object's name.
     pub name: Option<String>,
@@ -34,17 +35,17 @@ pub struct Object {
     pub gp_index: Option<u64>,
     /// PUs in it; empty for I/O and Misc.
     pub cpuset: CpuSet,
-    /// The same with PUs that are offline or not known well.
+    /// The same with PUs that are offline or not fully known.
     pub complete_cpuset: CpuSet,
     /// NUMA nodes in or beside it.
     pub nodeset: CpuSet,
     /// The same with those that are offline.
     pub complete_nodeset: CpuSet,
-    /// What objects of its kind have of their own.
+    /// Attributes of its kind.
     pub attributes: Attributes,
     /// Further facts: name and value.
     pub infos: Vec<(String, String)>,
-    /// None for the root.
+    /// `None` for the root.
     pub parent: Option<ObjectId>,
     /// Packages, caches, cores, PUs.
     pub children: Vec<ObjectId>,
@@ -57,7 +58,7 @@ pub struct Object {
 }
 
 impl Object {
-    /// An object of this kind with nothing known of it.
+    /// An object of this kind without known properties.
     pub fn new(kind: ObjectKind) -> Self {
         Self {
             kind,
@@ -90,7 +91,7 @@ impl Object {
         let lists = [&self.memory_children, &self.children, &self.io_children, &self.misc_children];
         lists.into_iter().flatten().copied()
     }
-    /// The list in which children of this kind stand.
+    /// The list of children of this kind.
     pub(crate) fn list_of(&mut self, kind: ObjectKind) -> &mut Vec<ObjectId> {
         match kind {
             ObjectKind::Misc => &mut self.misc_children,
@@ -120,7 +121,7 @@ pub struct Topology {
     pub distances: Vec<Distances>,
     /// Attributes of memory.
     pub memory_attributes: Vec<MemoryAttribute>,
-    /// PUs that may be used, where the file says so; others are there, but a control group or an administrator keeps them.
+    /// PUs that may be used, where the file has them; a control group or an administrator withholds the others.
     pub allowed_cpuset: Option<CpuSet>,
     /// NUMA nodes that may be used.
     pub allowed_nodeset: Option<CpuSet>,
@@ -128,9 +129,9 @@ pub struct Topology {
     pub cpu_kinds: Vec<CpuKind>,
     /// Sorts of memory, the fastest first.
     pub memory_tiers: Vec<MemoryTier>,
-    /// What hwloc could do where the file was made: name and value, 1 for most.
+    /// Capabilities of hwloc where the file was made: name and value, 1 for most.
     pub support: Vec<(String, u64)>,
-    /// What the file says of the whole (`Backend`, `HostName`, `OSRelease` ...): name and value.
+    /// Facts of the whole in the file (`Backend`, `HostName`, `OSRelease` ...): name and value.
     pub infos: Vec<(String, String)>,
 }
 
@@ -140,8 +141,8 @@ impl Topology {
         &self.objects[id.0 as usize]
     }
 
-    /// Puts an object behind all others, and at the end of its parent's list. Who adds parents before their children, and all
-    /// of a child before the next one, keeps the order of the tree.
+    /// Adds an object after all others, and at the end of its parent's list. A caller that adds parents before their children, and all of a
+    /// child before the next one, keeps the order of the tree.
     pub fn add(&mut self, object: Object, parent: Option<ObjectId>) -> ObjectId {
         let id = ObjectId(self.objects.len() as u32);
         if let Some(parent) = parent {
@@ -171,7 +172,7 @@ impl Topology {
         self.of_kind(ObjectKind::Pu).map(|(id, _)| id).collect()
     }
 
-    /// The root's first, the object's own parent last.
+    /// Ancestors: the root first, the object's own parent last.
     pub fn ancestors(&self, id: ObjectId) -> Vec<ObjectId> {
         let mut chain = Vec::new();
         let mut at = self.get(id).parent;
@@ -183,13 +184,13 @@ impl Topology {
         chain
     }
 
-    /// How many objects of each kind there are, outermost kinds first; none for kinds that do not occur.
+    /// Number of objects of each kind, outermost kinds first; without kinds that do not occur.
     pub fn counts(&self) -> Vec<(ObjectKind, usize)> {
         let count = |kind: ObjectKind| (kind, self.of_kind(kind).count());
         ObjectKind::ALL.into_iter().map(count).filter(|&(_, count)| count > 0).collect()
     }
 
-    /// How people call an object: `PU P#3`, `L3 L#0`, `OS eth0`, `PCI 0003:01:00.0`.
+    /// An object's usual name: `PU P#3`, `L3 L#0`, `OS eth0`, `PCI 0003:01:00.0`.
     pub fn label(&self, id: ObjectId) -> String {
         let object = self.get(id);
         let kind = object.kind.short();

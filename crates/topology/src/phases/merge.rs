@@ -1,7 +1,7 @@
-//! From all iterations of a run to as many phases as can be told apart.
+//! From all iterations of a run to as many phases as can be distinguished.
 //!
 //! Owns the cut at the recording's ends and the merging of neighbours. The bound holds for any number of iterations and of
-//! executions: where iterations are merged, so is what lies between them.
+//! executions: where iterations are merged, the parts between them are too.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -10,7 +10,8 @@ use talea_model::Nanos;
 
 use super::{Course, MOST, Phase, PhaseKind, SLOWEST};
 
-/// The phases within a window, how many iterations are in it, and the most iterations of one phase where they were merged.
+/// The phases within a window, the number of iterations in it, and the maximum number of iterations of one phase where
+/// they were merged.
 pub(super) fn phases(course: &Course, window: (i64, i64)) -> (Vec<Phase>, u64, Option<u64>) {
     let iterations = &course.iterations;
     let end = |at: usize| iterations[at].0.saturating_add_unsigned(iterations[at].1.0);
@@ -39,7 +40,7 @@ pub(super) fn phases(course: &Course, window: (i64, i64)) -> (Vec<Phase>, u64, O
     let mut all = Vec::with_capacity(2 * blocks.len() + 2);
     all.extend(stretch(PhaseKind::SetUp, (0, 0), course.begin, first.0));
     let slow: BTreeSet<usize> = course.slow.iter().copied().collect();
-    // What is between two iterations is shown where one of them can be seen, also if the other cannot.
+    // The part between two iterations is shown where one of them is visible, also if the other is not.
     let earlier = |&at: &usize| end(at) <= window.0;
     let mut before = (0..inside.first().copied().unwrap_or(last + 1)).rfind(earlier);
     for (low, high) in blocks {
@@ -83,7 +84,7 @@ fn blocks(course: &Course, inside: &[usize]) -> (Vec<(usize, usize)>, Option<u64
     (blocks, Some(longest as u64))
 }
 
-/// The slow iterations that stay single. Of equally slow ones those are taken that lie scattered, not all the first.
+/// The slow iterations that stay single. Of equally slow ones a scattered choice is taken, not all the first.
 fn slowest(iterations: &[(i64, Nanos)], slow: &[usize]) -> BTreeSet<usize> {
     // Multiples of the golden ratio lie evenly in a circle.
     const GOLDEN: usize = 0x9e37_79b9_7f4a_7c15;
@@ -95,7 +96,7 @@ fn slowest(iterations: &[(i64, Nanos)], slow: &[usize]) -> BTreeSet<usize> {
     slow.into_iter().take(SLOWEST).map(|(_, at)| at).collect()
 }
 
-/// Times of damaged runs may go back: what would lie over the one before begins at its end, or is left out.
+/// Times of damaged runs may go back: a phase that would overlap the one before begins at its end, or is left out.
 fn apart(all: Vec<Phase>) -> Vec<Phase> {
     let mut end = Nanos(0);
     let mut out = Vec::with_capacity(all.len());

@@ -91,7 +91,7 @@ fn what_is_between_two_executions_is_a_phase() {
     let phases = Phases::of(&run, ms(0), ms(1000)).unwrap();
     assert_eq!(phases.name(&phases.all[4]), "between a.c:7 iterations 2 and 3");
     assert_eq!((phases.all[4].from, phases.all[4].to), (ms(40), ms(90)));
-    // A recording that saw nothing else has it too.
+    // A recording of nothing else has it too.
     let phases = Phases::of(&run, ms(50), ms(60)).unwrap();
     assert_eq!((kinds(&phases), phases.outside), (vec![PhaseKind::Between], 6));
 }
@@ -107,7 +107,7 @@ fn many_iterations_become_few_phases_and_the_slowest_stay() {
     assert_eq!(phases.merged, Some(625));
     let slow: Vec<u64> = phases.all.iter().filter(|p| p.slow).map(|p| p.first).collect();
     assert_eq!(slow, [3, 777, 999_999]);
-    // None is lost, none is there twice.
+    // None is lost, none is duplicated.
     let mut next = 0;
     for phase in phases.all.iter().filter(|phase| phase.kind == PhaseKind::Iterations) {
         assert_eq!(phase.first, next);

@@ -1,8 +1,8 @@
 //! The colours of pictures, as classes of a style sheet in light and dark.
 //!
 //! Owns the ramps. Little is near the paper: light in light mode, dark in dark mode. The sequential ramp is cividis (Nunez, Anderton
-//! and Renslow 2018), which readers who see colours differently read alike; its low end is mixed with the paper, so that a
-//! machine that does nothing looks calm. The diverging one goes from blue over grey to orange, with grey at no change.
+//! and Renslow 2018), which colour-blind readers perceive alike; its low end is mixed with the paper, so that an idle machine is
+//! inconspicuous. The diverging one goes from blue over grey to orange, with grey at no change.
 
 use std::fmt::Write;
 
@@ -39,7 +39,7 @@ fn sequential(part: f64, dark: bool) -> Rgb {
     let at = (if dark { part } else { 1.0 - part }).clamp(0.0, 1.0) * 8.0;
     let low = (at as usize).min(7);
     let colour = mix(CIVIDIS[low], CIVIDIS[low + 1], at - low as f64);
-    // The least that is there must still differ from what is not.
+    // The minimum must still differ from an absent value.
     let faded = if dark { 0.35 } else { 0.72 };
     mix(colour, paper(dark), faded * (1.0 - part).powi(3))
 }
@@ -77,12 +77,12 @@ fn contrast(a: Rgb, b: Rgb) -> f64 {
     (a.max(b) + 0.05) / (a.min(b) + 0.05)
 }
 
-/// The ink that stands out more.
+/// The ink with more contrast.
 fn ink_on(ground: Rgb) -> Rgb {
     if contrast(ground, INK) >= contrast(ground, CHALK) { INK } else { CHALK }
 }
 
-/// What is not coloured by a value: paper, text, dim, line, faint, frame, accent; PU, core, cache, memory, device.
+/// Colours without values: paper, text, dim, line, faint, frame, accent; PU, core, cache, memory, device.
 const LIGHT: [&str; 12] = [
     "#ffffff", "#1b2128", "#59636e", "#c9d0d7", "#edf0f3", "#aab4be", "#0b5cad", "#dbe6f1",
     "#d0dbe7", "#e3e7ec", "#f3ead8", "#e2efe6",

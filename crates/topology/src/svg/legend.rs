@@ -1,6 +1,7 @@
-//! What stands around the objects: title, gaps, legend, findings.
+//! Parts around the objects: title, gaps, legend, findings.
 //!
-//! Owns their text. A scale always says unit, ends, linear or logarithmic, where its ends are from and how much was cut.
+//! Owns their text. A scale always has unit, ends, linear or logarithmic, the source of its ends and the number of cut
+//! values.
 
 use std::fmt::Write;
 
@@ -16,13 +17,13 @@ use crate::scale::Scale;
 /// Characters in a line of the legend's sans and of its monospace.
 const WORDS: usize = 42;
 const CODE: usize = 42;
-/// Gaps that are named one by one.
+/// Maximum number of gaps that are named one by one.
 const GAPS: usize = 4;
-/// Findings below the objects.
+/// Maximum number of findings below the objects.
 const FINDINGS: usize = 8;
-/// Kinds of CPUs in the legend.
+/// Maximum number of kinds of CPUs in the legend.
 const KINDS_TOLD: usize = 8;
-/// Names of threads in the legend.
+/// Maximum number of names of threads in the legend.
 const THREADS: usize = 10;
 
 /// Lines from the top, each at its height.
@@ -51,7 +52,7 @@ impl Lines {
     }
 }
 
-/// Title, subtitle, gaps; and how high they are.
+/// Title, subtitle, gaps; and their height.
 pub(super) fn head(shown: &Shown, width: f64) -> (String, f64) {
     let mut all = Lines::new();
     let characters = (width / 6.2) as usize;
@@ -81,7 +82,7 @@ pub(super) fn head(shown: &Shown, width: f64) -> (String, f64) {
     (all.out, all.y)
 }
 
-/// The column at the right, and how high it is.
+/// The column at the right, and its height.
 pub(super) fn side(topology: &Topology, areas: &[Area], shown: &Shown) -> (String, f64) {
     let mut all = Lines::new();
     for monitor in &shown.monitors {
@@ -136,7 +137,7 @@ fn one(all: &mut Lines, topology: &Topology, monitor: &ShownMonitor) {
     }
 }
 
-/// What the hatched objects lack.
+/// The reason for hatched objects.
 fn absence(monitor: &ShownMonitor) -> String {
     let never = monitor.values.iter().filter(|value| value.is_none()).count();
     let now = monitor.values.iter().filter(|value| value.is_some_and(f64::is_nan)).count();
@@ -184,7 +185,7 @@ fn ramp(all: &mut Lines, monitor: &ShownMonitor) {
     all.space(16.0);
 }
 
-/// Mean, most and imbalance.
+/// Mean, maximum and imbalance.
 fn figures(
     all: &mut Lines,
     topology: &Topology,
@@ -223,7 +224,7 @@ fn placement(all: &mut Lines, topology: &Topology, shown: &Shown) {
     }
 }
 
-/// How many objects there are of each kind, and what of them has no room.
+/// Number of objects of each kind, and those without room.
 fn machine(all: &mut Lines, topology: &Topology, areas: &[Area]) {
     let name = topology.objects.first().and_then(|root| {
         root.info("DMIProductName").or(root.info("HostName")).filter(|name| !name.is_empty())
@@ -260,7 +261,7 @@ fn machine(all: &mut Lines, topology: &Topology, areas: &[Area]) {
     }
 }
 
-/// What stripes and lines across objects say: kinds of CPUs, what may not be used.
+/// Meaning of stripes and lines across objects: kinds of CPUs, disallowed PUs and nodes.
 fn natures(all: &mut Lines, topology: &Topology) {
     if topology.cpu_kinds.len() > 1 {
         for (number, kind) in topology.cpu_kinds.iter().enumerate().take(KINDS_TOLD) {

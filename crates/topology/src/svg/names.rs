@@ -1,6 +1,6 @@
-//! What objects are called in pictures: in their bars, and in full when pointed at.
+//! Names of objects in pictures: in their bars, and in full in tooltips.
 //!
-//! Owns the wording. Text from outside leaves through [`xml`] only.
+//! Owns the wording. External text is escaped by [`xml`] only.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use super::text::{amount, capacity, xml};
 use crate::layout::{Area, device_class};
 use crate::objects::{Attributes, ObjectId, ObjectKind, Topology};
 
-/// Name, and its capacity or what it is for, in at most so many characters.
+/// Name, and its capacity or use, in at most this many characters.
 pub(super) fn caption(topology: &Topology, area: &Area, room: usize) -> String {
     let object = topology.get(area.object);
     if !area.folded.is_empty() {
@@ -24,7 +24,7 @@ pub(super) fn caption(topology: &Topology, area: &Area, room: usize) -> String {
         (Attributes::Os { .. }, Some(name)) => name.clone(),
         (Attributes::Pci(pci), _) => {
             let id = pci.bus_id();
-            // The first domain goes without saying.
+            // The first domain is omitted.
             format!("{} {}", device_class(pci.class), id.strip_prefix("0000:").unwrap_or(&id))
         }
         _ if object.kind == ObjectKind::Group && object.subtype.is_some() => {
@@ -54,13 +54,13 @@ pub(super) fn caption(topology: &Topology, area: &Area, room: usize) -> String {
     if more.is_empty() || long.chars().count() > room { name } else { long }
 }
 
-/// The name of a processor without marks of trade.
+/// The name of a processor without trademark signs.
 fn model(text: &str) -> String {
     let text = text.replace("(R)", "").replace("(TM)", "").replace("(tm)", "").replace(" CPU", "");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What is known of an object beside its name: kind of CPU, vendor, link, memory.
+/// Facts of an object beside its name: kind of CPU, vendor, link, memory.
 pub fn facts(topology: &Topology, id: ObjectId) -> Vec<String> {
     let object = topology.get(id);
     let mut facts = Vec::new();
@@ -84,7 +84,7 @@ pub fn facts(topology: &Topology, id: ObjectId) -> Vec<String> {
     facts
 }
 
-/// What pointing at it says: all names, exact values, what it is.
+/// Text of its tooltip: all names, exact values, facts.
 pub(super) fn tip(
     topology: &Topology,
     area: &Area,

@@ -1,6 +1,6 @@
-//! The objects of a picture: frames, bars, names, values, tips, marks.
+//! The objects of a picture: frames, bars, names, values, tooltips, marks.
 //!
-//! Owns what stands inside an area. Nothing is drawn outside it, and text that does not fit is left out.
+//! Owns the contents of an area. Nothing is drawn outside it, and text that does not fit is left out.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
@@ -11,13 +11,13 @@ use super::text::{fitting, xml};
 use crate::layout::{Area, CHARACTER, Detail, Rect};
 use crate::objects::{ObjectId, ObjectKind, Topology};
 
-/// Dots of threads on one PU before they become a number.
+/// Maximum number of dots of threads on one PU before they become a number.
 const DOTS: usize = 3;
-/// Marks of one finding; the sentence says how many objects there are.
+/// Maximum number of marks of one finding; the sentence has the number of objects.
 const MARKS: usize = 24;
 
 /// A stable id for each object: `o-PU-3` is the kind and the logical index. Groups of different depths have the same indexes;
-/// the later ones get their place in the topology behind it.
+/// the later ones get their place in the topology appended.
 pub fn ids(topology: &Topology) -> Vec<String> {
     let mut taken = HashSet::new();
     let id = |(id, object): (ObjectId, &crate::objects::Object)| {
@@ -31,7 +31,7 @@ pub fn ids(topology: &Topology) -> Vec<String> {
     topology.iter().map(id).collect()
 }
 
-/// What is shown at each object, by its place in the topology.
+/// Display data of each object, by its place in the topology.
 struct At<'a> {
     values: HashMap<ObjectId, Vec<(&'a ShownMonitor, Option<f64>)>>,
     threads: BTreeMap<ObjectId, Vec<&'a str>>,
@@ -125,12 +125,12 @@ pub(super) fn write(
     }
 }
 
-/// Width of the stripe that says of which kind a core is.
+/// Width of the stripe for the kind of a core.
 const STRIPE: f64 = 3.0;
 /// Colours of kinds of CPUs; further ones have the last.
 pub(super) const KINDS: usize = 4;
 
-/// A stripe for the kind of CPU, in machines that have several; a line across what may not be used.
+/// A stripe for the kind of CPU, in machines that have several; a line across disallowed objects.
 fn nature(out: &mut String, topology: &Topology, area: &Area) {
     let Rect { x, y, width, height } = area.bar;
     let kind = topology.get(area.object).kind;
@@ -186,7 +186,7 @@ fn words(
     let full = if device { caption(topology, area, 0) } else { topology.label(area.object) };
     let short = pu && (area.detail == Detail::Number || longest > fits);
     let two = area.detail == Detail::Two;
-    // A third line is for who runs there.
+    // A third line is for a thread.
     let who = if two && height >= 35.0 { threads.first() } else { None };
     let (name_y, value_y) = match (two, who) {
         (false, _) => (y + height / 2.0 + 3.6, y + height / 2.0 + 3.6),

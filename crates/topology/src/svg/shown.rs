@@ -1,6 +1,7 @@
-//! What a picture shows on the objects: values with their scales, who runs where, findings, what is missing.
+//! Data of a picture of the objects: values with their scales, threads, findings, gaps.
 //!
-//! Owns the records that callers fill, and the way from a value to its class of colour. Times and hosts come in as text.
+//! Owns the records that callers fill, and the mapping from a value to its class of colour. Times and hosts come in as
+//! text.
 
 use talea_model::Nanos;
 
@@ -16,37 +17,37 @@ pub struct Shown {
     pub title: String,
     /// Host, name of the source (such as `simulated`), time: joined by dots below the title.
     pub subtitle: Vec<String>,
-    /// What is measured. Where two are measured at one object, the first colours it and the others stand in its tip.
+    /// Monitors. Where two are measured at one object, the first colours it and the others stand in its tooltip.
     pub monitors: Vec<ShownMonitor>,
     /// Threads on PUs.
     pub placement: Vec<Placed>,
     /// Findings, marked by their numbers from 1.
     pub hints: Vec<ShownHint>,
-    /// What was lost, one sentence each.
+    /// Losses, one sentence each.
     pub gaps: Vec<String>,
 }
 
 /// A monitor's values at one time, or their change between two.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShownMonitor {
-    /// What it is.
+    /// Its properties.
     pub info: MonitorInfo,
-    /// A value for each object: `NaN` where it is absent at this time, None where it cannot be measured.
+    /// A value for each object: `NaN` where it is absent at this time, `None` where it cannot be measured.
     pub values: Vec<Option<f64>>,
     /// From values to colours.
     pub scale: Scale,
-    /// Where the scale's ends are from.
+    /// Source of the scale's ends.
     pub range: Range,
-    /// Values are changes: the scale has zero in its middle.
+    /// True if values are changes: the scale has zero in its middle.
     pub difference: bool,
 }
 
-/// Where the ends of a scale are from.
+/// Source of the ends of a scale.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Range {
     /// The user's.
     Fixed,
-    /// The least and the most that was seen.
+    /// The minimum and the maximum seen.
     #[default]
     Auto,
     /// Without the outermost values: some are cut.
@@ -54,7 +55,7 @@ pub enum Range {
 }
 
 impl Range {
-    /// For the legend.
+    /// Word for the legend.
     pub fn word(self) -> &'static str {
         match self {
             Self::Fixed => "fixed",
@@ -76,11 +77,11 @@ pub struct Placed {
 /// A finding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShownHint {
-    /// Where its mark stands.
+    /// Objects with its mark.
     pub objects: Vec<ObjectId>,
-    /// What it says.
+    /// Its text.
     pub sentence: String,
-    /// When it held; None for the whole time.
+    /// Its time; `None` for the whole time.
     pub from_to: Option<(Nanos, Nanos)>,
 }
 
@@ -103,7 +104,7 @@ impl ShownMonitor {
     }
 }
 
-/// The class of a part of a ramp with so many classes.
+/// The class of a part of a ramp with this many classes.
 fn step(part: f64, steps: usize) -> usize {
     ((part * steps as f64) as usize).min(steps - 1)
 }

@@ -134,7 +134,8 @@ fn nothing_at_all() {
     check_xml(&fragment(&Topology::default(), &[], &Shown::default()));
 }
 
-/// Kinds of CPUs have stripes and names, what may not be used is crossed out, and the legend says both.
+/// Kinds of CPUs have stripes and names, disallowed PUs are crossed out, and the legend explains the
+/// two.
 #[test]
 fn kinds_and_denied_pus_are_seen() {
     use crate::objects::CpuKind;

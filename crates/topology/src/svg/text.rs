@@ -1,11 +1,11 @@
-//! Text for pictures: names from outside made harmless, amounts as people read them.
+//! Text for pictures: external names made harmless, amounts for people.
 //!
-//! Owns escapes, what is cut, and how many characters fit. Control characters and marks that turn the direction of writing are
-//! replaced, so that a name cannot look like another.
+//! Owns escapes, cuts, and the number of characters that fit. Control characters and marks that change the direction of
+//! writing are replaced, so that a name cannot look like another.
 
 use talea_model::units::si;
 
-/// Text fit for XML, at most `longest` characters.
+/// Text escaped for XML, at most `longest` characters.
 pub(crate) fn xml(text: &str, longest: usize) -> String {
     let mut out = String::with_capacity(text.len().min(longest) + 8);
     for (at, c) in text.chars().enumerate() {
@@ -32,7 +32,7 @@ fn hidden(c: char) -> bool {
         || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// Capacities as vendors write them: powers of 1,024.
+/// Capacities in the form of vendors: powers of 1,024.
 pub(crate) fn capacity(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let mut value = bytes as f64;
@@ -49,15 +49,15 @@ pub(crate) fn capacity(bytes: u64) -> String {
     format!("{text} {}", UNITS[unit])
 }
 
-/// A value in at most this many characters: with its unit, without, or nothing.
+/// A value in at most this many characters: with its unit, without, or `None`.
 pub(crate) fn fitting(value: f64, unit: &str, characters: usize) -> Option<String> {
     let bare = if is_counted(unit) { amount(value, "") } else { si(value, "") };
     let texts = [amount(value, unit), bare.clone(), bare.replace(' ', "")];
     texts.into_iter().find(|text| text.chars().count() <= characters)
 }
 
-/// Three significant digits and the unit. Prefixes go with units only: shares and ratios have none. What is counted - events,
-/// bytes - has no thousandth parts: 20.5 m/s would be read as metres, so that it is 0.0205 /s.
+/// Three significant digits and the unit. Prefixes go with units only: shares and ratios have none. Counts - events, bytes -
+/// have no thousandth parts: 20.5 m/s would be read as metres, so that it is 0.0205 /s.
 pub fn amount(value: f64, unit: &str) -> String {
     match unit {
         "" if value != 0.0 && (0.001..1000.0).contains(&value.abs()) => {
@@ -74,7 +74,7 @@ pub fn amount(value: f64, unit: &str) -> String {
     }
 }
 
-/// Whether a unit stands for pieces: plain numbers, bytes, and either of them in a time.
+/// True if a unit is of pieces: plain numbers, bytes, and either of them per time.
 fn is_counted(unit: &str) -> bool {
     matches!(unit.split('/').next(), Some("" | "1" | "B"))
 }
@@ -109,7 +109,7 @@ pub(crate) fn lines(text: &str, width: usize, most: usize) -> Vec<String> {
     out
 }
 
-/// Lines of parts that stay whole, with something between them.
+/// Lines of unbroken parts, with a separator between them.
 pub(crate) fn lines_between(parts: &[String], between: &str, width: usize) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for part in parts {

@@ -1,7 +1,7 @@
 //! Levels to objects.
 //!
-//! Owns which levels become objects: groups that add nothing fall away as in hwloc, and nodes that no level has room for get a
-//! group each. Objects are made in depth-first order, PU by PU; sets are derived as for files.
+//! Owns the choice of levels that become objects: groups that add nothing are dropped as in hwloc, and nodes without a level
+//! that has room for them get a group each. Objects are made in depth-first order, PU by PU; sets are derived as for files.
 
 use crate::cpuset::MOST_PUS;
 use crate::levels;
@@ -116,7 +116,7 @@ fn number_attached(
             given = if attributes.indexes.is_some() { Some(attributes.clone()) } else { given };
         }
     }
-    // One list serves them all; the last one counts.
+    // One list applies to them all; the last one counts.
     let list = match given {
         Some(attributes) => indexes::of(&attributes, total, &[], true)?,
         None => None,
@@ -153,7 +153,7 @@ fn number_attached(
     Ok(())
 }
 
-/// Groups that hold just one object, or are all that is in one, add nothing.
+/// Groups that contain just one object, or are all the contents of one, add nothing.
 fn drop_groups(rows: &mut Vec<Row>, nodes: Option<u64>) {
     let mut at = 1;
     while at < rows.len() {
@@ -242,7 +242,7 @@ fn make(rows: &[Row], pus: u64) -> Vec<Object> {
 fn facts(row: &Row) -> Facts {
     match xml::level_of(row.kind) {
         Some(depth) => {
-            // 32 KiB, 4 MiB, 16 MiB ... where the text does not say.
+            // Defaults of the text: 32 KiB, 4 MiB, 16 MiB ...
             let size = if depth == 1 { 32 << 10 } else { (256 << 10) << (2 * depth) };
             let is_instructions = matches!(
                 row.kind,

@@ -1,7 +1,7 @@
 //! The operating system's numbers of a level: lists, and loops that interleave.
 //!
-//! Owns `indexes=3,5`, `indexes=2*2:1*2` (step times count) and `indexes=pack:core` (the loops that visit packages first).
-//! A loop too few is added as the innermost, as hwloc does. The numbers are checked: none twice where they name PUs or nodes.
+//! Owns `indexes=3,5`, `indexes=2*2:1*2` (step times count) and `indexes=pack:core` (the loops that visit packages first). A
+//! missing loop is added as the innermost, as in hwloc. The numbers are checked: none twice where they name PUs or nodes.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::objects::ObjectKind;
 use super::SyntheticError;
 use super::text::{Attributes, Level};
 
-/// The numbers of a level of `total` objects; none where the text has none. `above` are the levels that loops may name.
+/// The numbers of a level of `total` objects; `None` where the text has none. `above` are the levels that loops may name.
 pub(super) fn of(
     attributes: &Attributes,
     total: u64,
@@ -39,7 +39,7 @@ pub(super) fn of(
     Ok(Some(numbers))
 }
 
-/// One loop: which of `count` steps an object is in.
+/// One loop: the one of `count` steps for an object.
 #[derive(Clone, Copy)]
 struct Loop {
     step: u64,

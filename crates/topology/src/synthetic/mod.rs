@@ -1,8 +1,8 @@
-//! Machines described in a line, as hwloc's tools take them: `pack:2 numa:2 l3:1 core:8 pu:2`, `2 4 2`.
+//! Machines described in a line, in the syntax of hwloc's tools: `pack:2 numa:2 l3:1 core:8 pu:2`, `2 4 2`.
 //!
-//! Owns the text and the machine that it makes: levels with how many of each stand in one of the level before, `[numa(...)]` for
-//! nodes beside a level, attributes in parentheses. Follows the chapter "Synthetic topologies" of hwloc's manual; counts
-//! are those of `lstopo -i`. It refuses what hwloc passes over with a warning: indexes that do not fit.
+//! Owns the text and its machine: levels with the number of each in one of the level before, `[numa(...)]` for nodes beside a
+//! level, attributes in parentheses. Follows the chapter "Synthetic topologies" of hwloc's manual; counts are those of `lstopo
+//! -i`. It refuses indexes that do not fit, for which hwloc only warns.
 
 mod build;
 mod indexes;
@@ -14,20 +14,20 @@ use std::ops::Range;
 
 use crate::objects::Topology;
 
-/// Most levels of a description.
+/// Maximum number of levels of a description.
 pub const MOST_LEVELS: usize = 128;
-/// Most objects that a description may make.
+/// Maximum number of objects of a description.
 pub const MOST_OBJECTS: usize = 1 << 21;
 
 /// A text that describes no machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("character {}: expected {expected}, found {found}", 1 + at.start)]
 pub struct SyntheticError {
-    /// Where in the text, in bytes.
+    /// Place in the text, in bytes.
     pub at: Range<usize>,
-    /// What must be there.
+    /// The expected text.
     pub expected: String,
-    /// What is there.
+    /// The text that was found.
     pub found: String,
 }
 
@@ -51,7 +51,7 @@ impl SyntheticError {
     }
 }
 
-/// Makes the machine that a text describes.
+/// Makes the machine described by a text.
 pub fn parse(text: &str) -> Result<Topology, SyntheticError> {
     let levels = text::parse(text)?;
     build::build(text, &levels)

@@ -1,4 +1,4 @@
-//! Which levels of a description may stand together, and the kinds of those without one.
+//! Valid combinations of levels, and the kinds of those without one.
 //!
 //! Owns the rules of hwloc 2: PUs are last, most kinds have one level, all levels have kinds or none has, nodes are a level
 //! or beside levels, and a machine without nodes gets one.
@@ -8,10 +8,10 @@ use crate::objects::ObjectKind as K;
 use super::SyntheticError;
 use super::text::{Attributes, Cursor, Level};
 
-/// Bytes of a node of a level that does not say.
+/// Default bytes of a node of a level.
 const DEFAULT_MEMORY: u64 = 1 << 30;
 
-/// Checks which levels there are, and names those without a name.
+/// Checks the combination of levels, and names those without a name.
 pub(super) fn settle(
     cursor: &Cursor<'_>,
     levels: &mut [Level],

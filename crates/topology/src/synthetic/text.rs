@@ -1,6 +1,6 @@
 //! The text of a description to its levels.
 //!
-//! Owns the grammar. Places in the text stay with each level, so that what is found wrong later can be pointed at.
+//! Owns the grammar. Places in the text stay with each level, so that later errors can point at them.
 
 use std::ops::Range;
 
@@ -22,10 +22,10 @@ pub(super) struct Level {
     pub(super) attached: Vec<(Range<usize>, Attributes)>,
 }
 
-/// What stands in parentheses.
+/// Attributes in parentheses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Attributes {
-    /// A cache's or node's bytes; 0 where the text does not say.
+    /// A cache's or node's bytes; 0 where the text has none.
     pub(super) size: u64,
     /// Bytes of a cache before the node; 0 for none.
     pub(super) side_cache: u64,
@@ -33,7 +33,7 @@ pub(super) struct Attributes {
     pub(super) indexes: Option<(Range<usize>, String)>,
 }
 
-/// Reads a text.
+/// Reader of a text.
 pub(super) struct Cursor<'t> {
     pub(super) text: &'t str,
     at: usize,
@@ -54,7 +54,7 @@ impl<'t> Cursor<'t> {
         is_there
     }
 
-    /// Takes characters while they are of a sort.
+    /// Takes characters while `is_wanted` is true.
     fn take(&mut self, is_wanted: impl Fn(char) -> bool) -> &'t str {
         let rest = self.rest();
         let taken = &rest[..rest.find(|c| !is_wanted(c)).unwrap_or(rest.len())];
@@ -99,7 +99,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Level>, SyntheticError> {
         group: None,
         attached: Vec::new(),
     }];
-    // Whether the text names each level's kind.
+    // True if the text names each level's kind.
     let mut is_named = vec![true];
     cursor.blanks();
     if cursor.eat("(") {
@@ -143,7 +143,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Level>, SyntheticError> {
     Ok(levels)
 }
 
-/// `pack:`; nothing before a number.
+/// `pack:`; `None` before a number.
 fn named_kind(
     cursor: &mut Cursor<'_>,
 ) -> Result<(Option<ObjectKind>, Option<u32>), SyntheticError> {
@@ -176,7 +176,7 @@ fn named_kind(
     Ok((Some(kind), group))
 }
 
-/// How many in each object of the level before.
+/// Number of objects in each object of the level before.
 fn number(cursor: &mut Cursor<'_>) -> Result<u64, SyntheticError> {
     let start = cursor.at;
     let word = cursor.take(|c| c.is_ascii_alphanumeric());

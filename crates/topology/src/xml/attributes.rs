@@ -1,7 +1,7 @@
 //! Attributes of `<object>`: names and texts to an [`Object`].
 //!
-//! Owns the names of all versions. Sets that are no sets are errors, because the tree rests on them; a number that is none is
-//! a gap, and so is an attribute that no version has.
+//! Owns the names of all versions. Invalid sets are errors, because the tree rests on them; an invalid number is a gap, and
+//! so is an unknown attribute.
 
 use std::str::FromStr;
 
@@ -15,13 +15,13 @@ use super::kinds::{DIE, cache_kind, kind_of, level_of};
 use super::scan::{Element, Scanner};
 use super::{Faults, XmlError, cut};
 
-/// Sets that an object has of its own; the others are derived.
+/// Bits of the sets that an object has of its own; the others are derived.
 pub(super) const HAS_CPUSET: u8 = 1;
 pub(super) const HAS_COMPLETE_CPUSET: u8 = 2;
 pub(super) const HAS_NODESET: u8 = 4;
 pub(super) const HAS_COMPLETE_NODESET: u8 = 8;
 
-/// The fact that a cache holds all that is in those inside it; an attribute since version 3.
+/// The fact that a cache contains the data of those inside it; an attribute since version 3.
 pub(super) const INCLUSIVE: &str = "Inclusive";
 
 /// Devices' uses by version 2's number.
@@ -31,14 +31,14 @@ pub(super) const USES_BY_NUMBER: [&str; 7] =
 pub(super) const USES_BY_BIT: [&str; 7] =
     ["Block", "Memory", "GPU", "CoProc", "Network", "OpenFabrics", "DMA"];
 
-/// An object and what its attributes say beside it.
+/// An object and further data of its attributes.
 pub(super) struct Read {
     pub(super) object: Object,
-    /// Which sets it has of its own.
+    /// The sets that it has of its own.
     pub(super) has: u8,
     /// Memory of the machine where there are no NUMA nodes, in bytes.
     pub(super) machine_memory: Option<u64>,
-    /// PUs and NUMA nodes that may be used; the root says it.
+    /// PUs and NUMA nodes that may be used, from the root.
     pub(super) allowed: [Option<CpuSet>; 2],
 }
 
@@ -80,11 +80,11 @@ pub(super) fn read(
             "complete_cpuset" => object.complete_cpuset = set(HAS_COMPLETE_CPUSET)?,
             "nodeset" => object.nodeset = set(HAS_NODESET)?,
             "complete_nodeset" => object.complete_nodeset = set(HAS_COMPLETE_NODESET)?,
-            // Only the root's say anything: the others repeat them.
+            // Only the root's are relevant: the others repeat them.
             "allowed_cpuset" | "allowed_nodeset" if !is_root => {}
             "allowed_cpuset" => allowed[0] = read()?,
             "allowed_nodeset" => allowed[1] = read()?,
-            // hwloc 2 no longer tells PUs that are offline from those that are missing.
+            // hwloc 2 no longer distinguishes PUs that are offline from missing ones.
             "online_cpuset" if version == 1 => {}
             // Before version 3 it was a fact like others.
             "cache_inclusive" if parts.is_cache() => {
@@ -104,7 +104,7 @@ pub(super) fn read(
     Ok(Read { object, has, machine_memory, allowed })
 }
 
-/// None where the set is infinite, which stands for "all that there are".
+/// `None` where the set is infinite, which means all members that exist.
 fn finite_set(text: &str) -> Result<Option<CpuSet>, crate::cpuset::NotASet> {
     if text.trim_start().starts_with("0xf...f") {
         return Ok(None);
@@ -112,7 +112,7 @@ fn finite_set(text: &str) -> Result<Option<CpuSet>, crate::cpuset::NotASet> {
     CpuSet::from_mask(text).map(Some)
 }
 
-/// Attributes that make an [`Attributes`] when all are read.
+/// Attributes that form an [`Attributes`] when all are read.
 #[derive(Default)]
 struct Parts {
     kind: Option<ObjectKind>,
@@ -140,7 +140,7 @@ impl Parts {
         matches!(self.kind, Some(ObjectKind::Bridge | ObjectKind::PciDevice))
     }
 
-    /// Whether this is an attribute of such an object, so that a text that is not taken is a fault.
+    /// True if this is an attribute of such an object, so that an invalid text is a fault.
     fn is_known(&self, key: &str) -> bool {
         let kind = self.kind;
         match key {
@@ -157,7 +157,7 @@ impl Parts {
         }
     }
 
-    /// Takes an attribute; says whether it could.
+    /// Takes an attribute; true if it is valid.
     fn take(
         &mut self,
         object: &mut Object,
@@ -170,7 +170,7 @@ impl Parts {
         let is = |wanted: ObjectKind| kind == Some(wanted);
         match key {
             "os_index" => match value.trim().parse::<u64>() {
-                // hwloc's word for no number is the highest one.
+                // hwloc writes the highest number for an absent one.
                 Ok(number) if number == u64::from(u32::MAX) => true,
                 Ok(number) => match u32::try_from(number) {
                     Ok(number) => {
@@ -225,7 +225,7 @@ impl Parts {
     }
 
     fn gp_index(object: &mut Object, text: &str) -> bool {
-        // Zero is hwloc's word for none.
+        // hwloc writes zero for an absent one.
         match text.parse() {
             Ok(number) => {
                 object.gp_index = Some(number).filter(|&number| number > 0);
@@ -305,7 +305,7 @@ impl Parts {
     }
 }
 
-/// Says that an attribute is lost: its text is none for it, or no version has it.
+/// Notes that an attribute is lost: its text is invalid, or no version has it.
 fn note_untaken(
     key: &str,
     value: &str,
@@ -316,7 +316,7 @@ fn note_untaken(
     if is_known {
         faults.damaged(line(), &format!("`{key}` cannot be `{}`", cut(value)));
     } else {
-        // Without a line, so that one that all objects have is said once.
+        // Without a line, so that one that all objects have is reported once.
         faults.note(GapKind::Unsupported, format!("attribute `{}` of objects", cut(key)));
     }
 }

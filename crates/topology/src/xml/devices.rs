@@ -1,6 +1,6 @@
-//! Places on PCI buses and types of PCI devices, as files write them.
+//! Places on PCI buses and types of PCI devices, in the form of files.
 //!
-//! Owns these three texts. None where a text is another.
+//! Owns these three texts. `None` for an invalid text.
 
 use crate::objects::Pci;
 
@@ -27,7 +27,7 @@ pub(super) fn bus_id(text: &str) -> Option<(u32, u8, u8, u8)> {
     Some((hex(domain)?, hex_byte(bus)?, hex_byte(device)?, hex_byte(function)?))
 }
 
-/// `0604 [8086:2f04] [8086:0000] 02`, since version 3 with the programming interface after it; says whether it is one.
+/// `0604 [8086:2f04] [8086:0000] 02`, since version 3 with the programming interface after it; true if it is valid.
 pub(super) fn pci_type(pci: &mut Pci, text: &str) -> bool {
     let pair = |text: &str| -> Option<(u16, u16)> {
         let (first, second) = text.strip_prefix('[')?.strip_suffix(']')?.split_once(':')?;

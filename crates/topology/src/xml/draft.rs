@@ -1,6 +1,6 @@
 //! Objects while a file is read: in its order, each with the place of its parent.
 //!
-//! Owns the nesting of `<object>` and which kinds may stand in which. The walk has a stack of its own, so that depth costs no
+//! Owns the nesting of `<object>` and the permitted kinds in each. The walk has a stack of its own, so that depth costs no
 //! call stack. Links between objects are made at the end, when version 1's nodes have moved.
 
 use std::collections::BTreeSet;
@@ -13,19 +13,19 @@ use super::scan::{Element, Scanner, Token};
 use super::version1::{self, DepthDistances};
 use super::{Faults, MOST_OBJECTS, XmlError, attributes};
 
-/// What a file says, before it is a topology.
+/// Contents of a file, before they are a topology.
 pub(super) struct Draft {
     pub(super) version: u32,
     pub(super) objects: Vec<Object>,
     /// Each object's parent, which comes before it.
     pub(super) above: Vec<Option<usize>>,
-    /// Where each object begins, in bytes.
+    /// Begin of each object, in bytes.
     pub(super) at: Vec<usize>,
-    /// Which sets each object has of its own.
+    /// The sets that each object has of its own.
     pub(super) has: Vec<u8>,
-    /// Objects that fall away.
+    /// Objects that are dropped.
     pub(super) dead: Vec<bool>,
-    /// Memory and pages of the machine, where there is no NUMA node to have them.
+    /// Memory and pages of the machine, where there is no NUMA node for them.
     pub(super) machine_memory: (u64, Vec<(u64, u64)>),
     pub(super) depth_distances: Vec<DepthDistances>,
     pub(super) raw_distances: Vec<RawDistances>,
@@ -61,7 +61,7 @@ impl Draft {
         }
     }
 
-    /// Adds an object and gives its place.
+    /// Adds an object and returns its place.
     pub(super) fn push(
         &mut self,
         object: Object,
@@ -77,7 +77,7 @@ impl Draft {
         self.objects.len() - 1
     }
 
-    /// Gives each object without hwloc's unique number, or with one that is taken, the next free one.
+    /// Gives each object without hwloc's unique number, or with a duplicate one, the next free one.
     pub(super) fn number_all(&mut self) {
         let mut taken = BTreeSet::new();
         for object in &mut self.objects {
@@ -98,8 +98,8 @@ impl Draft {
         }
     }
 
-    /// Links the objects and puts them in order. Also gives, for each, which sets it has and where it began, and where each
-    /// object of the draft went.
+    /// Links the objects and sorts them. Also returns, for each, its sets and its begin, and the new place of each object of
+    /// the draft.
     pub(super) fn link(&mut self) -> (Vec<Object>, Vec<u8>, Vec<usize>, Vec<Option<ObjectId>>) {
         let mut objects = std::mem::take(&mut self.objects);
         for at in 0..objects.len() {
@@ -123,7 +123,7 @@ impl Draft {
     }
 }
 
-/// Reads the root `<object>` and all in it.
+/// Reads the root `<object>` and its contents.
 pub(super) fn read_object<'a>(
     scan: &mut Scanner<'a>,
     element: &Element<'a>,
@@ -197,7 +197,7 @@ fn open(
     }
     let kind = read.object.kind;
     if kind.is_io() || kind == ObjectKind::Misc {
-        // They have no PUs of their own, whatever the file says.
+        // They have no PUs of their own, whatever the file contains.
         for set in [
             &mut read.object.cpuset,
             &mut read.object.complete_cpuset,

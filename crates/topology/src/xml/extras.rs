@@ -1,6 +1,6 @@
-//! What a file says beside its objects: kinds of PUs, tiers of memory, support, further facts.
+//! Elements of a file beside its objects: kinds of PUs, tiers of memory, support, further facts.
 //!
-//! Owns these elements of versions 2 and 3, and what happens to elements that no version has: they are skipped whole, with a gap.
+//! Owns these elements of versions 2 and 3, and the treatment of unknown elements: they are skipped completely, with a gap.
 
 use talea_model::GapKind;
 
@@ -58,13 +58,13 @@ pub(super) fn read_element(
             draft.memory_tiers.push(MemoryTier { kinds, nodeset });
             scan.skip()
         }
-        // Which buses are near which PUs: the bridges of the file hang there already.
+        // Locality of buses and PUs: the bridges of the file hang there already.
         "pci_locality" => scan.skip(),
         _ => skip_unknown(scan, element, &mut draft.faults),
     }
 }
 
-/// Passes over an element that no version has, with a gap.
+/// Skips an unknown element, with a gap.
 pub(super) fn skip_unknown(
     scan: &mut Scanner<'_>,
     element: &Element<'_>,
@@ -75,7 +75,7 @@ pub(super) fn skip_unknown(
     scan.skip()
 }
 
-/// Reads `<info name= value=/>`; none without a name.
+/// Reads `<info name= value=/>`; `None` without a name.
 pub(super) fn read_info(
     scan: &mut Scanner<'_>,
     element: &Element<'_>,

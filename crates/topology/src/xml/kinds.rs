@@ -1,6 +1,6 @@
-//! Names of kinds in files, and which kind a cache is.
+//! Names of kinds in files, and the kind of a cache.
 //!
-//! Owns what versions call by other names: version 1's `Cache` and `Socket`, tiles and modules, machines within machines.
+//! Owns the other names of versions: version 1's `Cache` and `Socket`, tiles and modules, machines within machines.
 
 use crate::objects::ObjectKind;
 
@@ -9,7 +9,7 @@ const TILE: u32 = 102;
 const MODULE: u32 = 103;
 pub(super) const DIE: u32 = 104;
 
-/// The kind, none for version 1's `Cache`; and a group's kind that the name implies.
+/// The kind, `None` for version 1's `Cache`; and a group's kind that the name implies.
 pub(super) fn kind_of(name: &str, is_root: bool) -> Option<(Option<ObjectKind>, u32)> {
     match name {
         "Cache" => Some((None, 0)),

@@ -1,10 +1,10 @@
 //! hwloc's XML files: versions 1, 2 and 3 in, 2 and 3 out.
 //!
-//! Owns bytes to [`Topology`] and back. All three versions become what hwloc 2 has: NUMA nodes and memory-side caches beside
-//! normal children; version 1's NUMA nodes, which stood between them, move there as hwloc 2 moves them. It refuses what
-//! contradicts itself so that no tree stands (two roots, a PU without a number); smaller faults are [`Gaps`] beside
-//! the topology. The format is described by hwloc's `hwloc2.dtd` and the chapter "Importing and exporting topologies from/to XML
-//! files" of its manual.
+//! Owns bytes to [`Topology`] and back. All three versions are converted to hwloc 2's model: NUMA nodes and memory-side caches
+//! beside normal children; version 1's NUMA nodes, which stood between them, move there as hwloc 2 moves them. It refuses
+//! contradictions that prevent a tree (two roots, a PU without a number); smaller faults are [`Gaps`] beside the topology. The
+//! format is described by hwloc's `hwloc2.dtd` and the chapter "Importing and exporting topologies from/to XML files" of its
+//! manual.
 
 mod attributes;
 mod devices;
@@ -27,24 +27,24 @@ pub(crate) use kinds::level_of;
 pub use scan::{MOST_ATTRIBUTES, MOST_DEPTH};
 pub use write::{Version, write};
 
-/// Most objects of a file. A machine of 100,000 PUs has about a million.
+/// Maximum number of objects of a file. A machine of 100,000 PUs has about a million.
 pub const MOST_OBJECTS: usize = 1 << 21;
-/// Most bytes that all sets of a file may take in memory.
+/// Maximum memory of all sets of a file, in bytes.
 pub const MOST_SET_BYTES: usize = 1 << 28;
-/// Gaps of a file that are told one by one; the rest is only counted.
+/// Maximum number of gaps of a file that are reported one by one; the rest is only counted.
 pub const MOST_GAPS: usize = 100;
 
-/// Why bytes are no topology. Lines are counted from 1.
+/// Errors of reading XML. Lines are counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum XmlError {
-    /// Something else stands where something must be.
+    /// Something else in the place of an expected element.
     #[error("line {line}: expected {expected}, found {found}")]
     Unexpected {
-        /// Where.
+        /// The line.
         line: usize,
-        /// What must be there.
+        /// The expected text.
         expected: String,
-        /// What is there, at most 80 characters of it.
+        /// The text that was found, at most 80 characters of it.
         found: String,
     },
     /// Elements nest too deep.
@@ -52,27 +52,27 @@ pub enum XmlError {
         "line {line}: expected elements nested at most {limit} deep (Talea's limit), found more"
     )]
     TooDeep {
-        /// Where.
+        /// The line.
         line: usize,
         /// The bound.
         limit: usize,
     },
-    /// There is more than any machine has.
+    /// More than any machine has.
     #[error("line {line}: expected at most {limit} {what} (Talea's limit), found more")]
     TooMany {
-        /// Where.
+        /// The line.
         line: usize,
         /// The bound.
         limit: usize,
-        /// Of what.
+        /// The kind of item.
         what: &'static str,
     },
-    /// A version that does not exist yet.
+    /// An unknown later version.
     #[error("line {line}: expected version 1, 2 or 3 of hwloc's XML, found `{found}`")]
     Version {
-        /// Where.
+        /// The line.
         line: usize,
-        /// The file's.
+        /// The file's version.
         found: String,
     },
     /// Two PUs have one number.
@@ -95,7 +95,7 @@ impl XmlError {
     }
 }
 
-/// At most 80 characters of a text from outside.
+/// At most 80 characters of an external text.
 fn cut(text: &str) -> String {
     match text.char_indices().nth(80) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -108,13 +108,13 @@ fn cut(text: &str) -> String {
 pub struct Loaded {
     /// The objects.
     pub topology: Topology,
-    /// What was left out or put right, each with its line.
+    /// Omissions and corrections, each with its line.
     pub gaps: Gaps,
     /// The file's version of the format: 1, 2 or 3.
     pub version: u32,
 }
 
-/// Gaps while they are found.
+/// Gaps while reading.
 #[derive(Default)]
 struct Faults {
     gaps: Gaps,
@@ -183,7 +183,7 @@ pub fn read(bytes: &[u8]) -> Result<Loaded, XmlError> {
     finish(draft, text)
 }
 
-/// Reads up to `<topology>` and gives its version.
+/// Reads up to `<topology>` and returns its version.
 fn open_topology(scan: &mut Scanner<'_>) -> Result<u32, XmlError> {
     loop {
         match scan.next()? {
@@ -212,7 +212,7 @@ fn open_topology(scan: &mut Scanner<'_>) -> Result<u32, XmlError> {
     }
 }
 
-/// Draft to topology: version 1's nodes move, links, sets, order, numbers; then what speaks of objects.
+/// Draft to topology: version 1's nodes move, links, sets, order, numbers; then data about several objects.
 fn finish(mut draft: Draft, text: &str) -> Result<Loaded, XmlError> {
     let line = |at: usize| Lines(text.get(..at).unwrap_or(text)).count();
     if draft.objects.is_empty() {
@@ -252,8 +252,8 @@ fn finish(mut draft: Draft, text: &str) -> Result<Loaded, XmlError> {
     Ok(Loaded { topology, gaps: draft.faults.done(), version: draft.version })
 }
 
-/// Derives the sets of objects that were not read from a file. Objects stand in depth-first order; `has` and `at` are as
-/// in a draft.
+/// Derives the sets of objects that were not read from a file. Objects are in depth-first order; `has` and `at` are as in a
+/// draft.
 pub(crate) fn derive_sets(
     objects: &mut [crate::Object],
     has: &[u8],

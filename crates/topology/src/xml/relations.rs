@@ -1,7 +1,7 @@
 //! Distances between objects and attributes of memory.
 //!
-//! Owns these elements of versions 2 and 3. They name objects by number, so they are read raw and resolved when the tree stands;
-//! one that names an object that is not there, or has a wrong count of values, is left out with a gap.
+//! Owns these elements of versions 2 and 3. They name objects by number, so they are read raw and resolved when the tree is
+//! complete; one with an unknown object, or with a wrong count of values, is left out with a gap.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::extras::{number, set, skip_unknown};
 use super::scan::{Element, Scanner, Token};
 use super::{Faults, XmlError, cut};
 
-/// An object as a file names it.
+/// Reference to an object in a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Name {
     /// By hwloc's unique number.
@@ -117,7 +117,7 @@ pub(super) fn read_distances(
     Ok(())
 }
 
-/// The text in the element that was opened last; elements in it are passed over.
+/// The text in the element that was opened last; elements in it are skipped.
 fn read_text(scan: &mut Scanner<'_>) -> Result<String, XmlError> {
     let mut all = String::new();
     loop {
@@ -177,7 +177,7 @@ fn named(scan: &Scanner<'_>, element: &Element<'_>, what: &str) -> Result<Option
         .map(|(kind, os)| Name::Os(kind, os)))
 }
 
-/// Finds the objects that distances and attributes of memory speak of.
+/// Resolves the objects of distances and of attributes of memory.
 pub(super) fn resolve(
     topology: &mut Topology,
     distances: Vec<RawDistances>,

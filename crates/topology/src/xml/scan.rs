@@ -1,8 +1,7 @@
 //! Elements of an XML document one after another, each with its place.
 //!
 //! Owns the bounds: elements nest at most [`MOST_DEPTH`] deep and have at most [`MOST_ATTRIBUTES`] attributes. Entities other than
-//! XML's five and characters by number are refused, never expanded; a DTD is skipped unread. Lines are counted only when
-//! something is wrong.
+//! XML's five and characters by number are refused, never expanded; a DTD is skipped unread. Lines are counted only for errors.
 
 use std::borrow::Cow;
 
@@ -17,7 +16,7 @@ pub const MOST_DEPTH: usize = 128;
 /// Most attributes of an element; hwloc's own have about 20.
 pub const MOST_ATTRIBUTES: usize = 64;
 
-/// What comes next.
+/// The next token.
 pub(super) enum Token<'a> {
     Open(Element<'a>),
     Text(Cow<'a, str>),
@@ -28,7 +27,7 @@ pub(super) enum Token<'a> {
 /// The begin of an element; one without content is closed by the next token.
 pub(super) struct Element<'a> {
     start: BytesStart<'a>,
-    /// Where it begins, in bytes.
+    /// Its begin, in bytes.
     pub(super) at: usize,
 }
 
@@ -84,7 +83,7 @@ pub(super) fn is_control(c: char) -> bool {
     matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// Text up to a place whose line is wanted.
+/// Text up to a place whose line is requested.
 #[derive(Clone, Copy)]
 pub(super) struct Lines<'t>(pub(super) &'t str);
 
@@ -114,7 +113,7 @@ impl<'a> Scanner<'a> {
         Lines(self.text.get(..at).unwrap_or(self.text)).count()
     }
 
-    /// The line of what is read next.
+    /// The line of the next token.
     pub(super) fn line_here(&self) -> usize {
         self.line(self.at())
     }
@@ -123,7 +122,7 @@ impl<'a> Scanner<'a> {
         usize::try_from(self.reader.buffer_position()).unwrap_or(usize::MAX)
     }
 
-    /// The next token; comments, the declaration, instructions and the DTD are passed over.
+    /// The next token; comments, the declaration, instructions and the DTD are skipped.
     pub(super) fn next(&mut self) -> Result<Token<'a>, XmlError> {
         loop {
             let at = self.at();
@@ -169,7 +168,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes over the rest of the element that was opened last.
+    /// Skips the rest of the element that was opened last.
     pub(super) fn skip(&mut self) -> Result<(), XmlError> {
         let outside = self.depth.saturating_sub(1);
         while self.depth > outside {

@@ -1,8 +1,8 @@
-//! Sets of PUs and NUMA nodes that a file leaves out, and whether those that it has fit.
+//! Sets of PUs and NUMA nodes that a file leaves out, and checks of those that it has.
 //!
-//! Owns the rules: a PU's set is its number, a normal object's what its children have, a memory object's what its parent has;
-//! a node belongs to the object that it hangs on, to all above and to all below that. What contradicts is a gap and stays as it
-//! is, except PUs without a number or with another's.
+//! Owns the rules: a PU's set is its number, a normal object's the union of its children's, a memory object's that of its
+//! parent; a node belongs to its parent object, to all above and to all below that. Contradictions are gaps and stay as they
+//! are, except PUs without a number or with another's.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::objects::{Object, ObjectKind};
 use super::attributes::{HAS_COMPLETE_CPUSET, HAS_COMPLETE_NODESET, HAS_CPUSET, HAS_NODESET};
 use super::{Faults, MOST_SET_BYTES, XmlError};
 
-/// Derives what is missing and checks the rest. Objects stand in depth-first order.
+/// Derives missing sets and checks the rest. Objects are in depth-first order.
 pub(super) fn derive(
     objects: &mut [Object],
     has: &[u8],
@@ -37,7 +37,7 @@ pub(super) fn derive(
             Ok(())
         }
     };
-    // Children come after their parents, so that going backwards meets them first.
+    // Children come after their parents, so that a backward pass meets them first.
     for place in (0..objects.len()).rev() {
         let object = &objects[place];
         if object.kind.is_io() || object.kind == ObjectKind::Misc {
@@ -55,7 +55,7 @@ pub(super) fn derive(
             }
             cpuset = Some(set);
         }
-        // What stands below, or beside in memory; what stands above follows.
+        // Nodes below, or beside in memory; those above follow.
         let mut nodeset = None;
         if lacks(place, HAS_NODESET) {
             let mut set = CpuSet::default();
@@ -72,7 +72,7 @@ pub(super) fn derive(
         object.nodeset = nodeset.unwrap_or_else(|| std::mem::take(&mut object.nodeset));
         bound(object, place)?;
     }
-    // Nodes beside an object belong to all that is in it: here each object's, and those from above, for its children.
+    // Nodes beside an object belong to all of its contents: here each object's, and those from above, for its children.
     let mut inherited: Vec<CpuSet> = vec![CpuSet::default(); objects.len()];
     for place in 0..objects.len() {
         let kind = objects[place].kind;

@@ -1,8 +1,8 @@
-//! What version 1 had otherwise: NUMA nodes between normal objects, distances by depth, memory of the machine.
+//! Differences of version 1: NUMA nodes between normal objects, distances by depth, memory of the machine.
 //!
 //! Owns the move of nodes as hwloc 2 does it when it reads version 1: a node hangs on its parent where both have the same PUs,
-//! else on a group of its own that takes its children; groups that then add nothing to the tree fall away, and their nodes
-//! hang on what they held. Unlike hwloc 2 it keeps distances of all kinds of objects.
+//! else on a group of its own that takes its children; groups that then add nothing to the tree are dropped, and their nodes
+//! hang on the contents of these. Unlike hwloc 2 it keeps distances of all kinds of objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,13 +19,13 @@ const FOR_MEMORY: u32 = 1001;
 /// hwloc's bits for "from the operating system" and "latency", which all distances of version 1 were.
 const LATENCY: u64 = 1 | 4;
 
-/// Most `<distances>` of a file; each looks through the tree.
+/// Maximum number of `<distances>` of a file; each searches the tree.
 const MOST_DISTANCES: usize = 256;
 
 /// `<distances>`: between the objects at a depth below one, in the order of the tree.
 pub(super) struct DepthDistances {
     at: usize,
-    /// The object that they are in.
+    /// The object that contains them.
     within: usize,
     depth: usize,
     count: u64,
@@ -82,14 +82,14 @@ pub(super) fn read_distances(
     Ok(())
 }
 
-/// Makes of version 1's objects what hwloc 2 has.
+/// Converts version 1's objects to hwloc 2's model.
 pub(super) fn convert(draft: &mut Draft) {
     find_levels(draft);
     let mut groups = Vec::new();
-    // The first memory child of each object, and how many it has.
+    // The first memory child of each object, and the number of these.
     let mut memory: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
     for at in 0..draft.objects.len() {
-        // What was in a node is now beside it; nodes come before what is in them.
+        // Contents of a node are now beside it; nodes come before their contents.
         let is_memory = |above: &usize| draft.objects[*above].kind.is_memory();
         while let Some(memory) = draft.above[at].filter(is_memory) {
             if draft.objects[at].kind.is_memory()
@@ -147,7 +147,7 @@ fn is_mcdram(draft: &mut Draft, at: usize, memory: Option<&(usize, usize)>) -> b
     is_near
 }
 
-/// Puts an object between a node and what it hangs on.
+/// Inserts an object between a node and its parent.
 fn add_above(draft: &mut Draft, node: usize, above: Option<usize>, kind: ObjectKind) -> usize {
     let from = &draft.objects[node];
     let mut object = Object::new(kind);
@@ -168,7 +168,7 @@ fn add_above(draft: &mut Draft, node: usize, above: Option<usize>, kind: ObjectK
     draft.push(object, above, draft.at[node], has)
 }
 
-/// Groups fall away, all or none, where each holds just one object with the same PUs, and these are all of their kind.
+/// Groups are dropped, all or none, where each contains just one object with the same PUs, and these are all of their kind.
 fn drop_groups(draft: &mut Draft, groups: &[usize]) {
     let mut only: BTreeMap<usize, Option<usize>> =
         groups.iter().map(|&group| (group, None)).collect();
@@ -213,13 +213,13 @@ fn add_missing_node(draft: &mut Draft) {
     node.os_index = Some(0);
     node.attributes = Attributes::Numa { memory, pages };
     draft.push(node, Some(0), 0, 0);
-    // Sets of nodes without any node say nothing.
+    // Sets of nodes without any node have no meaning.
     for has in &mut draft.has {
         *has &= !(HAS_NODESET | HAS_COMPLETE_NODESET);
     }
 }
 
-/// Finds the objects of distances: those of the level so far below, within the object that has the distances.
+/// Finds the objects of distances: those of the level that far below, within the object that has the distances.
 fn find_levels(draft: &mut Draft) {
     if draft.depth_distances.is_empty() {
         return;
@@ -231,7 +231,7 @@ fn find_levels(draft: &mut Draft) {
             level_of[at] = Some(depth);
         }
     }
-    // The file is depth first: what is within an object stands behind it, up to the next one that is not.
+    // The file is depth first: the contents of an object come after it, up to the next object outside.
     let mut end: Vec<usize> = (1..=draft.objects.len()).collect();
     for at in (0..draft.objects.len()).rev() {
         if let Some(above) = draft.above[at] {
@@ -248,8 +248,8 @@ fn find_levels(draft: &mut Draft) {
 }
 
 /// The levels that version 1 counted as depths, nodes among them. All objects of a level are alike; an object may hang several
-/// levels above, as nodes without PUs hang on a machine whose other nodes are in groups. So an object waits until no other
-/// has objects like it below itself.
+/// levels above, as nodes without PUs hang on a machine whose other nodes are in groups. So an object waits until no other has
+/// objects of its kind below itself.
 fn levels(draft: &Draft) -> Vec<Vec<usize>> {
     let is_level = |at: usize| {
         let kind = draft.objects[at].kind;
@@ -275,7 +275,7 @@ fn levels(draft: &Draft) -> Vec<Vec<usize>> {
             None => root = Some(at),
         }
     }
-    // Kinds of what is below each object.
+    // Kinds below each object.
     let mut below: Vec<BTreeSet<(ObjectKind, u32)>> = vec![BTreeSet::new(); draft.objects.len()];
     for at in (0..draft.objects.len()).rev().filter(|&at| is_level(at)) {
         if let Some(above) = draft.above[at] {

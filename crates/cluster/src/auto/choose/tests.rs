@@ -1,9 +1,9 @@
-//! Bands that anyone sees, and none where there is one.
+//! Obvious bands, and none where there is one.
 use super::*;
 use crate::subset::{Subset, choose};
 use crate::workload::Run;
 
-/// Points of one dimension on 4 ranks, in turn of two kinds; a value of each by chance.
+/// Points of one dimension on 4 ranks, alternately of two kinds; a random value of each.
 fn alternating(seed: u64, value: impl Fn(bool, &mut Random) -> f64) -> (Points, Vec<Rank>) {
     let mut random = Random::new(seed);
     let (mut rows, mut ranks) = (Vec::new(), Vec::new());
@@ -46,7 +46,7 @@ fn one_band_is_one() {
 
 #[test]
 fn one_more_thing_is_used_where_sequences_gain() {
-    // Two kinds that overlap: which one a burst is, its calls say.
+    // Two kinds that overlap: their calls tell them apart.
     let (points, ranks) = alternating(7, |is_long, random| {
         let home = if is_long { 0.45 } else { 0.55 };
         home + 0.1 * random.normal()
@@ -62,7 +62,7 @@ fn one_more_thing_is_used_where_sequences_gain() {
     };
     assert!(gains(&calls, &ranks, &RADII));
     assert!(!gains(&by_chance, &ranks, &RADII));
-    // One rank has nobody to agree with: what makes one cluster two is used.
+    // One rank has no other to agree with: the property that splits one cluster into two is used.
     assert!(gains(&calls, &[Rank(0); 1_200], &[0.05, 0.1]));
 }
 

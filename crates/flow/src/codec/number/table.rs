@@ -1,12 +1,12 @@
 //! Statistics by context, in a table that grows with the contexts met.
 //!
-//! Owns finding the counters of a context by its hash, and the bound of memory: a table at its largest gives new
-//! contexts the place of others.
+//! Owns the lookup of a context's counters by its hash, and the bound of memory: a full table replaces other
+//! contexts by new ones.
 
 use super::CONTEXTS;
 use crate::codec::mix::Counter;
 
-/// Decisions of a bucket: three levels.
+/// Number of decisions of a bucket: three levels.
 pub(super) const NODES: usize = 7;
 /// Largest number of buckets: 8 MiB.
 const BUCKETS_MAX: usize = 1 << 18;
@@ -46,7 +46,7 @@ impl Table {
         }
     }
 
-    /// The bucket of `check`, new or old. A table at its largest lets new contexts take the place of others.
+    /// The bucket of `check`, new or old. A full table replaces other contexts by new ones.
     #[inline]
     pub(super) fn find(&mut self, check: u32) -> usize {
         let mask = self.buckets.len() - 1;

@@ -1,11 +1,12 @@
-//! Plans that fall behind are given up before they have written the whole stream.
+//! Early termination of plans that fall behind.
 //!
-//! Owns the bytes that the best plan had written at some places of the stream, and when another one has too many more.
+//! Owns the bytes that the best plan had written at some places of the stream, and the decision when another one has
+//! too many more.
 
 /// Places in a stream where plans are compared.
 const STATIONS: u64 = 16;
 
-/// Bytes that the best plan so far had written at some places of the stream, to give up plans that fall behind.
+/// Bytes that the best plan so far had written at some places of the stream, for giving up plans that fall behind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Race {
     best: Vec<usize>,
@@ -13,7 +14,7 @@ pub(super) struct Race {
 }
 
 impl Race {
-    /// Another plan is tried.
+    /// Starts another plan.
     pub(super) fn start(&mut self) {
         self.own.clear();
     }
@@ -23,14 +24,14 @@ impl Race {
         if self.best.last().is_some_and(|&most| bytes > most) {
             return true;
         }
-        // A legal stream of few runs may have nearly 2^64 values, and then no station behind its end.
+        // A legal stream of few runs may have nearly 2^64 values, and then no station after its end.
         let reached = |station: usize| {
             let place = (station as u64 + 1).checked_mul(all.div_ceil(STATIONS));
             place.is_some_and(|place| place <= done)
         };
         while reached(self.own.len()) {
             let best = self.best.get(self.own.len());
-            // What is learned at first pays later on.
+            // Early learning pays later on.
             if best.is_some_and(|&best| bytes > best + best / 8 + 4) {
                 return true;
             }
@@ -39,7 +40,7 @@ impl Race {
         false
     }
 
-    /// The plan has won with so many bytes.
+    /// The plan has won with this many bytes.
     pub(super) fn finish(&mut self, bytes: usize) {
         self.own.push(bytes);
         self.best = std::mem::take(&mut self.own);

@@ -1,4 +1,4 @@
-//! The statistics of cells: which index follows in a context, learned while coding.
+//! The statistics of cells: the next index in a context, learned while coding.
 //!
 //! Owns one model for gaps and durations. The quantiser prefers even indices, so an index is a pair, then a last digit.
 //! The pair is coded as its side of an anchor near the context's median, the zone of its distance in steps of about
@@ -28,12 +28,11 @@ const AT_FIRST: usize = 9;
 const AT_FAR: usize = 32;
 const AT_DIGITS: usize = 128;
 
-/// Counters follow about the last so many bits: those of a context, those that contexts share, those that split a
-/// context further.
+/// Memory of counters in bits: those of a context, those that contexts share, those that split a context further.
 const OWN: u8 = 255;
 const SHARED: u8 = 60;
 const SPLIT: u8 = 30;
-/// An input that is always on lets the mixture lean to one side.
+/// A constant input lets the mixture lean to one side.
 const LEAN: i16 = 48;
 
 /// All statistics of a stream of times.
@@ -43,25 +42,25 @@ pub(super) struct Cells {
     places: Vec<Place>,
     /// By kind, step, offset of the median from the anchor.
     shape: Vec<[Counter; FINE]>,
-    /// By kind, step, last deviation, what was just before.
+    /// By kind, step, last deviation, deviations just before.
     motion: Vec<[Counter; COARSE]>,
     /// By age and decision.
     mixture: Mixture<6>,
     odd: Odd,
-    /// First index of a context of which nothing is known, by kind.
+    /// First index of an unknown context, by kind.
     first: Vec<Counter>,
     /// Spread of contexts on average, by kind.
     spread: [i32; 2],
     /// Classes of the deviations of the last two times coded.
     before: usize,
-    /// Place of the node that the last gap led to.
+    /// Place of the target node of the last gap.
     target: usize,
 }
 
-/// Whether an index is odd.
+/// Parity of an index.
 #[derive(Clone, Debug)]
 struct Odd {
-    /// By the last few answers, and by pair.
+    /// By the last few results, and by pair.
     lately: Vec<Counter>,
     by_pair: Vec<Counter>,
     mixture: Mixture<4>,
@@ -110,7 +109,7 @@ impl Cells {
         self.index(coder, 0, at, index)
     }
 
-    /// Codes the duration of a visit of the node that the last gap led to.
+    /// Codes the duration of a visit of the last gap's target node.
     pub(super) fn duration<B: Bits>(&mut self, coder: &mut B, index: u16) -> u16 {
         self.index(coder, 1, self.target, index)
     }
@@ -156,7 +155,7 @@ impl Cells {
     }
 }
 
-/// Codes a pair of which nothing is known.
+/// Codes a pair of an unknown context.
 fn first<B: Bits>(counters: &mut [Counter], coder: &mut B, pair: u16) -> u16 {
     let mut node = 1_usize;
     for digit in (0..9).rev() {
@@ -182,7 +181,7 @@ impl Odd {
     }
 }
 
-/// What predicts one pair.
+/// Predictors of one pair.
 struct View<'a> {
     mixture: &'a mut Mixture<6>,
     age: usize,
@@ -194,7 +193,7 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    /// Codes how far the pair is from the anchor.
+    /// Codes the distance of the pair from the anchor.
     fn code<B: Bits>(mut self, coder: &mut B, step: u32, apart: i32) -> i32 {
         let below = self.coarse(coder, 0, apart < 0);
         let side = usize::from(below);
@@ -240,7 +239,7 @@ impl View<'_> {
         }
         let mut digits = 1;
         for i in (0..found).rev() {
-            // Repeated far values find their way; that others share it costs little.
+            // Repeated far values use the same node; sharing it costs little.
             let node = (digits * 7 + found * 5) as usize % 32;
             let bit = self.fine(coder, at + 16 + node, size >> i & 1 == 1);
             digits = (digits << 1) | u32::from(bit);
@@ -283,7 +282,7 @@ fn possible(chance: i32) -> u32 {
     chance.clamp(32, SCALE as i32 - 32) as u32
 }
 
-/// Trust in a counter by how often it was seen, in 1/256: `most` of it in the end, half of that after `half`.
+/// Trust in a counter by its number of observations, in 1/256: `most` of it in the end, half of that after `half`.
 const fn trust(half: usize, most: usize) -> [i32; 256] {
     let mut table = [0; 256];
     let mut i = 0;

@@ -1,16 +1,16 @@
 //! Exact times: every nanosecond of gap and duration, without loss.
 //!
 //! Owns the split of a number into a cell, sixteen an octave, modelled like quantised times, and the digits below,
-//! which are as good as random and copied.
+//! which are practically random and copied.
 
 use super::cells::Cells;
 use crate::codec::DecodeError;
 use crate::codec::range::{self, Bits};
 
-/// Digits below the leading one that tell the cell.
+/// Number of digits below the leading one that determine the cell.
 const FINE: u32 = 4;
 
-/// Cell of a time, and how many digits follow.
+/// Cell of a time, and the number of digits that follow.
 fn split(time: u64) -> (u16, u32) {
     if time < 1 << FINE {
         return (time as u16, 0);
@@ -19,7 +19,7 @@ fn split(time: u64) -> (u16, u32) {
     ((((rest + 1) << FINE) + ((time >> rest) as u32 & ((1 << FINE) - 1))) as u16, rest)
 }
 
-/// First time of a cell, and how many digits follow; none if no time has it.
+/// First time of a cell, and the number of digits that follow; `None` if no time has it.
 fn place(index: u16) -> Option<(u64, u32)> {
     let index = u32::from(index);
     if index < 1 << FINE {
@@ -67,12 +67,12 @@ pub struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    /// Begins to read what [`Encoder::finish`] returned.
+    /// Begins to read the output of [`Encoder::finish`].
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { coder: range::Decoder::new(bytes), cells: Cells::new() }
     }
 
-    /// Gap and duration of the next event, whose contexts are those it was pushed with.
+    /// Gap and duration of the next event, with the contexts of its `push`.
     pub fn next(
         &mut self,
         gap_context: u32,

@@ -1,6 +1,6 @@
 //! Dense numbers for the ids of contexts, in the order of first use.
 //!
-//! Owns a small open-addressed table, as a lookup stands before every time coded and the ids are already spread well.
+//! Owns a small open-addressed table, as every coded time needs a lookup and the ids are already well distributed.
 
 /// Numbers by id.
 #[derive(Clone, Debug)]

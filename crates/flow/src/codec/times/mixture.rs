@@ -1,8 +1,8 @@
 //! A mixture of a few predictions of one bit in the logistic domain, at a constant rate of learning.
 //!
 //! Owns the narrow sibling of [`Mixer`](crate::codec::mix): weights and logits of 16 bits, always eight, so that
-//! compilers turn the sums into vector instructions. What times are predicted from changes all the time, so the
-//! weights never settle either. Follows M. Mahoney's paq8 (2007).
+//! compilers turn the sums into vector instructions. The predictors of times change all the time, so the weights
+//! never settle either. Follows M. Mahoney's paq8 (2007).
 
 use crate::codec::mix::squash;
 use crate::codec::range::Bits;
@@ -11,7 +11,8 @@ use crate::codec::range::Bits;
 const WEIGHT_BITS: u32 = 14;
 /// Weights stay within this, so that the sum of six products fits: logits are below 9 * 256.
 const WEIGHT_MAX: i32 = 8 << WEIGHT_BITS;
-/// Weights move by the error of the chance times the logit, over 64: in the units of all three this is the shift.
+/// Weights move by the error of the probability times the logit, over 64: in the units of all three this is the
+/// shift.
 const RATE_SHIFT: u32 = 16 + 8 + 6 - WEIGHT_BITS;
 
 /// Sets of weights for `N` logits, at most six.

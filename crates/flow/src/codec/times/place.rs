@@ -1,26 +1,26 @@
-//! What a context of times remembers: where its times lie, how far they scatter, and its counters.
+//! State of a context of times: the median and spread of its times, and its counters.
 //!
-//! Owns the slow median and spread, and when the counters, which count relative to an anchor, have to start anew
-//! because the median has gone elsewhere. All numbers are of index pairs, deviations in 1/256 of one.
+//! Owns the slow median and spread, and the reset of the counters, which are relative to an anchor, when the
+//! median has moved away. All numbers are of index pairs, deviations in 1/256 of one.
 
 use crate::codec::mix::Counter;
 
 /// Counters of a context: side, zones and first digit in the zone.
 pub(super) const COARSE: usize = 16;
-/// These, and the far zones, and the digits.
+/// All counters: these, the far zones, and the digits.
 pub(super) const FINE: usize = 256;
 /// Largest logarithm of the width of a zone.
 pub(super) const STEP_MAX: u32 = 8;
 
-/// Classes of what a context did lately, and of what others did just before.
+/// Number of classes of a context's recent deviations, and of those of others just before.
 const LATELY: usize = 7;
 pub(super) const BEFORE: usize = 9;
-/// Classes of how often a context was visited.
+/// Number of classes of visit counts of a context.
 pub(super) const AGES: usize = 7;
-/// The median and spread follow the last visits, about this many.
+/// The median and spread follow about this many of the last visits.
 const MEMORY: u32 = 24;
 
-/// Where times lie and how far they scatter.
+/// Median and spread of times.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Level {
     pub(super) median: i32,
@@ -29,12 +29,12 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// Nothing seen yet; `spread` is what other contexts have.
+    /// Without visits; `spread` is that of other contexts.
     pub(super) const fn unknown(spread: i32) -> Self {
         Self { median: 0, spread, visits: 0 }
     }
 
-    /// Takes one more into account, and returns its deviation. Outliers count as less far out than they are.
+    /// Adds one visit, and returns its deviation. Outliers count as less extreme than they are.
     pub(super) fn learn(&mut self, pair: u16) -> i32 {
         let place = i32::from(pair) << 8;
         if self.visits == 0 {
@@ -53,7 +53,7 @@ impl Level {
     }
 }
 
-/// Weight of a visit after so many, in 1/4096.
+/// Weight of a visit after this many, in 1/4096.
 static PACE: [i32; MEMORY as usize + 1] = {
     let mut table = [0; MEMORY as usize + 1];
     let mut i = 0;
@@ -68,7 +68,7 @@ static PACE: [i32; MEMORY as usize + 1] = {
 #[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) level: Level,
-    /// Of a node: place of the edge that led to it last; `usize::MAX` before the first.
+    /// For a node: place of the edge that led to it last; `usize::MAX` before the first.
     pub(super) arrival: usize,
     /// Deviation of the last index from the median, and its average over the last few.
     pub(super) last: i32,
@@ -81,7 +81,7 @@ pub(super) struct Place {
     cycle: u32,
     pub(super) odd: [Counter; 4],
     pub(super) own: Box<[Counter; FINE]>,
-    /// The first of them again, by what this context did lately, and by what others did just before.
+    /// The first of them again, by the recent deviation of this context, and by those of others just before.
     pub(super) by_last: Box<[[Counter; COARSE]; LATELY]>,
     pub(super) by_before: Box<[[Counter; COARSE]; BEFORE]>,
 }
@@ -105,24 +105,24 @@ impl Place {
         }
     }
 
-    /// True if there is nothing to predict a time from.
+    /// True if there is no basis for a prediction.
     pub(super) fn is_unknown(&self) -> bool {
         self.level.visits == 0
     }
 
-    /// Takes what is known of similar times for its own past.
+    /// Takes the level of similar times as its own past.
     pub(super) fn expect(&mut self, level: Level) {
         self.level = Level { visits: 1, ..level };
         self.settle();
     }
 
-    /// Class of how often it was visited.
+    /// Class of its visit count.
     #[inline]
     pub(super) fn age(&self) -> usize {
         (self.level.visits.max(1).ilog2() as usize).min(AGES - 1)
     }
 
-    /// Class of what was lately: the last deviation and which way they tend, or that an outlier is due.
+    /// Class of recent deviations: the last one and their trend, or that an outlier is due.
     #[inline]
     pub(super) fn lately(&self) -> usize {
         if self.cycle > 1 && self.since + 1 == self.cycle {
@@ -131,7 +131,7 @@ impl Place {
         class3(self.last, self.level.spread) + 3 * usize::from(self.trend > 0)
     }
 
-    /// Takes one more into account.
+    /// Adds one visit.
     pub(super) fn learn(&mut self, pair: u16) {
         let spread = self.level.spread;
         let deviation = self.level.learn(pair);
@@ -146,7 +146,7 @@ impl Place {
         }
     }
 
-    /// Moves the anchor where the median has gone; what was counted around the old one is lost.
+    /// Moves the anchor to the new median; the counts around the old one are lost.
     fn settle(&mut self) {
         let anchor = (self.level.median + 128) >> 8;
         let step = step_of(self.level.spread);
@@ -162,7 +162,7 @@ impl Place {
     }
 }
 
-/// Counters without observations. Digits are likely even, which saves most of the price of learning them.
+/// Counters without observations. Digits are likely even, which saves most of the cost of learning them.
 pub(super) fn fresh() -> [Counter; FINE] {
     let mut counters = [Counter::even(8); FINE];
     counters[..9].fill(Counter::default());

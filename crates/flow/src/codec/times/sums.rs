@@ -1,15 +1,15 @@
-//! What exact sums are more than the sums of restored times.
+//! Differences between exact sums and the sums of restored times.
 //!
-//! Owns the statistics of these differences: their length in binary digits, compared with the length that was expected
-//! of them, is learned; sign and digits are as good as random and copied. That takes about a byte a sum where the
-//! sum of few times is known within some hundred nanoseconds.
+//! Owns the statistics of these differences: their length in binary digits, relative to the expected length, is
+//! learned; sign and digits are practically random and copied. That takes about a byte a sum where the sum of few
+//! times is known within some hundred nanoseconds.
 
 use crate::codec::mix::Counter;
 use crate::codec::range::{self, Bits};
 
-/// Binary digits of a decision about lengths: the length less the expected one, from -64 to 64.
+/// Binary digits of a decision about lengths: the length minus the expected one, from -64 to 64.
 const DIGITS: u32 = 8;
-/// Counters follow about the last so many lengths.
+/// Memory of counters in lengths.
 const MEMORY: u8 = 60;
 
 /// Counters of all decisions about a length; gaps and durations share them.
@@ -31,7 +31,7 @@ impl Lengths {
             let bit = self.0[node as usize].code(coder, class >> digit & 1 == 1, MEMORY);
             node = node << 1 | u32::from(bit);
         }
-        // Malformed bytes may give a length that none has.
+        // Malformed bytes may give an impossible length.
         let length = (node & ((1 << DIGITS) - 1)).saturating_sub(middle).min(u64::BITS);
         if length == 0 {
             return 0;
@@ -62,7 +62,7 @@ impl Default for Encoder {
 }
 
 impl Encoder {
-    /// Appends those of gaps and durations of a node, and how large they may be expected to be.
+    /// Appends the differences of gaps and durations of a node, and their expected sizes.
     pub fn push(&mut self, expected: [u64; 2], differences: [i64; 2]) {
         for (expected, difference) in expected.into_iter().zip(differences) {
             self.lengths.code(&mut self.coder, expected, difference);
@@ -83,12 +83,12 @@ pub struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    /// Begins to read what [`Encoder::finish`] returned.
+    /// Begins to read the output of [`Encoder::finish`].
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { coder: range::Decoder::new(bytes), lengths: Lengths::new() }
     }
 
-    /// The differences of the next node, with what they were pushed with; none after the end of the bytes.
+    /// The differences of the next node, with the arguments of their `push`; `None` after the end of the bytes.
     pub fn next(&mut self, expected: [u64; 2]) -> Option<[i64; 2]> {
         let differences = expected.map(|e| self.lengths.code(&mut self.coder, e, 0));
         (!self.coder.exhausted()).then_some(differences)

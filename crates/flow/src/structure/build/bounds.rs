@@ -1,4 +1,4 @@
-//! What keeps a tree small when the sequence is irregular.
+//! Bounds that keep a tree small when the sequence is irregular.
 //!
 //! Owns [`Kind::Mixed`] parts, and the counts that decide when a loop becomes one.
 
@@ -37,15 +37,16 @@ impl Builder<'_> {
     }
 }
 
-/// Whether most events of a body are in no known order: a loop around these that runs now so, now so often is
-/// nothing that stands in a source.
+/// True if most events of a body are in no known order: a loop around these with a varying course corresponds
+/// to nothing in a source.
 pub(super) fn is_mostly_mixed(body: &[Tree]) -> bool {
     let events: u64 = body.iter().map(|tree| tree.events).sum();
     let mixed = body.iter().filter(|tree| matches!(tree.kind, Kind::Mixed { .. }));
     mixed.map(|tree| tree.events).sum::<u64>() * 2 > events
 }
 
-/// Parts of the guards of a loop's body, and runs of its iteration counts, without those of loops inside it.
+/// Number of parts of the guards of a loop's body, and of runs of its iteration counts, without those of
+/// loops inside it.
 pub(super) fn own_parts(tree: &Tree) -> usize {
     let own = match &tree.kind {
         Kind::Loop { trips } => trips.runs().len(),

@@ -1,7 +1,8 @@
-//! Which way to see a loop is best: by what begins its iterations, and what of its executions is no part of it.
+//! Choice of the best form of a loop: the begin of its iterations, and the parts of its executions that do not belong to
+//! it.
 //!
-//! Owns the choice, by building the candidates and taking the one with least to read. Comparisons are bounded, since each
-//! looks at all events of the loop once more.
+//! Owns the choice, by building the candidates and taking the one with the least reading cost. Comparisons are bounded,
+//! since each examines all events of the loop once more.
 
 use super::super::arrange::{Cost, Item};
 use super::super::guards::Frame;
@@ -10,40 +11,40 @@ use super::super::split::{self, Pivot};
 use super::spans::distinct;
 use super::{Builder, Component, Level, Piece};
 
-/// One way to see a component.
+/// One form of a component.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub(super) pivot: Pivot,
     pub(super) peel: Peel,
 }
 
-/// Which end of a loop's executions to take for no part of the loop.
+/// The end of a loop's executions that does not belong to the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Peel {
     Nothing,
     First,
     Last,
-    /// The events before the one that the last event could go on to: what comes after them are whole iterations.
+    /// The events before the one that the last event could go on to: the events after them are whole iterations.
     UntilClosed,
 }
 
-/// Other pivots that a loop is built with for comparison, if its tree is doubtful.
+/// Number of other pivots with which a loop is built for comparison, if its tree is doubtful.
 const ALTERNATIVES: usize = 3;
-/// Comparisons inside comparisons.
+/// Maximum nesting of comparisons.
 const NESTED: usize = 2;
-/// All comparisons together look at no more than so many events for each event of the sequence, and some more.
+/// Maximum number of events that all comparisons together examine per event of the sequence, plus some more.
 const COMPARISONS: usize = 3;
 const SMALL: usize = 200_000;
-/// A comparison is won by this much.
+/// Minimum difference for winning a comparison.
 const BETTER: u64 = 1;
 
-/// What all comparisons together may look at, for a sequence of so many events.
+/// Number of events that all comparisons together may examine, for a sequence of this many events.
 pub(super) fn budget(events: usize) -> usize {
     COMPARISONS * events + SMALL
 }
 
 impl Builder<'_> {
-    /// The parts made of a strongly connected component: one loop, or what its executions are cut into.
+    /// The parts of a strongly connected component: one loop, or the pieces into which its executions are cut.
     pub(super) fn cycle(&mut self, frame: &Frame, visits: &[Piece], level: Level) -> Vec<Item> {
         if level.depth >= self.depth {
             return vec![self.mixed(frame, visits)];
@@ -83,7 +84,7 @@ impl Builder<'_> {
                 (builder.parts_left, builder.repeats_left) = after;
             }
         };
-        // Equally good pivots: the one that more iterations can be told by wins a draw.
+        // Equally good pivots: the one that separates more iterations wins a draw.
         for &pivot in others {
             compare(self, &mut best, plan(pivot), 0);
         }

@@ -1,30 +1,30 @@
-//! Where something that a graph shows as one loop is really several things one after the other.
+//! Separation of one loop of a graph into several consecutive parts.
 //!
 //! Owns the signs of it, all caused by calls that several parts of a program share: iterations that have little in
-//! common, a last iteration that is complete before something new begins in it, and a first one that holds events
-//! of its own while the last one is incomplete. Besides, a plan may ask to take off an end of the loop. Each cut
+//! common, a last iteration that is complete before something new begins in it, and a first one that has events of
+//! its own while the last one is incomplete. A plan may also request the removal of an end of the loop. Each cut
 //! repeats leaves, which the builder bounds.
 
 use super::super::region::{Local, NONE, Span};
 use super::Builder;
 use super::compare::Peel;
 
-/// For each execution the stretches it is cut into; equally many for all, some of them empty.
+/// For each execution the stretches into which it is cut; equally many for all, some of them empty.
 pub(super) struct Cut {
     pub rows: Vec<Vec<Span>>,
-    /// Leaves that stand in more than one stretch.
+    /// Number of leaves that stand in more than one stretch.
     pub repeats: usize,
 }
 
 /// More iterations than these are a loop, however little they have in common.
 const UNROLLED: usize = 64;
 
-/// Node seen on several iterations.
+/// A node in several iterations.
 const SHARED: u32 = NONE - 1;
 
 impl Builder<'_> {
-    /// Cuts the executions of a loop, given with their `iterations`, as `peel` wants it or if they show one of the
-    /// signs. `place_of` must hold the places of `local`.
+    /// Cuts the executions of a loop, given with their `iterations`, as required by `peel` or if they show one of
+    /// the signs. `place_of` must contain the places of `local`.
     pub(super) fn cut(
         &mut self,
         local: &Local,
@@ -72,7 +72,7 @@ impl Builder<'_> {
         enough.then(|| iterations.to_vec())
     }
 
-    /// In how many rows nodes stand, summed over the nodes, and how many nodes stand in one row only. Rows with the
+    /// Number of rows with each node, summed over the nodes, and number of nodes in one row only. Rows with the
     /// same number in different executions are one.
     fn uses(&self, local: &Local, rows: &[Vec<Span>]) -> (usize, usize) {
         let mut only_in = vec![NONE; local.nodes.len()];
@@ -94,7 +94,7 @@ impl Builder<'_> {
         (uses, only_in.iter().filter(|&&row| row != SHARED).count())
     }
 
-    /// The last iteration ends as others do, and then goes on with something that no other iteration has.
+    /// The last iteration ends like the others, and then continues with something that no other iteration has.
     fn cut_tails(&self, local: &Local, iterations: &[Vec<Span>]) -> Option<Vec<Vec<Span>>> {
         let mut core = vec![false; local.nodes.len()];
         let mut ends = vec![false; local.nodes.len()];
@@ -116,8 +116,8 @@ impl Builder<'_> {
         found.then_some(rows)
     }
 
-    /// The first iteration has events of its own, the last one is incomplete, and what it lacks is what the first
-    /// one has after those: the loop begins there, and the call that began it before is shared.
+    /// The first iteration has events of its own, the last one is incomplete, and lacks the part of the first one
+    /// after those: the loop begins there, and the call that began it before is shared.
     fn cut_heads(&self, local: &Local, iterations: &[Vec<Span>]) -> Option<Vec<Vec<Span>>> {
         let mut core = vec![false; local.nodes.len()];
         let mut ends = vec![false; local.nodes.len()];

@@ -1,13 +1,13 @@
 //! Stretches of the sequence: cutting them, and finding equal ones.
 //!
-//! Owns nothing but the two functions. Equal stretches are told by a hash and then compared, so that chance plays no
-//! part, and numbered in the order of their first appearance.
+//! Owns nothing but the two functions. Equal stretches are found by a hash and then compared, so that chance plays
+//! no part, and numbered in the order of their first appearance.
 
 use std::collections::HashMap;
 
 use super::super::region::{NONE, Span};
 
-/// Divides `span` where `begins` says that a new iteration begins.
+/// Divides `span` where `begins` reports the begin of a new iteration.
 pub(super) fn divide(sequence: &[u32], span: Span, begins: impl Fn(u32, u32) -> bool) -> Vec<Span> {
     let mut pieces = Vec::new();
     let mut begin = span.begin;
@@ -21,7 +21,7 @@ pub(super) fn divide(sequence: &[u32], span: Span, begins: impl Fn(u32, u32) -> 
     pieces
 }
 
-/// Numbers the spans so that those with the same events have the same number, and gives one span for each number.
+/// Numbers the spans so that those with the same events have the same number, and returns one span for each number.
 pub(super) fn distinct(sequence: &[u32], spans: &[Span]) -> (Vec<u32>, Vec<Span>) {
     let mut numbers = Vec::with_capacity(spans.len());
     let mut first: Vec<Span> = Vec::new();

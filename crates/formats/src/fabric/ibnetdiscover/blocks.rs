@@ -1,7 +1,7 @@
-//! The form of blocks: a line of a switch or adapter, and one for each of its ports that is connected.
+//! The form of blocks: a line of a switch or adapter, and one for each of its connected ports.
 //!
-//! Owns `Switch 36 "S-..." # "description" enhanced port 0 lid 9 lmc 0`, `Ca 1 "H-..." # "description"` and `[1](3048c707b60001) "S-..."[32] # lid 93 lmc 0 "description" lid 9 4xDDR`.
-//! Lines of identifiers (`vendid=0x2c9`) are passed over.
+//! Owns `Switch 36 "S-..." # "description" enhanced port 0 lid 9 lmc 0`, `Ca 1 "H-..." # "description"` and `[1](3048c707b60001)
+//! "S-..."[32] # lid 93 lmc 0 "description" lid 9 4xDDR`. Lines of identifiers (`vendid=0x2c9`) are skipped.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::{Device, Error, Found, Side};
 
 const EXPECTED: &str = "a device such as `Switch 36 \"S-0008f10500200b50\" # ...`, a port such as `[1] \"S-0008f10500108c5c\"[15] # ... 4xQDR`, or an identifier";
 
-/// A port's line, with what it reaches by identifier and number of the port.
+/// A port's line, with its peer by identifier and number of the port.
 struct Port<'a> {
     line: u64,
     device: usize,
@@ -85,20 +85,20 @@ fn port(line: &str, number: u64, device: usize, switch: bool) -> Result<Port<'_>
     let (to, rest) = rest.split_once('"').ok_or_else(other)?;
     let (reached, rest) = bracketed(rest).ok_or_else(other)?;
     let (_, comment) = rest.split_once('#').ok_or_else(other)?;
-    // Behind it are bits of the port information, if they were asked for: `s=4 w=2 v=1`.
+    // Bits of the port information follow it, if requested: `s=4 w=2 v=1`.
     let mut words = comment.split_whitespace().rev();
     let word = words.find(|word| !word.contains('=')).unwrap_or("");
     let width = word.find(['x', '?']).map(|at| if word.starts_with("??") { 2 } else { at + 1 });
     let parsed = width.and_then(|width| speed(word.get(..width)?, word.get(width..)?));
     let expected = "a width and speed such as 4xEDR at the end of the line";
     let speed = parsed.ok_or_else(|| wrong(number, expected, word))?;
-    // Adapters' own identifiers stand before the description, those of what is reached behind it.
+    // Adapters' own identifiers stand before the description, those of the peer after it.
     let before = comment.split('"').next().unwrap_or("");
     let lid = if switch { None } else { number_behind(before, "lid") };
     Ok(Port { line: number, device, number: own, to, reached, lid, speed })
 }
 
-/// The number in brackets at the begin of a text, and what is behind.
+/// The number in brackets at the begin of a text, and the rest.
 fn bracketed(text: &str) -> Option<(u32, &str)> {
     let (number, rest) = text.strip_prefix('[')?.split_once(']')?;
     Some((number.parse().ok()?, rest))

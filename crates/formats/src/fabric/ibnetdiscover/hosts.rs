@@ -1,8 +1,9 @@
-//! Which adapters are of one host, and what the host is called.
+//! Grouping of adapters by host, and names of hosts.
 //!
-//! Owns descriptions such as `n1 mlx5_0` (the kernel's own form: the host's name, and the adapter's), by which adapters are grouped. A name that two adapters of the same number have (as
-//! `localhost mlx5_0` where nobody set one) is that of many hosts and groups nothing. Adapters without a host's name are one host each; the ports of an adapter that share an identifier are of
-//! one. It refuses to guess from names of vendors.
+//! Owns descriptions such as `n1 mlx5_0` (the kernel's own form: the host's name, and the adapter's), by which adapters are grouped. A name
+//! that two adapters of the same number have (as `localhost mlx5_0` where none was set) is that of many hosts and groups nothing. Adapters
+//! without a host's name are one host each; the ports of an adapter that share an identifier are of one. It refuses to guess from names of
+//! vendors.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -16,7 +17,7 @@ pub(super) struct Group {
     pub(super) adapters: Vec<usize>,
 }
 
-/// What makes adapters one host.
+/// Key by which adapters belong to one host.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Key<'a> {
     Name(&'a str),
@@ -24,7 +25,7 @@ enum Key<'a> {
     Alone(usize),
 }
 
-/// Hosts by their first adapter, and how many adapters have a name that is that of several hosts.
+/// Hosts by their first adapter, and the number of adapters whose name is that of several hosts.
 pub(super) fn groups(devices: &[Device], sides: &[Side]) -> (Vec<Group>, u64) {
     let numbers = numbers(devices.len(), sides);
     let named = |at: usize| named(&devices[at].description).map(|(host, _)| Key::Name(host));
@@ -50,7 +51,7 @@ pub(super) fn groups(devices: &[Device], sides: &[Side]) -> (Vec<Group>, u64) {
     }
     let alike = hosts.iter().filter(|&&at| named(at).is_some_and(|key| by_name.contains(&key)));
     let alike = alike.count() as u64;
-    // Names of hosts are taken before descriptions, of which each must be of one adapter.
+    // Names of hosts take precedence over descriptions, of which each must be of one adapter.
     let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
     for (key, adapters) in &groups {
         let name = match key {
@@ -60,7 +61,7 @@ pub(super) fn groups(devices: &[Device], sides: &[Side]) -> (Vec<Group>, u64) {
         *counts.entry(name).or_default() += 1;
     }
     let groups = groups.into_iter().map(|(key, mut adapters)| {
-        // `mlx5_10` is behind `mlx5_9`.
+        // `mlx5_10` comes after `mlx5_9`.
         adapters.sort_by_key(|&at| (adapter(at).len(), adapter(at), at));
         let first = &devices[adapters[0]];
         let description = first.description.as_str();
@@ -75,7 +76,7 @@ pub(super) fn groups(devices: &[Device], sides: &[Side]) -> (Vec<Group>, u64) {
     (groups.collect(), alike)
 }
 
-/// Numbers of the ports of each device that are connected.
+/// Numbers of the connected ports of each device.
 fn numbers(devices: usize, sides: &[Side]) -> Vec<Vec<u32>> {
     let mut numbers = vec![Vec::new(); devices];
     for side in sides {

@@ -1,6 +1,6 @@
 //! The form of one line a port: `CA 134 1 0x7cfe9003003b4bde 4x EDR - SW 1719 10 0x7cfe9003009ce5b0 ( 'o0001 HCA-1' - 'ib-i1l1s01' )`.
 //!
-//! Owns this syntax. A line without a second end is a port that is not connected; it tells of its device alone.
+//! Owns this syntax. A line without a second end is a port that is not connected; it describes its device alone.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,7 +19,7 @@ struct End<'a> {
     name: &'a str,
 }
 
-/// Devices by identifier and local identifier: ports of an adapter may be told with the identifier of the adapter.
+/// Devices by identifier and local identifier: ports of an adapter may be listed with the identifier of the adapter.
 #[derive(Default)]
 struct Known {
     devices: HashMap<(u64, u32), usize>,
@@ -81,7 +81,7 @@ fn end<'a>(rest: &mut &'a str) -> Option<End<'a>> {
     Some(End { switch, lid, port, guid, name: "" })
 }
 
-/// Both names of `( 'a' - 'b' )`.
+/// The two names of `( 'a' - 'b' )`.
 fn names_of(text: &str) -> Option<(&str, &str)> {
     let inner = text.trim().strip_prefix('(')?.strip_suffix(')')?.trim();
     let (own, others) = inner.strip_prefix('\'')?.strip_suffix('\'')?.split_once("' - '")?;

@@ -1,4 +1,4 @@
-//! Both forms of a small network, and what may be wrong with them.
+//! The two forms of a small network, and possible errors in them.
 
 use proptest::prelude::*;
 
@@ -145,7 +145,7 @@ fn adapters_of_a_host_are_its_ports() {
     }
     assert_eq!(found.ports.iter().filter(|port| matches!(port.of, End::Host(_))).count(), 36);
     assert_eq!(found.slow_hosts(), []);
-    // Both ports of one adapter, whose identifiers differ.
+    // The two ports of one adapter, whose identifiers differ.
     let two = rails(1, 2, |_, _| "n HCA-1".to_owned()).replace("CA 101 1 0x", "CA 101 2 0x");
     let found = read(two.as_bytes()).unwrap();
     assert_eq!((found.fabric.hosts().len(), found.fabric.ports().len()), (1, 2));
@@ -176,7 +176,7 @@ fn adapters_alone_are_no_network() {
 #[test]
 fn lines_that_say_more_or_less() {
     let blocks = read(BLOCKS.as_bytes()).unwrap();
-    // Of `ibnetdiscover -f`.
+    // From `ibnetdiscover -f`.
     let full = read(BLOCKS.replace("4xQDR\n", "4xQDR s=4 w=2 v=1\n").as_bytes()).unwrap();
     assert_eq!(full, blocks);
     let unknown = read(BLOCKS.replace("4xQDR\n", "??QDR\n").as_bytes()).unwrap();

@@ -1,13 +1,14 @@
 //! Lines of `topology.conf` and of `scontrol show topology`.
 //!
-//! Owns keys in any case, comments behind `#`, lines that go on behind `\\`, `Include FILE`, and which lines say a switch (`SwitchName=s0 Nodes=n[0-3]`, `SwitchName=s2 Switches=s[0-1]`) or a block
-//! (`BlockName=b0 Nodes=n[0-3]`). What `scontrol` prints is the same with more keys: `Level=1` has the nodes of the switches below it again, `AggregatedBlock=` those of blocks. Sizes of blocks
-//! are for the scheduler and are passed over. It refuses rings.
+//! Owns keys in any case, comments after `#`, lines that continue after `\\`, `Include FILE`, and the recognition of lines of a switch
+//! (`SwitchName=s0 Nodes=n[0-3]`, `SwitchName=s2 Switches=s[0-1]`) or a block (`BlockName=b0 Nodes=n[0-3]`). The output of `scontrol` is
+//! the same with more keys: `Level=1` has the nodes of the switches below it again, `AggregatedBlock=` those of blocks. Sizes of blocks are
+//! for the scheduler and are skipped. It refuses cycles.
 
 use super::{Error, Include, MOST, Room, Switch, wrong};
 use crate::fabric::short;
 
-/// How deep files may include others, and how many files may be included.
+/// Maximum depth of includes, and maximum number of included files.
 const DEEPEST: usize = 8;
 const MOST_FILES: usize = 256;
 

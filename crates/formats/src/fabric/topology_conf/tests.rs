@@ -1,4 +1,4 @@
-//! All forms of a small network, and what may be wrong with them.
+//! All forms of a small network, and possible errors in them.
 
 use proptest::prelude::*;
 use talea_fabric::HostId;
@@ -15,7 +15,7 @@ switchname=s1 \\
 SwitchName=s2 Switches=s[0-1]
 ";
 
-/// The same network as `scontrol show topology` prints it.
+/// The same network in the form of `scontrol show topology`.
 const PRINTED: &str = "\
 SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[0-3,7]
 SwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[4-6]
@@ -70,7 +70,7 @@ fn switches_and_nodes() {
     assert_eq!(hosts(&fabric), "n0@s0 n1@s0 n2@s0 n3@s0 n7@s0 n4@s1 n5@s1 n6@s1");
     assert_eq!((fabric.links().len(), gaps.is_empty()), (4, true));
     assert_eq!(fabric.links()[0].capacity, None);
-    // A link that both ends tell is there once.
+    // A link that both ends list occurs once.
     let both = SAMPLE.replacen("LinkSpeed=900", "Switches=s2", 1);
     assert_eq!(found(&both).fabric, fabric);
 }
@@ -82,7 +82,7 @@ fn all_forms_say_the_same() {
     let yaml = found(YAML);
     assert_eq!(yaml.fabric, fabric);
     assert_eq!(told(&yaml.gaps), ["topologies beside `whole`, which is the one that is read (1)"]);
-    // Without a default one that names switches is read.
+    // Without a default the first topology with switches is read.
     assert_eq!(found(&YAML.replace("True", "false")).fabric, fabric);
     // A list that is cut lacks nodes of leaf switches.
     let cut = PRINTED.replace("Nodes=n[4-6]", "Nodes=n[4-5]");
@@ -98,7 +98,7 @@ fn blocks_are_below_one_switch() {
     let Described { fabric, gaps } = found(conf);
     assert_eq!(hosts(&fabric), "n1@b1 n2@b1 n3@b2 n4@b2 n5@b2");
     assert_eq!((fabric.routers()[2].name.as_str(), fabric.links().len()), (ABOVE, 4));
-    insta::assert_snapshot!(told(&gaps).join("\n"), @"what joins blocks is not told: one switch above all of them is taken (2)");
+    insta::assert_snapshot!(told(&gaps).join("\n"), @"the switches between blocks are unknown: one above all of them is assumed (2)");
     let printed = "\
 BlockName=b1 BlockIndex=0 Nodes=n[1-2] BlockSize=2
 BlockName=b2 BlockIndex=1 Nodes=n[3-5] BlockSize=2

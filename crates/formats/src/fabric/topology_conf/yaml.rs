@@ -1,7 +1,8 @@
 //! `topology.yaml`, which Slurm has since 25.05: a list of topologies, of which one is the cluster's.
 //!
-//! Owns which topology is read (the first with `cluster_default: true`, else the first of switches or blocks) and its form: `tree: {switches: [{switch, children, nodes}]}`, `block: {blocks:
-//! [{block, nodes}]}`, as lines that are indented. Of YAML it knows what [`crate::fabric::yaml`] reads. It refuses topologies without switches.
+//! Owns the choice of the topology (the first with `cluster_default: true`, else the first of switches or blocks) and its form: `tree:
+//! {switches: [{switch, children, nodes}]}`, `block: {blocks: [{block, nodes}]}`, as indented lines. Of YAML it knows the subset of
+//! [`crate::fabric::yaml`]. It refuses topologies without switches.
 
 use talea_model::Gaps;
 

@@ -1,7 +1,7 @@
-//! Which threads there are: those that are new are watched, those that are gone leave what they have collected.
+//! Search for threads: new ones are watched, ended ones leave their collected data.
 //!
-//! Owns how the end of a thread is known: what the thread itself uses is freed then, so that a wrong answer would be felt by the program. The
-//! list of threads is asked for new ones, and for those that may be gone; that they are gone the kernel must say of each by its number.
+//! Owns the detection of a thread's end: data that the thread itself uses are freed then, so that a wrong result would affect the program.
+//! The list of threads is read for new ones, and for candidates that may have ended; the kernel must confirm the end of each by its number.
 
 use std::collections::btree_map::Entry;
 
@@ -14,11 +14,11 @@ use super::{Helper, name, nanos};
 use crate::clock;
 use crate::quiet;
 
-/// Threads that are watched; each has a buffer of its own.
+/// Maximum number of watched threads; each has a buffer of its own.
 const MOST_THREADS: usize = 4096;
 
 impl Helper<'_> {
-    /// Opens events on threads that are new, and takes what those that are gone have left.
+    /// Opens events on new threads, and takes the data of ended ones.
     pub(super) fn look_for_threads(&mut self) {
         let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return };
         let mut here: Vec<u32> = tasks
@@ -27,16 +27,16 @@ impl Helper<'_> {
             .filter(|&tid| !quiet::is_ours(tid))
             .collect();
         here.sort_unstable();
-        // The kernel leaves threads out of its list where others end meanwhile: it is believed only of those that it does not know by name.
+        // The kernel may omit threads from its list while others end: the omission counts only for those that it does not know by number.
         let is_gone = |(&tid, watched): (&u32, &Watched)| {
             let gone = !watched.ended && here.binary_search(&tid).is_err() && !exists(tid);
             gone.then_some(tid)
         };
         let gone: Vec<u32> = self.threads.iter().filter_map(is_gone).collect();
-        // After the look: whoever is gone has told of itself before.
+        // After the search: an ended thread has registered before.
         self.waiting.extend(ProbeThread::new_ones());
         for tid in here {
-            // What has ended is there until it is written, and numbers of threads come round again.
+            // Ended threads are kept until they are written, and numbers of threads are reused.
             if !self.threads.contains_key(&tid) && self.threads.len() < MOST_THREADS {
                 self.watch(tid);
             }
@@ -50,7 +50,7 @@ impl Helper<'_> {
         }
     }
 
-    /// A thread that is new: with events, if it can be sampled.
+    /// A new thread: with events, if it can be sampled.
     fn watch(&mut self, tid: u32) {
         let first = self.options.rank as usize;
         let opened = self.selected.as_ref().map(|selected| Sampled::open(selected, tid, first));
@@ -70,7 +70,7 @@ impl Helper<'_> {
         self.came = clock::monotonic();
     }
 
-    /// Brings threads that told of themselves together with those that were found.
+    /// Joins registered threads with those that were found.
     fn hand_out_probes(&mut self) {
         let to_nanos = nanos(self.pairs);
         let (threads, stacks, next) = (&mut self.threads, &mut self.stacks, &mut self.next);
@@ -78,7 +78,7 @@ impl Helper<'_> {
             // One of the same number has ended, and is about to be written.
             Entry::Occupied(watched) if watched.get().ended => true,
             Entry::Occupied(mut watched) if watched.get().is_probed() => {
-                // A thread tells of itself once: the one before it is gone, and its number has come again since the last look.
+                // A thread registers once: the one before it has ended, and its number was reused since the last search.
                 watched.get_mut().end(stacks, to_nanos);
                 true
             }
@@ -86,9 +86,9 @@ impl Helper<'_> {
                 watched.get_mut().probed_by(probe);
                 false
             }
-            // A thread that came after the look, or one for which there is no room.
+            // A thread that came after the search, or one for which there is no room.
             Entry::Vacant(_) if exists(probe.tid) => true,
-            // One that was too short for any look: its phases are there.
+            // One that was too short for any search: its phases are there.
             Entry::Vacant(place) => {
                 let watched = place.insert(Watched::new(probe.tid, *next, String::new(), None));
                 *next += 1;
@@ -100,9 +100,9 @@ impl Helper<'_> {
     }
 }
 
-/// Whether the kernel knows a thread of this process by its number; also if it does not say.
+/// True if the kernel knows a thread of this process by its number; also if it does not answer.
 fn exists(tid: u32) -> bool {
-    // SAFETY: signal 0 is sent to nobody; the call only looks for the thread.
+    // SAFETY: signal 0 is not delivered; the call only checks for the thread.
     let found = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid as libc::pid_t, 0) };
     found == 0 || std::io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH)
 }
@@ -120,7 +120,7 @@ mod tests {
             tid
         });
         let tid = thread.join().unwrap();
-        // Whoever waits for a thread is told a moment before the kernel has forgotten it.
+        // A join returns a moment before the kernel has forgotten the thread.
         let forgotten = (0..1_000_000).any(|_| {
             std::thread::yield_now();
             !exists(tid)

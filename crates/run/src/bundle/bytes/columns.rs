@@ -1,24 +1,24 @@
 //! Columns: the same number of many records, packed as a stream.
 //!
-//! Owns how much a column may claim. A column of equal numbers takes a few bytes however long it is, so that bytes alone
-//! do not bound what is believed of its length.
+//! Owns the limit of a column's claim. A column of equal numbers takes a few bytes however long it is, so that bytes
+//! alone do not bound its length.
 
 use talea_flow::codec::sequence;
 
 use crate::limits::MOST_TABLE;
 use crate::live::numbers::{Cursor, put_number, put_signed};
 
-/// How columns are written.
+/// Form of columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// One number after the other: quick, for ranks that send each other what they have.
+    /// One number after the other: quick, for messages between ranks.
     Plain,
     /// Packed as streams: small, for files.
     Packed,
 }
 
 impl Form {
-    /// Appends a column; its length is known to who reads it.
+    /// Appends a column; its reader knows its length.
     pub(super) fn put(self, out: &mut Vec<u8>, values: impl Iterator<Item = i64>) {
         match self {
             Self::Plain => values.for_each(|value| put_signed(out, value)),
@@ -31,7 +31,7 @@ impl Form {
     }
 }
 
-/// Reads columns, of [`MOST_TABLE`] numbers at most all together.
+/// Reads columns, of [`MOST_TABLE`] numbers at most in total.
 #[derive(Debug)]
 pub(super) struct Columns {
     form: Form,
@@ -63,12 +63,12 @@ impl Columns {
     }
 }
 
-/// How many records follow when each of these says how many are its own.
+/// Number of records that follow when each of these counts is the number of its own.
 pub(super) fn total(counts: &[u32]) -> u64 {
     counts.iter().map(|&count| u64::from(count)).sum()
 }
 
-/// Ids in the order of first use, as numbers that are small and alike: 0 for the next new one, else id + 1.
+/// Ids in the order of first use, as small, similar numbers: 0 for the next new one, else id + 1.
 #[derive(Debug, Default)]
 pub(super) struct FirstUses {
     next: u32,

@@ -100,7 +100,7 @@ pub(super) fn get_bodies(from: &mut Cursor<'_>, columns: &mut Columns) -> Option
     Some(bodies.collect())
 }
 
-/// A stream's number + 1 with 0 for none, as [`Node::choices`] and [`Body::polls`] have it.
+/// A stream's number + 1 with 0 for none, as in [`Node::choices`] and [`Body::polls`].
 fn stream_or_none(streams: &mut FirstUses, stream: u32) -> i64 {
     stream.checked_sub(1).map_or(0, |id| streams.number(id) + 1)
 }

@@ -50,7 +50,7 @@ impl ListTable {
         }
     }
 
-    /// Reads what [`Self::put`] wrote; in the first version of bundles all lists are full.
+    /// Reads the output of [`Self::put`]; in the first version of bundles all lists are full.
     pub(in crate::bundle::bytes) fn get(
         from: &mut Cursor<'_>,
         version: u64,
@@ -101,16 +101,16 @@ impl ListTable {
 /// The content of records, each kind of number in a column of its own.
 #[derive(Debug, Default)]
 struct Parts {
-    /// Of full lists.
+    /// Lengths of full lists.
     lengths: Vec<i64>,
     /// Differences from entry to entry.
     entries: Vec<i64>,
-    /// How far back the list is that a list is made from.
+    /// Distance back to the base list of each.
     bases: Vec<i64>,
     shifts: Vec<i64>,
     /// Differences of lengths.
     longer: Vec<i64>,
-    /// How far back the list of positions is.
+    /// Distance back to the list of positions.
     nulls: Vec<i64>,
     positions: Vec<i64>,
     values: Vec<i64>,
@@ -174,7 +174,7 @@ impl Parts {
 
 type Column = std::vec::IntoIter<i64>;
 
-/// [`Parts`] while they are read.
+/// [`Parts`] during reading.
 struct Reading {
     lengths: Column,
     entries: Column,

@@ -1,6 +1,7 @@
 //! Call paths as bytes.
 //!
-//! Owns their format: a path shares its outermost frames with the one before it, as most do, and has its own ones in full.
+//! Owns their format: a path shares its outermost frames with the one before it, as is usual, and has its own ones in
+//! full.
 
 use crate::limits::{MOST_FRAMES, MOST_FRAMES_IN_ALL};
 use crate::live::numbers::{Cursor, get_all, put_number};

@@ -1,7 +1,7 @@
 //! The processes of a bundle as bytes, columnwise.
 //!
-//! Owns their format: a packed column for each number that is alike on many processes, then those for their threads, then
-//! what only few have.
+//! Owns their format: a packed column for each number that is similar on many processes, then those for their threads,
+//! then rare properties.
 
 use super::columns::{Columns, Form};
 use crate::bundle::{Place, Process, Thread};
@@ -9,7 +9,7 @@ use crate::live::layout::MAX_THREADS;
 use crate::live::numbers::{Cursor, get_all, put_all, put_number, put_text};
 use crate::places::MOST_THREADS;
 
-/// Numbers of each process that are alike on many: each becomes a packed column.
+/// Numbers of each process that are similar on many: each becomes a packed column.
 const COLUMNS: usize = 20;
 /// Those of version 1.
 const FIRST_COLUMNS: usize = 19;
@@ -56,7 +56,7 @@ pub(super) fn put(out: &mut Vec<u8>, form: Form, processes: &[Process]) {
     form.put(out, places().map(|(_, place)| i64::from(place.allowed)));
     form.put(out, places().map(|(_, place)| i64::from(place.last)));
     form.put(out, places().map(|(_, place)| place.busy as i64));
-    // What only few have: its place, then the call that had not returned, and damage in words.
+    // Rare properties: the process's place, then the call that had not returned, and damage in words.
     let few: Vec<(usize, &Process)> = processes
         .iter()
         .enumerate()

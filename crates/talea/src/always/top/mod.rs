@@ -48,7 +48,7 @@ const LIVE: &str = "live";
 pub(crate) struct Options {
     /// The store; this node's cores if absent.
     pub(crate) place: Option<Place>,
-    /// What rows are told apart by: the first is the view, all count with `once`.
+    /// Columns that separate rows: the first is the view, all count with `once`.
     pub(crate) by: Vec<Dimension>,
     /// The time that shares are of; as long as fits the source if absent.
     pub(crate) last: Option<Nanos>,

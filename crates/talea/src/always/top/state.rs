@@ -12,7 +12,7 @@ const SECOND: u64 = 1_000_000_000;
 /// Longest text of a filter.
 const LONGEST: usize = 60;
 
-/// What rows are told apart by.
+/// Column that separates rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum View {
     Job,

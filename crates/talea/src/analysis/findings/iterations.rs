@@ -1,6 +1,6 @@
-//! What an iteration takes, in a sentence.
+//! The duration of an iteration, in a sentence.
 //!
-//! Owns what counts as slow, and the search for a period of slow iterations.
+//! Owns the definition of slow iterations, and the search for their period.
 
 use std::fmt::Write as _;
 
@@ -11,12 +11,12 @@ use talea_report::data::{Finding, Target};
 use super::Analysis;
 use crate::analysis::tree::graph_loop;
 
-/// Fewer iterations have no typical duration.
+/// Minimum number of iterations with a typical duration.
 const FEW: usize = 10;
-/// Iterations that are slower than the median by this factor are slow.
+/// Ratio to the median from which on an iteration is slow.
 const SLOW: f64 = 1.2;
 
-/// What an iteration of the main loop takes, and which are slower: in a period, or single ones.
+/// The duration of an iteration of the main loop, and the slower ones: in a period, or single.
 pub(super) fn iterations(analysis: &Analysis<'_>) -> Option<Finding> {
     let class = analysis.classes.first()?;
     let study = analysis.thread(class.representative);
@@ -26,7 +26,7 @@ pub(super) fn iterations(analysis: &Analysis<'_>) -> Option<Finding> {
     if durations.len() < FEW || median.0 == 0 {
         return None;
     }
-    // Where one iteration is nearly everything, the others say nothing about it.
+    // Where one iteration is nearly everything, the others are no evidence about it.
     let total: f64 = durations.iter().sum();
     if durations.iter().any(|duration| 2.0 * duration > total) {
         return None;
@@ -65,7 +65,7 @@ pub(super) fn iterations(analysis: &Analysis<'_>) -> Option<Finding> {
     Some(Finding { text: text + ".", target: Target::Loop { id } })
 }
 
-/// The distance of slow iterations where nearly all of them are equally far apart.
+/// The distance of slow iterations if nearly all of them are equally far apart.
 fn period(slow: &[usize], iterations: usize) -> Option<usize> {
     let gaps: Vec<usize> = slow.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let mut sorted = gaps.clone();

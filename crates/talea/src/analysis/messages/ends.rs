@@ -1,7 +1,7 @@
-//! What a process sends and receives, in the order that decides which belongs to which.
+//! Sends and receives of a process, in the order that decides their matching.
 //!
-//! Owns following its calls and requests: when a receive was posted, when it was complete, and what its wild cards met. A receive
-//! that was cancelled is taken for one that got nothing; a send that was cancelled counts as sent, as MPIs do not call messages back.
+//! Owns the tracking of its calls and requests: the times at which a receive was posted and complete, and the matches of its wild
+//! cards. A cancelled receive counts as one that got nothing; a cancelled send counts as sent, as MPIs do not call messages back.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -23,11 +23,11 @@ pub(crate) struct Call {
     pub(crate) thread: usize,
     /// Node of the thread's graph.
     pub(crate) node: NodeId,
-    /// Which event of the thread it is.
+    /// Number of the event in the thread.
     pub(crate) number: u64,
-    /// When it began.
+    /// Its begin.
     pub(crate) begin: Nanos,
-    /// When it ended.
+    /// Its end.
     pub(crate) end: Nanos,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Send {
     pub(super) done: Option<Call>,
 }
 
-/// A part in a collective operation that blocks.
+/// A part in a blocking collective operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meeting {
     pub(super) call: Call,
@@ -50,46 +50,46 @@ pub(super) struct Meeting {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Receive {
-    /// The one that posted it.
+    /// The thread that posted it.
     pub(super) thread: usize,
     pub(super) posted: Nanos,
-    /// The call that found it complete; absent while it is open: it has its place among the others all the same.
+    /// The call that found it complete; absent while it is open: it still has its place among the others.
     pub(super) done: Option<Call>,
     from: Channel,
     cancelled: bool,
 }
 
-/// What a process sends to and receives from others, by channel in the order of calls.
+/// Sends and receives of a process, by channel in the order of calls.
 #[derive(Debug, Default)]
 pub(super) struct Ends {
     pub(super) sends: BTreeMap<Channel, Vec<Send>>,
     pub(super) receives: BTreeMap<Channel, Vec<Receive>>,
     /// Parts in collective operations, by communicator in their order.
     pub(super) meetings: BTreeMap<i64, Vec<Meeting>>,
-    /// Sends and receives whose other end is no process of this world, or not known.
+    /// Number of sends and receives whose other end is no process of this world, or unknown.
     pub(super) unknown: u64,
-    /// Begin of the first call that was left out, as there were too many before it.
+    /// Begin of the first call that was left out because there were too many before it.
     pub(super) stopped: Option<Nanos>,
 }
 
-/// Sends, receives and parts in collective operations that are kept of a run: bounds the memory for them.
+/// Maximum number of sends, receives and parts in collective operations of a run: bounds the memory for them.
 const MOST: usize = 4_000_000;
-/// The same of each process, where there are many.
+/// Minimum of the same per process, where there are many.
 const FEWEST: usize = 10_000;
 
-/// A request that is open, or persistent.
+/// An open or persistent request.
 #[derive(Clone, Copy, Debug)]
 enum Pending {
     Send {
         to: Channel,
         bytes: Bytes,
-        /// Place of what it sends now.
+        /// Place of its present send.
         open: Option<usize>,
         persistent: bool,
     },
     Receive {
         from: Channel,
-        /// Place of what it receives now.
+        /// Place of its present receive.
         open: Option<usize>,
         persistent: bool,
     },
@@ -101,7 +101,7 @@ struct Foreign {
     thread: u32,
     number: u64,
     call: Call,
-    /// Source and tag, where a status tells them.
+    /// Source and tag, if a status has them.
     met: Option<(i64, i64)>,
 }
 
@@ -111,19 +111,20 @@ struct Walker<'a> {
     thread: usize,
     requests: Requests,
     pending: HashMap<u64, Pending>,
-    /// In the order in which they were posted.
+    /// Receives in the order in which they were posted.
     receives: Vec<Receive>,
     sends: Vec<(Channel, Send)>,
-    /// Messages that matched probes found, as places in `receives`, none for that of `MPI_PROC_NULL`; recordings do not number them.
+    /// Messages that matched probes found, as places in `receives`, `None` for that of `MPI_PROC_NULL`; recordings do not number
+    /// them.
     claimed: VecDeque<Option<usize>>,
     foreign: Vec<Foreign>,
     meetings: Vec<(i64, Meeting)>,
-    /// Events so far.
+    /// Number of events so far.
     events: u64,
     stopped: Option<Nanos>,
 }
 
-/// What is complete: a place in `sends` or in `receives`.
+/// A completed operation: a place in `sends` or in `receives`.
 enum Done {
     Send(usize),
     Receive(usize),
@@ -139,13 +140,13 @@ impl Walker<'_> {
         Channel { comm, other, tag, partitioned: plan.partitioned }
     }
 
-    /// Where a call sends to; nowhere with `MPI_PROC_NULL`.
+    /// Destination of a call; `None` with `MPI_PROC_NULL`.
     fn sends_to(&self, plan: &NodePlan, comm: i64, args: &[i64]) -> Option<Channel> {
         let dest = value(args, plan.dest).filter(|&dest| dest != special::PROC_NULL)?;
         Some(self.channel(plan, comm, dest, value(args, plan.send_tag)?))
     }
 
-    /// Where a call receives from, as far as it says.
+    /// Source of a call, as far as its arguments have it.
     fn receives_from(&self, plan: &NodePlan, comm: i64, args: &[i64]) -> Option<Channel> {
         let source = value(args, plan.source).filter(|&source| source != special::PROC_NULL)?;
         Some(self.channel(plan, comm, source, value(args, plan.receive_tag)?))
@@ -242,7 +243,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Notes what a call sends; the request that it would be pending as.
+    /// Notes the send of a call; returns the request as which it would be pending.
     fn sends(
         &mut self,
         plan: &NodePlan,
@@ -257,12 +258,12 @@ impl Walker<'_> {
         let to = self.sends_to(plan, comm, args)?;
         let bytes = plan.send.bytes(self.recording, self.process, args, lists);
         let persistent = plan.send.traffic == Traffic::Prepare;
-        // Where the call makes no request, it is complete with it.
+        // A call without a request is complete when it returns.
         let open = (!persistent).then(|| self.send(to, call, bytes, Some(call)));
         Some(Pending::Send { to, bytes, open, persistent })
     }
 
-    /// Requests that a call found complete.
+    /// Completes the requests that a call found complete.
     fn complete_all(&mut self, plan: &NodePlan, call: Call, args: &[i64], lists: &mut Cursor<'_>) {
         let completed = plan.requests.completed(args, lists);
         if completed.is_empty() {
@@ -282,7 +283,7 @@ impl Walker<'_> {
         }
     }
 
-    /// A persistent request is started.
+    /// Starts a persistent request.
     fn start(&mut self, age: i64, call: Call) {
         let Request::Own(number) = self.requests.named(age) else { return };
         match self.pending.get(&number).copied() {
@@ -298,14 +299,14 @@ impl Walker<'_> {
         }
     }
 
-    /// The place of what is sent.
+    /// Adds a send; returns its place.
     fn send(&mut self, to: Channel, call: Call, bytes: Bytes, done: Option<Call>) -> usize {
         let times = (call.begin, call.end);
         self.sends.push((to, Send { thread: self.thread, call: times, bytes, done }));
         self.sends.len() - 1
     }
 
-    /// A request is complete after a call.
+    /// Completes a request after a call.
     fn complete(&mut self, age: i64, call: Call, met: Option<(i64, i64)>) {
         match self.requests.named(age) {
             Request::Own(number) => self.finish(number, call, met),
@@ -316,7 +317,7 @@ impl Walker<'_> {
         }
     }
 
-    /// An own request is complete.
+    /// Completes an own request.
     fn finish(&mut self, number: u64, call: Call, met: Option<(i64, i64)>) {
         match self.completed(number) {
             Some(Done::Receive(at)) => self.done(at, call, met),
@@ -329,7 +330,7 @@ impl Walker<'_> {
         }
     }
 
-    /// What a request that is complete has sent or received.
+    /// The send or receive of a completed request.
     fn completed(&mut self, number: u64) -> Option<Done> {
         let (done, persistent) = match self.pending.get_mut(&number)? {
             Pending::Send { open, persistent, .. } => (open.take().map(Done::Send), *persistent),
@@ -350,7 +351,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Source and tag that wild cards turned out to be.
+    /// Notes source and tag of a wild card's match.
     fn meet(&mut self, at: usize, met: Option<(i64, i64)>) {
         let (Some(receive), Some((source, tag))) = (self.receives.get_mut(at), met) else { return };
         let from = &mut receive.from;
@@ -368,7 +369,7 @@ struct Met<'a>(HashMap<i64, &'a [i64]>);
 
 impl<'a> Met<'a> {
     fn of(triples: &'a [i64]) -> Self {
-        // Of two that claim the same position the first counts.
+        // Of two claims of the same position the first counts.
         Self(triples.chunks_exact(3).rev().map(|triple| (triple[0], triple)).collect())
     }
 
@@ -378,7 +379,7 @@ impl<'a> Met<'a> {
     }
 }
 
-/// Values of the call's one status, if that is the status of the request at a position.
+/// Values of the call's one status, if that belongs to the request at a position.
 fn only_status(plan: &NodePlan, position: usize, args: &[i64]) -> Option<(i64, i64)> {
     let is_this = |number: i64| usize::try_from(number) == Ok(position);
     let alone = plan.index.is_none() || value(args, plan.index).is_some_and(is_this);
@@ -392,12 +393,12 @@ fn own_status(plan: &NodePlan, args: &[i64]) -> Option<(i64, i64)> {
     (met.0 != special::ABSENT).then_some(met)
 }
 
-/// What a process sent and received until a time.
+/// Sends and receives of a process until a time.
 pub(super) fn ends(recording: &Recording, process: &Process, until: Nanos) -> Ends {
     let threads = process.threads.iter().enumerate();
     let mut walked: Vec<Walker<'_>> =
         threads.map(|(at, thread)| walk(recording, process, (at, thread), until)).collect();
-    // What one thread posted and another one found complete; of persistent ones it is not known which round it was.
+    // Requests that one thread posted and another one found complete; for persistent ones the round is unknown.
     let foreign: Vec<Foreign> =
         walked.iter_mut().flat_map(|one| std::mem::take(&mut one.foreign)).collect();
     for Foreign { thread, number, call, met } in foreign {

@@ -1,14 +1,14 @@
-//! What a procedure does with messages, and where its arguments stand.
+//! A procedure's treatment of messages, and the places of its arguments.
 //!
-//! Owns the roles of calls that receive, and the places of arguments by name, found once for each node. What a call sends is
-//! [`SendPlan`]'s, which requests it completes [`Plan`]'s.
+//! Owns the roles of receiving calls, and the places of arguments by name, found once for each node. The data that a call
+//! sends are [`SendPlan`]'s, the requests that it completes [`Plan`]'s.
 
 use talea_model::{ArgKind, ProcedureSpec};
 
 use crate::analysis::arguments::SendPlan;
 use crate::requests::Plan;
 
-/// Where a procedure has the arguments that matter here.
+/// Places of the relevant arguments of a procedure.
 pub(super) struct NodePlan {
     pub(super) send: SendPlan,
     pub(super) requests: Plan,
@@ -20,22 +20,22 @@ pub(super) struct NodePlan {
     pub(super) send_tag: Option<usize>,
     pub(super) source: Option<usize>,
     pub(super) receive_tag: Option<usize>,
-    /// Source and tag that the call itself, or the one request that it completed, has met.
+    /// Source and tag that the call itself, or the one request that it completed, has matched.
     pub(super) status: Option<(usize, usize)>,
     pub(super) statuses: Option<usize>,
     pub(super) index: Option<usize>,
     pub(super) flag: Option<usize>,
-    /// Who waits for whom, where it is a collective operation that blocks.
+    /// Direction of waiting, for a blocking collective operation.
     pub(super) meets: Option<Meets>,
     pub(super) root: Option<usize>,
 }
 
-/// Who has to come before others can go on in a collective operation.
+/// Direction of waiting in a collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meets {
-    /// Everybody waits for the last one.
+    /// All wait for the last one.
     All,
-    /// Everybody waits for the root.
+    /// All wait for the root.
     FromRoot,
     /// The root waits for the last one.
     AtRoot,
@@ -60,7 +60,7 @@ impl Meets {
     }
 }
 
-/// What a call does beside sending.
+/// Role of a call beside sending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Role {
     /// It does not receive by itself; it may complete requests.
@@ -73,11 +73,11 @@ pub(super) enum Role {
     Starts,
     /// Finds a message and takes it out of the queue.
     Claims,
-    /// Receives what was claimed.
+    /// Receives a claimed message.
     ReceivesClaimed,
     PostsClaimed,
     Cancels,
-    /// Gives a request away: when it is complete nobody learns.
+    /// Frees a request: its completion remains unknown.
     Frees,
 }
 

@@ -1,9 +1,9 @@
 //! Waiting: time in a call before the partner has entered its own.
 //!
-//! Owns the rule for each kind of call. A receive waits until its message is sent; a send whose call lasts until its receive is posted waits
-//! until then; a collective operation waits for the last member, for its root, or at its root. The rest of a call is transfer. A call that
-//! completes several messages waits for the last of them. Calls without a known partner - polls, one-sided ones, collective operations that
-//! do not block, and those that make communicators - are not judged.
+//! Owns the rule for each kind of call. A receive waits until its message is sent; a send whose call lasts until its receive is posted
+//! waits until then; a collective operation waits for the last member, for its root, or at its root. The rest of a call is transfer. A call
+//! that completes several messages waits for the last of them. Calls without a known partner - polls, one-sided ones, collective operations
+//! that do not block, and those that create communicators - are not judged.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,34 +14,34 @@ use super::ends::{Call, Ends, Meeting};
 use super::roles::Meets;
 use super::{all_ends, matched};
 
-/// How long ranks waited for others.
+/// Waiting times of ranks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Waits {
-    /// By place of the process.
+    /// Waiting time by place of the process.
     pub(crate) of_ranks: Vec<Nanos>,
-    /// By call site.
+    /// Waiting time by call site.
     pub(crate) of_calls: BTreeMap<Signature, Judged>,
     /// Calls that began later are not judged.
     pub(crate) until: Nanos,
 }
 
-/// Calls whose partners are known.
+/// Times of calls with known partners.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Judged {
-    /// Before the partners came.
+    /// Time before the partners came.
     pub(crate) waiting: Nanos,
-    /// Inside the calls.
+    /// Time inside the calls.
     pub(crate) time: Nanos,
 }
 
 impl Waits {
-    /// Of all ranks.
+    /// Total over all ranks.
     pub(crate) fn total(&self) -> Nanos {
         self.of_ranks.iter().copied().sum()
     }
 }
 
-/// Finds how long ranks waited until a time, or until there were too many calls to be kept.
+/// Computes the waiting times of ranks until a time, or until there were too many calls to keep.
 pub(crate) fn waits(recording: &Recording, until: Nanos) -> Waits {
     let ends = all_ends(recording, until);
     let until = ends.iter().filter_map(|own| own.stopped).chain([until]).min().unwrap_or(until);
@@ -54,7 +54,7 @@ pub(crate) fn waits(recording: &Recording, until: Nanos) -> Waits {
         let (send, receive) = message.finished;
         calls.add(message.to.0, receive, message.sent.0);
         if let Some(send) = send {
-            // A call that ended before is one that did not need the receiver.
+            // A call that ended before did not need the receiver.
             let posted = message.received.0;
             calls.add(message.from.0, send, if posted <= send.end { posted } else { send.begin });
         }
@@ -63,7 +63,7 @@ pub(crate) fn waits(recording: &Recording, until: Nanos) -> Waits {
     calls.sum(recording, until)
 }
 
-/// Processes of which calls are missing in between: the n-th of their calls may be another one's.
+/// Processes with missing calls in between: the n-th of their calls may be another one's.
 fn holes(recording: &Recording) -> Vec<bool> {
     let missing = |gap: &&Gap| {
         matches!(
@@ -119,7 +119,7 @@ fn meet(recording: &Recording, ends: &[Ends], holes: &[bool], calls: &mut Calls)
     }
     for ((_, comm), members) in members {
         let known = usize::try_from(comm).ok().and_then(|comm| recording.comms.get(comm));
-        // Communicators with one member wait for nobody; groups on two sides have numbers of their own.
+        // Communicators with one member do not wait; the groups of an inter-communicator have numbers of their own.
         let has_holes = members.iter().any(|&at| holes[at]);
         let is_apart = known.is_none_or(|comm| comm.inter || comm.name == "self");
         if members.len() < 2 || is_apart || has_holes {
@@ -129,11 +129,11 @@ fn meet(recording: &Recording, ends: &[Ends], holes: &[bool], calls: &mut Calls)
             .iter()
             .map(|&at| (at, recording.processes[at].location.rank, &ends[at].meetings[&comm][..]))
             .collect();
-        // A member that was killed has fewer: what it did not come to is not judged.
+        // A member that was killed has fewer: the operations that it did not reach are not judged.
         let least = all.iter().map(|(_, _, own)| own.len()).min().unwrap_or(0);
         for number in 0..least {
             let kind = |own: &[Meeting]| (own[number].meets, own[number].root);
-            // From a difference on they are not the same operations.
+            // After the first difference they are not the same operations.
             if all.iter().any(|one| kind(one.2) != kind(all[0].2)) {
                 break;
             }

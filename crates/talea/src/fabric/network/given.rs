@@ -1,6 +1,6 @@
-//! What describes a network, and the readers and generators of it.
+//! Sources of a network's description, and their readers and generators.
 //!
-//! Owns their choice, and where a speed of links may be given: where the description tells none. It refuses to know formats.
+//! Owns their choice, and the use of a given speed of links: where the description has none. It refuses to know formats.
 
 use std::path::{Path, PathBuf};
 
@@ -17,31 +17,31 @@ use crate::fabric::FabricError;
 /// Nodes at each router of a torus that is no Gemini machine.
 const HOSTS: u16 = 2;
 
-/// What describes a network.
+/// Source of a network's description.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Given {
     /// A Gemini machine of these lengths, or a torus with the links of one.
     Torus(Vec<u16>),
     /// Hosts of a router, routers of a group, global ports of a router, groups.
     Dragonfly { hosts: u16, group: Group, global: u16, groups: u16 },
-    /// Children of a switch and parents of what is below it, level by level.
+    /// Children of a switch and parents of the items below it, level by level.
     FatTree { children: Vec<u16>, parents: Vec<u16> },
-    /// What `rtr --interconnect` printed.
+    /// Output of `rtr --interconnect`.
     Interconnect(PathBuf),
     /// Nodes and their coordinates on a Gemini machine.
     NodeMap(PathBuf),
-    /// What `ibnetdiscover` printed.
+    /// Output of `ibnetdiscover`.
     InfiniBand(PathBuf),
-    /// Slurm's topology.conf or topology.yaml, or what `scontrol show topology` printed.
+    /// Slurm's topology.conf or topology.yaml, or output of `scontrol show topology`.
     Slurm(PathBuf),
 }
 
-/// Whether it has names of real nodes.
+/// True if it has names of real nodes.
 pub(super) fn is_described(given: &Given) -> bool {
     !matches!(given, Given::Torus(_) | Given::Dragonfly { .. } | Given::FatTree { .. })
 }
 
-/// Reads or makes what was given, with its usual ways.
+/// Reads or generates the network, with its default routes.
 pub(super) fn network(options: &Options) -> Result<Network, FabricError> {
     let speed = options.speed;
     let known = || match speed {
@@ -85,7 +85,7 @@ pub(super) fn network(options: &Options) -> Result<Network, FabricError> {
             let found = described(path, |bytes| topology_conf::read(bytes, &include))?;
             let mut gaps = found.gaps;
             if speed.is_some() {
-                let detail = "how many cables join two switches is not told: one is taken";
+                let detail = "the number of cables between two switches is unknown: one is assumed";
                 gaps.note(Gap { kind: GapKind::Estimated, ..missing(detail) });
             }
             Network::switches(found.fabric, Shape::Other, gaps).with_speed(speed)
@@ -118,7 +118,7 @@ fn missing(detail: &str) -> Gap {
     Gap { kind: GapKind::Missing, rank: None, detail: detail.to_owned(), count: 0 }
 }
 
-/// A torus that is no Gemini machine, with two nodes at each router and links whose capacity nobody knows unless it was given.
+/// A torus that is no Gemini machine, with two nodes at each router and links of the given capacity, or of an unknown one.
 fn of_torus(lengths: &[u16], speed: Option<f64>) -> Result<Network, FabricError> {
     let torus = Torus::new(lengths)?;
     let fabric = torus.fabric(&wires("link", speed), HOSTS)?;

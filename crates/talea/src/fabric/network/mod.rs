@@ -1,7 +1,7 @@
-//! The network that a command is about, from whatever describes it.
+//! The network of a command, from any source.
 //!
-//! Owns which ways messages take on what it gives (dimension by dimension on a torus, minimal on a dragonfly, D-mod-k on a fat tree, up and down else), and
-//! which other ways fit it. Readers and generators are chosen by [`given`], [`names`] says what routers and links are called.
+//! Owns the default routes of messages (dimension by dimension on a torus, minimal on a dragonfly, D-mod-k on a fat tree, up and down
+//! else), and the other routes that fit. [`given`] chooses readers and generators, [`names`] names routers and links.
 
 mod given;
 mod names;
@@ -24,7 +24,7 @@ pub(crate) use names::axis_name;
 /// Nodes at each router of an Aries machine.
 const ARIES_HOSTS: u32 = 4;
 
-/// Which ways messages take.
+/// Routes of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Ways {
     /// All of one axis, then all of the next, on a torus
@@ -39,43 +39,43 @@ pub(crate) enum Ways {
     UpDown,
 }
 
-/// What is asked for of a network.
+/// Options of a network.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) given: Given,
-    /// Bytes a second of a link, one way, where its description does not say.
+    /// Bytes a second of a link, one way, where its description has none.
     pub(crate) speed: Option<f64>,
-    /// Ways other than the usual ones.
+    /// Routes other than the default.
     pub(crate) ways: Option<Ways>,
 }
 
-/// What is known of the form of a network.
+/// Form of a network.
 #[derive(Debug)]
 pub(crate) enum Shape {
     Torus(Torus),
-    /// Between two routers messages are spread over so many ways.
+    /// Number of routes over which messages between two routers are spread.
     Dragonfly(u32),
     FatTree(FatTree),
     Other,
 }
 
-/// A network with what is known beside it.
+/// A network and its properties.
 #[derive(Debug)]
 pub(crate) struct Network {
     pub(crate) fabric: Fabric,
     pub(crate) shape: Shape,
-    /// What its routers are and what their tiles are used for, where links are made of tiles.
+    /// Router chip and uses of its tiles, where links are made of tiles.
     pub(crate) tiles: Option<(Chip, Vec<TileMap>)>,
     /// Bytes a second between a router and all of its hosts, where they share it.
     pub(crate) host_capacity: Option<f64>,
     ways: Option<Ways>,
-    /// What is worse than it should be beside links.
+    /// Sentences on anything else that is degraded, beside links.
     worse: Vec<String>,
     pub(crate) gaps: Gaps,
 }
 
 impl Ways {
-    /// As the command line has it.
+    /// The word of the command line.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Dimensions => "dimensions",
@@ -88,7 +88,7 @@ impl Ways {
 }
 
 impl Shape {
-    /// What it is, and the ways that fit it, the usual ones first.
+    /// Its shape, and the routes that fit it, the default first.
     fn fits(&self) -> (&'static str, &'static [Ways]) {
         match self {
             Self::Torus(_) => ("a torus", &[Ways::Dimensions, Ways::UpDown]),
@@ -100,7 +100,7 @@ impl Shape {
 }
 
 impl Network {
-    /// Reads or makes it; if there are names, with these of its nodes alone, or, where it is generated, with these names in place of its own.
+    /// Reads or generates the network; with names, it keeps only these of its nodes or, where it is generated, gives them these names.
     pub(crate) fn new(options: &Options, names: &[String]) -> Result<Self, FabricError> {
         let mut network = given::network(options)?;
         network.ways = options.ways;
@@ -114,11 +114,11 @@ impl Network {
         if names.is_empty() {
             return Ok(network);
         }
-        // A description has the names of its nodes, what is generated has none.
+        // A description has the names of its nodes, a generated network has none.
         if given::is_described(&options.given) { network.only(names) } else { network.named(names) }
     }
 
-    /// The same network with these of its hosts alone, in this order.
+    /// The same network with only these hosts, in this order.
     fn only(mut self, names: &[String]) -> Result<Self, FabricError> {
         let found = self.hosts_named(names)?;
         let host = |id: HostId| (self.fabric.hosts()[id.at()].name.clone(), id);
@@ -173,7 +173,7 @@ impl Network {
         }
     }
 
-    /// The same network with other names of its first hosts; those beyond are left out.
+    /// The same network with other names for its first hosts; the hosts after them are left out.
     fn named(mut self, names: &[String]) -> Result<Self, FabricError> {
         let fabric = &self.fabric;
         if names.len() > fabric.hosts().len() {
@@ -184,7 +184,7 @@ impl Network {
         Ok(self)
     }
 
-    /// The same network with this speed of all links that have none, and of what joins nodes to switches.
+    /// The same network with this speed for all links that have none, and for the connections of nodes to switches.
     fn with_speed(mut self, speed: Option<f64>) -> Result<Self, FabricError> {
         if speed.is_some() {
             let names = self.fabric.hosts().iter().map(|host| host.name.clone());
@@ -194,7 +194,7 @@ impl Network {
         Ok(self)
     }
 
-    /// The ways of its messages, and which they are.
+    /// The routes of its messages, and their kind.
     pub(crate) fn routing(&self) -> Result<(Box<dyn Routing + '_>, Ways), FabricError> {
         let fabric = &self.fabric;
         let usual = self.shape.fits().1[0];
@@ -217,9 +217,9 @@ impl Network {
         Ok((found, ways))
     }
 
-    /// That the model's packets are those of another machine, as `what` is; none of a Gemini.
+    /// Gap: the model's packets are those of another machine, for `what`; `None` for a Gemini.
     pub(crate) fn packets_gap(&self, what: &str) -> Option<Gap> {
-        // Of a Gemini alone what its hosts share is known.
+        // The shared capacity of hosts is known for a Gemini alone.
         self.host_capacity.is_none().then(|| Gap {
             kind: GapKind::Estimated,
             rank: None,
@@ -228,19 +228,19 @@ impl Network {
         })
     }
 
-    /// That the model's times are of links alone, where nobody tells what nodes can send.
+    /// Gap: the model's times are of links alone, where the capacity of nodes is unknown.
     pub(crate) fn ports_gap(&self) -> Option<Gap> {
         let told = self.host_capacity.is_some() || self.fabric.tells_ports();
         (!told).then(|| Gap {
             kind: GapKind::Estimated,
             rank: None,
-            detail: "times of the model are of links alone: what nodes can send is not known"
+            detail: "modelled times consider links alone: the speed of node ports is unknown"
                 .to_owned(),
             count: 0,
         })
     }
 
-    /// That it has no nodes, which nobody can place ranks on.
+    /// Checks that the network has nodes for ranks.
     pub(crate) fn check_nodes(&self) -> Result<(), FabricError> {
         match self.fabric.hosts() {
             [] => Err(FabricError::NoNodes { routers: self.fabric.routers().len() }),
@@ -252,7 +252,7 @@ impl Network {
         Ok(Box::new(UpDown::tree(&self.fabric)?))
     }
 
-    /// Hosts of these names, each of which is there once.
+    /// Hosts with these names, each once.
     pub(crate) fn hosts_named(&self, names: &[String]) -> Result<Vec<HostId>, FabricError> {
         let known = Names::new(&self.fabric);
         let mut found = HashSet::new();
@@ -287,7 +287,7 @@ impl Network {
     }
 }
 
-/// The same routers and links with these hosts, each with the name that it gets, and other speeds of lanes and ports.
+/// The same routers and links with these hosts, each with its given name, and other speeds of lanes and ports.
 fn again(
     fabric: &Fabric,
     hosts: impl Iterator<Item = (String, HostId)>,

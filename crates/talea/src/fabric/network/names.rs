@@ -1,4 +1,4 @@
-//! What people call routers, links and ways of a network, and sentences about its links.
+//! Names of routers, links and directions of a network, and sentences about its links.
 //!
 //! Owns these words alone: coordinates where there are some, names of the description elsewhere.
 
@@ -13,7 +13,8 @@ use super::{Network, Ways};
 use crate::fabric::FabricError;
 
 impl Network {
-    /// The way along an axis that a link of a torus leads: `X+`, or `X` where both ways lead to the same router.
+    /// The direction along an axis of a link of a torus: `X+`, or `X` where both directions lead to the same
+    /// router.
     pub(crate) fn way_name(&self, link: LinkId) -> Option<String> {
         let torus = self.torus()?;
         let link = self.fabric.links().get(link.at())?;
@@ -30,7 +31,7 @@ impl Network {
         Some(format!("{}{sign}", axis_name(axis, lengths.len())))
     }
 
-    /// The same, a sentence each; the first of them where they are many.
+    /// Sentences on degraded links; only the first of them where they are many.
     pub(crate) fn worse_links(&self) -> Vec<String> {
         const SHOWN: usize = 4;
         let degraded = self.degraded();
@@ -49,7 +50,7 @@ impl Network {
         said
     }
 
-    /// A router as people write it: its coordinate, else its name.
+    /// A router's usual name: its coordinate, else its name.
     pub(crate) fn router_name(&self, router: RouterId) -> String {
         match self.fabric.routers().get(router.at()) {
             Some(router) => router.at.map_or_else(|| router.name.clone(), |at| at.to_string()),
@@ -81,7 +82,7 @@ impl Network {
     }
 }
 
-/// An axis as people call it: letters of up to three, `1`, `2` ... of more.
+/// An axis's usual name: a letter of up to three axes, `1`, `2` ... of more.
 pub(crate) fn axis_name(axis: usize, axes: usize) -> String {
     match ["X", "Y", "Z"].get(axis) {
         Some(letter) if axes <= 3 => (*letter).to_owned(),

@@ -1,6 +1,7 @@
-//! What the ports of a node carried while a job ran.
+//! Traffic of a node's ports while a job ran.
 //!
-//! Owns the readings of a file one after the other and what they say of all its ports, whose sums are [`super::port`]'s. It refuses to compare nodes.
+//! Owns the readings of a file one after the other and their totals over all ports; the sums of a port are [`super::port`]'s. It refuses to
+//! compare nodes.
 
 use std::path::Path;
 
@@ -12,27 +13,27 @@ use talea_sampling::fabric::{CounterSource, Reading, Readings};
 use super::port::PortRun;
 use crate::fabric::FabricError;
 
-/// Readings that are kept one by one, times ports; of more each second one, and so on.
+/// Maximum number of readings times ports that are kept one by one; of more each second one, and so on.
 const MOST_CELLS: usize = 1 << 20;
 
-/// A node over the time that it was read.
+/// A node over the time of its readings.
 #[derive(Debug)]
 pub(crate) struct Node {
-    /// As its processes call it.
+    /// Name in its processes' records.
     pub(crate) name: String,
-    /// What its file says of itself.
+    /// Notes in its file.
     pub(crate) notes: Notes,
-    /// Where the numbers are from.
+    /// Source of the counters.
     pub(crate) source: String,
     /// Its ports.
     pub(crate) ports: Vec<PortRun>,
-    /// How often all of them were read.
+    /// Number of complete readings.
     pub(crate) readings: u64,
-    /// The first and the last time, as its file has them.
+    /// The first and the last time, on the clock of its file.
     pub(crate) times: Option<(Nanos, Nanos)>,
-    /// What each port sent and received up to each reading.
+    /// Bytes that each port sent and received up to each reading.
     pub(crate) steps: Vec<Step>,
-    /// What is missing.
+    /// Gaps.
     pub(crate) gaps: Gaps,
 }
 
@@ -53,7 +54,7 @@ impl Node {
             .map_err(|source| FabricError::Recorded { source, path: path.to_owned() })
     }
 
-    /// Of a file's text; `stem` is its name where the text says none.
+    /// Reads a file's text; `stem` is its name where the text has none.
     pub(super) fn of(stem: &str, text: String) -> Result<Self, RecordedError> {
         let notes = Notes::of(&text);
         let mut source = Recorded::new(text)?;
@@ -110,7 +111,7 @@ impl Node {
         self.times.map(|(first, last)| (last - first).seconds())
     }
 
-    /// What all ports sent and received, but for those on top of others; absent if that of one is, or there is none.
+    /// Bytes that all ports sent and received, without ports on top of others; absent if those of one are, or there is none.
     pub(crate) fn bytes(&self) -> [Option<u64>; 2] {
         let mut sums: [Option<u64>; 2] = [None, None];
         for (at, sum) in sums.iter_mut().enumerate() {

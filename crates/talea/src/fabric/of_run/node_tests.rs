@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// A second port lies on top of the first one, whose counter of what was sent wraps.
+/// A second port lies on top of the first one, whose counter of sent bytes wraps.
 pub(in super::super) const TEXT: &str = "\
 talea-fabric-counters 1
 source sysfs
@@ -42,7 +42,7 @@ at 8100000000
 
 #[test]
 fn wraps_are_counted_as_often_as_they_happened() {
-    // 100 steps, the first of which lead over the end, then 56 and 10.
+    // 100 steps, the first of which pass the wrap, then 56 and 10.
     let text = TEXT.replace("at 7000000000\n10 17", "at 7000000000\n100 17");
     let node = Node::of("file", text).unwrap();
     let port = &node.ports[0];
@@ -52,18 +52,18 @@ fn wraps_are_counted_as_often_as_they_happened() {
     assert_eq!(port.rates.faults, Some(2));
     let stalled = port.rates.sent.stalled.unwrap();
     assert!((stalled - 1.25 / 3.1).abs() < 1e-9, "{stalled}");
-    // The last step is a part of an interval, in which more came in a second than ever before.
+    // The last step is a part of an interval, with the highest bytes a second.
     let most = port.most.map(Option::unwrap);
     assert_eq!((most[0].rate, most[0].at), (400.0, Nanos(6_000_000_000)));
     assert_eq!((most[1].rate, most[1].utilisation), (1500.0, Some(1.5)));
-    // What lies on top of another port counts the same bytes.
+    // A port on top of another port counts the same bytes.
     assert!(node.ports[1].is_above && !port.is_above);
     assert_eq!(node.bytes(), port.bytes());
     assert_eq!(node.steps.len(), 5);
     assert_eq!(node.steps[2].bytes[0], [Some(624), Some(500)]);
 }
 
-/// Of a file that became large readings are further apart at its end; those of the beginning are whole intervals all the same.
+/// In a large file readings are further apart at its end; those of the beginning are still whole intervals.
 #[test]
 fn the_most_is_that_of_any_interval_as_it_was_asked_for() {
     let end = "at 12100000000\n110 20 4400 1250000000 5\n110 20 4400 1250000000 5\n";
@@ -122,7 +122,7 @@ fn one_reading_says_nothing_and_a_killed_writer_is_told() {
     assert!(Node::of("file", String::new()).is_err());
 }
 
-/// Cut anywhere, a file says no more than the whole one.
+/// A file that is cut anywhere holds no more than the whole one.
 #[test]
 fn a_cut_file_says_less() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
-//! What one port carried while a job ran.
+//! Traffic of one port while a job ran.
 //!
-//! Owns the sums over all readings: of each counter how far it grew, step by step, so that wraps are counted as often as they happened, and the largest rate of an interval. What one step cannot
-//! say the whole cannot.
+//! Owns the sums over all readings: the increase of each counter, step by step, so that all wraps are counted, and the maximum rate of an
+//! interval. If one step is unknown the total is unknown.
 
 use serde_json::{Value, json};
 use talea_model::{Gaps, Nanos};
@@ -19,37 +19,37 @@ pub(crate) struct PortRun {
     pub(crate) is_above: bool,
     /// Rates over the whole time.
     pub(in crate::fabric) rates: Rates,
-    /// How far each counter grew.
+    /// Increase of each counter.
     sums: Vec<Sum>,
-    /// The largest rates of an interval: what was sent, and what was received.
+    /// The maximum rates of an interval: sent, and received.
     pub(crate) most: [Option<Most>; 2],
 }
 
-/// The largest rate of an interval.
+/// The maximum rate of an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Most {
     /// Bytes a second.
     pub(crate) rate: f64,
-    /// Of the port's speed.
+    /// Share of the port's speed.
     pub(crate) utilisation: Option<f64>,
-    /// When the interval ended, as the file has it, and its seconds.
+    /// End of the interval, on the clock of the file, and its seconds.
     pub(crate) at: Nanos,
     pub(crate) seconds: f64,
 }
 
-/// The growth of a counter.
+/// The increase of a counter.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     first: Option<Reading>,
     last: Option<Reading>,
     grown: u64,
-    /// One step is not known.
+    /// One step is unknown.
     is_lost: bool,
 }
 
 impl Sum {
     fn add(&mut self, counter: &Counter, port: &str, reading: Option<Reading>, gaps: &mut Gaps) {
-        // Without one the step to the next one is longer.
+        // Without a reading the step to the next one is longer.
         let Some(after) = reading else { return };
         self.first.get_or_insert(after);
         if let Some(before) = self.last.replace(after) {
@@ -60,7 +60,7 @@ impl Sum {
         }
     }
 
-    /// Steps between the first and the last reading; none with less than two.
+    /// Increase between the first and the last reading; `None` with fewer than two.
     fn known(&self) -> Option<u64> {
         let (first, last) = self.first.zip(self.last)?;
         (!self.is_lost && first.at < last.at).then_some(self.grown)
@@ -136,7 +136,7 @@ impl PortRun {
         })
     }
 
-    /// The sum over all counters of a role that are of this kind; absent if one is, or there is none.
+    /// The sum over all counters of a role that are of this kind; absent if one is, or there are none.
     fn total(&self, role: Role, of: impl Fn(&Counter, u64) -> Option<Option<u64>>) -> Option<u64> {
         let counters = self.port.counters.iter().zip(&self.sums);
         let mut all = None;

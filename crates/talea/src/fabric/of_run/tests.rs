@@ -48,7 +48,7 @@ fn a_second_file_of_a_node_is_said() {
 fn times_are_those_of_the_run() {
     let job = job();
     let part = &job.parts[0];
-    // 8.1 s of the date are 4.1 s of the node's clock, and the run began at 1.5 s of it.
+    // 8.1 s of the date are 4.1 s of the node's clock, and the run began at 1.5 s of that.
     assert_eq!(part.time(Nanos(8_100_000_000)), Some(Nanos(2_600_000_000)));
     // Before the run.
     assert_eq!(part.time(Nanos(5_000_000_000)), Some(Nanos(0)));

@@ -1,7 +1,7 @@
 //! The tables of a job's network in a terminal.
 //!
-//! Owns the columns: one row for each way of each port, then one for each way of each node, where the run's own bytes stand beside what the ports carried. What other traffic may be is said
-//! below, since counters do not know whose bytes they count.
+//! Owns the columns: one row for each direction of each port, then one for each direction of each node, with the run's own bytes beside
+//! those of the ports. A note below lists possible other traffic, since counters do not know the owner of bytes.
 
 use std::io::Write as _;
 
@@ -16,7 +16,7 @@ use crate::terminal::{self, Palette, grouped, prose};
 
 const WAYS: [&str; 2] = ["out", "in"];
 
-/// Prints both tables, and what is missing.
+/// Prints both tables, and the gaps.
 pub(super) fn print(job: &Job) -> Result<(), FabricError> {
     let mut out = std::io::stdout().lock();
     for line in lines(job).into_iter().chain(terminal::gaps(&job.gaps, Palette::stdout())) {
@@ -25,7 +25,7 @@ pub(super) fn print(job: &Job) -> Result<(), FabricError> {
     Ok(())
 }
 
-/// Both tables, and what their words mean.
+/// Both tables, and the meaning of their words.
 pub(super) fn lines(job: &Job) -> Vec<String> {
     let mut lines = ports(job);
     lines.push(String::new());
@@ -71,7 +71,7 @@ fn ports(job: &Job) -> Vec<String> {
     lines
 }
 
-/// Of such ports a node may have many.
+/// True for an idle port; a node may have many.
 fn is_idle(port: &PortRun) -> bool {
     let state = port.port.state.as_deref().unwrap_or_default().to_ascii_lowercase();
     matches!(state.as_str(), "down" | "disabled") && port.bytes() == [Some(0); 2]
@@ -126,7 +126,7 @@ fn nodes(job: &Job) -> Vec<String> {
     table.lines()
 }
 
-/// What other traffic may be.
+/// Note on possible other traffic.
 fn note(job: &Job) -> String {
     let collective = match job.collective {
         0 => String::new(),

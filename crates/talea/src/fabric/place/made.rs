@@ -1,6 +1,7 @@
 //! The placements that are compared.
 //!
-//! Owns how each is made or read, in which order nodes are filled, and that swaps only replace what they make better by the model.
+//! Owns how each is made or read, the order in which nodes are filled, and the rule that swaps only replace a placement that is
+//! worse by the model.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,13 +20,13 @@ use crate::fabric::network::Network;
 use crate::fabric::placed::Placed;
 use crate::terminal::Progress;
 
-/// Ranks on a node where nobody says.
+/// Default number of ranks on a node.
 const CORES: u16 = 16;
 
-/// What random orders and swaps follow from.
+/// Seed of random orders and swaps.
 const SEED: u64 = 1;
 
-/// What placements are made from.
+/// Inputs of placements.
 pub(super) struct Making<'a> {
     options: &'a Options,
     network: &'a Network,
@@ -33,7 +34,7 @@ pub(super) struct Making<'a> {
     known: &'a Known,
     /// Ranks on a node.
     pub(super) cores: u16,
-    /// Where a way or swaps need it.
+    /// Graph of the messages; present if a method or swaps need it.
     graph: Option<Graph>,
 }
 
@@ -48,13 +49,13 @@ impl<'a> Making<'a> {
         let wanted = options.swaps > 0
             || options.ways.iter().any(|way| matches!(way, Way::Greedy | Way::Bisection));
         let room = network.fabric.hosts().len().saturating_mul(usize::from(cores));
-        // Else each placement says that there is no room, before anything large is made.
+        // Else each placement reports that there is no room, before anything large is made.
         let wanted = wanted && known.ranks <= room;
         let graph = wanted.then(|| Graph::new(&known.messages, known.ranks));
         Self { options, network, routing, known, cores, graph }
     }
 
-    /// All that are asked for: first those that are read, then by order of the nodes.
+    /// All requested placements: first those that are read, then by order of the nodes.
     pub(super) fn all(&self, progress: &mut Progress) -> Result<Vec<Compared>, FabricError> {
         let mut all = Vec::new();
         let mut add = |name, order, placement, (found, loads)| {
@@ -111,7 +112,7 @@ impl<'a> Making<'a> {
         })
     }
 
-    /// With ranks swapped, where that makes it better.
+    /// The placement with ranks swapped, if that is better.
     fn swapped(
         &self,
         placement: Placement,
@@ -144,7 +145,7 @@ impl<'a> Making<'a> {
     }
 }
 
-/// The most ranks that a host has; none where nobody knows where they are.
+/// Maximum number of ranks of a host; `None` where hosts are unknown.
 fn most_on_a_host(hosts: &[Option<String>]) -> Option<u16> {
     let mut counts = BTreeMap::<&str, u16>::new();
     for host in hosts.iter().flatten() {
@@ -174,7 +175,7 @@ fn nodes(network: &Network, order: Order) -> Result<Vec<HostId>, FabricError> {
         Order::Morton => order::morton(torus),
         Order::Hilbert => order::hilbert(torus),
     };
-    // Orders are of a whole torus; where routers are missing theirs are found by coordinate.
+    // Orders are of a whole torus; where routers are missing the others are found by coordinate.
     let ids: HashMap<_, _> =
         (0..).zip(fabric.routers()).filter_map(|(id, router)| Some((router.at?, id))).collect();
     let routers: Vec<_> = routers

@@ -1,6 +1,7 @@
-//! `talea fabric place`: placements of ranks beside each other, and the best of them as a file that launchers read.
+//! `talea fabric place`: comparison of placements of ranks, and the best of them as a file that launchers read.
 //!
-//! Owns what may be asked for, and what is said beside the recommended placement. They are made by [`made`], chosen by [`talea_fabric::place::best`]; both forms of the answer and the pictures are [`shown`]'s.
+//! Owns the options, and the text beside the recommended placement. [`made`] makes placements, [`talea_fabric::place::best`] chooses; both
+//! forms of the answer and the pictures are [`shown`]'s.
 
 mod made;
 mod shown;
@@ -21,7 +22,7 @@ use super::{FabricError, print_json, say_gaps};
 use crate::terminal::Progress;
 use made::Making;
 
-/// In which order nodes are filled.
+/// Order in which nodes are filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Order {
     /// As the description of the network has them
@@ -38,22 +39,22 @@ pub(crate) enum Order {
     Hilbert,
 }
 
-/// How ranks are given to nodes.
+/// Method of placing ranks on nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// Blocks of a grid of ranks, the axis of successive ranks last.
     Blocks([u32; 3]),
     /// In the order of ranks.
     Filled,
-    /// Node by node, each with who talks most to those it has.
+    /// Node by node, each with the rank that exchanges most with those it has.
     Greedy,
-    /// By halves between which least is sent.
+    /// By halves between which the fewest bytes are sent.
     Bisection,
-    /// As a file or the run says, which no order and no swap changes.
+    /// From a file or the run, unchanged by orders and swaps.
     Placed(Placed),
 }
 
-/// What is asked for.
+/// Options of `talea fabric place`.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) network: network::Options,
@@ -61,11 +62,11 @@ pub(crate) struct Options {
     pub(crate) hosts: Vec<String>,
     pub(crate) sent: Sent,
     pub(crate) ways: Vec<Way>,
-    /// None for the usual one of the network.
+    /// Empty for the default of the network.
     pub(crate) orders: Vec<Order>,
-    /// Ranks on a node; where nobody says, as many as a run had on one.
+    /// Ranks on a node; where absent, the maximum of a run's nodes.
     pub(crate) cores: Option<u16>,
-    /// Swaps that are tried on each placement.
+    /// Number of swaps to try on each placement.
     pub(crate) swaps: u32,
     pub(crate) hostfile: Option<PathBuf>,
     pub(crate) rankfile: Option<PathBuf>,
@@ -74,19 +75,19 @@ pub(crate) struct Options {
     pub(crate) json: bool,
 }
 
-/// One that is compared.
+/// A placement of the comparison.
 struct Compared {
     name: String,
-    /// None where what is read says which node is whose.
+    /// `None` where a file or the run has the node of each rank.
     order: Option<&'static str>,
     placement: Placement,
     found: Evaluation,
-    /// Where there are pictures.
+    /// Loads, where there are pictures.
     loads: Option<Loads>,
 }
 
 impl Compared {
-    /// How it was made, and in which order nodes were filled.
+    /// Method of the placement, and the order in which nodes were filled.
     fn named(&self, between: &str) -> String {
         [self.name.as_str()].into_iter().chain(self.order).collect::<Vec<_>>().join(between)
     }
@@ -146,7 +147,7 @@ pub(crate) fn place(options: &Options) -> Result<(), FabricError> {
     Ok(())
 }
 
-/// That a stencil without sizes has no times.
+/// Gap: a stencil without sizes has no times.
 fn unsized_gap() -> Gap {
     let detail =
         "no time is predicted: loads are numbers of faces; --bytes says how much goes across one";

@@ -1,6 +1,7 @@
-//! Placements beside each other: as a table, as JSON, as sentences and as pictures.
+//! Comparison of placements: as a table, as JSON, as sentences and as pictures.
 //!
-//! Owns the columns, the public keys beside those of an evaluation, and what is said of the best one against the first. Pictures show both; use in them is of one time for all, so that colours compare.
+//! Owns the columns, the public keys beside those of an evaluation, and the comparison of the best one with the first. Pictures show both;
+//! their utilisation refers to one time for all, so that colours compare.
 
 use std::io::{self, Write as _};
 
@@ -20,7 +21,7 @@ use crate::fabric::pictured::{self, Said};
 use crate::table::{Column, Table};
 use crate::terminal::{self, Palette};
 
-/// What the best one gains over the first, and links that are worse than others.
+/// Gain of the best one over the first, and degraded links.
 pub(super) fn findings(network: &Network, compared: &[Compared], best: usize) -> Vec<String> {
     let mut said = Vec::new();
     let (first, most) = (&compared[0], &compared[best]);
@@ -56,7 +57,7 @@ pub(super) fn findings(network: &Network, compared: &[Compared], best: usize) ->
     said
 }
 
-/// Pictures of the first and of the best one, and on the page of all.
+/// Pictures of the first and of the best one, and a page with all.
 pub(super) fn draw(
     options: &Options,
     network: &Network,
@@ -65,7 +66,7 @@ pub(super) fn draw(
     findings: &[String],
     gaps: &Gaps,
 ) -> Result<(), FabricError> {
-    // One time for all, so that the same use is the same colour.
+    // One time for all, so that equal utilisation has equal colours.
     let mut seconds = compared.iter().map(|one| one.found.model_seconds);
     let seconds = seconds.try_fold(0.0, |most: f64, one| Some(most.max(one?)));
     let view = |one: &Compared| {
@@ -114,7 +115,7 @@ pub(super) fn json(network: &Network, one: &Compared) -> Value {
     value
 }
 
-/// Why the best one is the best.
+/// Reason for the best one.
 fn why(reason: Reason) -> &'static str {
     match reason {
         Reason::Only => "the only one",
@@ -125,7 +126,7 @@ fn why(reason: Reason) -> &'static str {
     }
 }
 
-/// The table of all, why one of them is recommended, and what it gains.
+/// The table of all, the reason for the recommended one, and its gain.
 pub(super) fn print(
     network: &Network,
     compared: &[Compared],

@@ -1,7 +1,8 @@
 //! `talea fabric regions`: packets of a torus's links by region of the code, from the tables that PAVE's tools recorded.
 //!
-//! Owns which tables are read beside their description, the sums of each region (busiest link, mean, ways along the axes), and whether the tables of nodes and ranks fit the torus. The mean is over all links
-//! that the table tells of. It refuses to say which packets went a long way: counts of links do not tell where packets began. Follows Landge et al., "Visualizing Network Traffic", 2012.
+//! Owns the choice of tables beside their description, the sums of each region (busiest link, mean, directions along the axes), and the
+//! check that the tables of nodes and ranks fit the torus. The mean is over all links in the table. It refuses to identify packets with
+//! long routes: counts of links do not contain the origin of packets. Follows Landge et al., "Visualizing Network Traffic", 2012.
 
 mod shown;
 
@@ -18,7 +19,7 @@ use super::network::{Network, axis_name};
 use super::pictured::Files;
 use super::{FabricError, bytes, print_json, say_gaps};
 
-/// What is asked for.
+/// Options of `talea fabric regions`.
 #[derive(Debug)]
 pub(crate) struct Options {
     /// The description.
@@ -29,10 +30,10 @@ pub(crate) struct Options {
     pub(crate) json: bool,
 }
 
-/// Packets of one way along an axis.
+/// Packets in one direction along an axis.
 #[derive(Clone, Debug, PartialEq)]
 struct Way {
-    /// `X+`; `X` where both ways lead to the same router.
+    /// `X+`; `X` where both directions lead to the same router.
     name: String,
     links: u64,
     packets: u64,
@@ -44,20 +45,20 @@ struct Way {
 struct Summary {
     number: i64,
     packets: u64,
-    /// Links that the table tells of, and those that carried packets.
+    /// Number of links in the table, and of those that carried packets.
     links: u64,
     used: u64,
-    /// The busiest link and its packets; none where no link carried any.
+    /// The busiest link and its packets; `None` where no link carried any.
     most: Option<(LinkId, u64)>,
     ways: Vec<Way>,
 }
 
-/// Where ranks were.
+/// Places of ranks.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Places {
     nodes: Option<u64>,
     ranks: Option<u64>,
-    /// Most ranks of a node.
+    /// Maximum number of ranks of a node.
     most: Option<u64>,
 }
 
@@ -112,7 +113,7 @@ fn of(source: talea_formats::fabric::Error, path: &Path) -> FabricError {
     FabricError::Described { source, path: path.to_owned() }
 }
 
-/// Nodes and ranks, as far as their tables are there; both are checked against the torus.
+/// Nodes and ranks, if their tables exist; both are checked against the torus.
 fn ranks(options: &Options, described: &Described, gaps: &mut Gaps) -> Result<Places, FabricError> {
     let mut note = |detail: String, count: u64| {
         gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count });
@@ -180,7 +181,7 @@ fn summary(network: &Network, torus: &Torus, region: &Region) -> Summary {
     let axes = torus.lengths().len();
     let mut ways: Vec<Way> = (0..axes)
         .flat_map(|axis| {
-            // Both ways of an axis of length two are one link.
+            // Both directions of an axis of length two are one link.
             let signs: &[&str] = if torus.lengths()[axis] == 2 { &[""] } else { &["+", "-"] };
             let name = move |sign: &&str| format!("{}{sign}", axis_name(axis, axes));
             signs.iter().map(name).collect::<Vec<_>>()
@@ -215,17 +216,17 @@ fn summary(network: &Network, torus: &Torus, region: &Region) -> Summary {
 }
 
 impl Summary {
-    /// Packets of a link, of those that the table tells of.
+    /// Mean packets of a link, over those in the table.
     fn mean(&self) -> Option<f64> {
         (self.links > 0).then(|| self.packets as f64 / self.links as f64)
     }
 
-    /// Packets over the busiest link; none where the table tells of no link.
+    /// Packets over the busiest link; `None` where the table has no link.
     fn max(&self) -> Option<u64> {
         (self.links > 0).then(|| self.most.map_or(0, |(_, packets)| packets))
     }
 
-    /// How much more than the mean the busiest link carried.
+    /// Ratio of the busiest link to the mean.
     fn uneven(&self) -> Option<f64> {
         let mean = self.mean().filter(|&mean| mean > 0.0)?;
         Some(self.most?.1 as f64 / mean)

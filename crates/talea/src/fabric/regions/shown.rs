@@ -1,6 +1,6 @@
-//! Regions of a code beside each other: as tables, as JSON, as sentences and as pictures.
+//! Comparison of regions of a code: as tables, as JSON, as sentences and as pictures.
 //!
-//! Owns the columns and the public keys. Regions below 0 are none of the code's own, and no finding is of them.
+//! Owns the columns and the public keys. Regions below 0 are not the code's own, and no finding is about them.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
@@ -19,11 +19,10 @@ use crate::fabric::pictured::{self, Said};
 use crate::table::{Column, Table};
 use crate::terminal::{self, Palette, grouped};
 
-/// Which region sends most, and which is the least even.
-/// `whole` is false where some regions alone are looked at.
+/// The region that sends most, and the least even one. `whole` is false for a selection of regions.
 pub(super) fn findings(network: &Network, all: &[Summary], whole: bool) -> Vec<String> {
     let mut said = Vec::new();
-    // Regions below 0 are none of the code's own.
+    // Regions below 0 are not the code's own.
     let own = || all.iter().filter(|one| one.number >= 0);
     let packets = own().map(|one| one.packets).fold(0, u64::saturating_add);
     if let Some(most) = own().max_by_key(|one| one.packets).filter(|_| packets > 0) {
@@ -49,7 +48,7 @@ pub(super) fn findings(network: &Network, all: &[Summary], whole: bool) -> Vec<S
     said
 }
 
-/// Pictures of the region that sends most, and on the page of all.
+/// Pictures of the region that sends most, and a page with all.
 pub(super) fn draw(
     options: &Options,
     network: &Network,

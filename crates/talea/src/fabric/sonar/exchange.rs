@@ -1,7 +1,8 @@
 //! The exchange of known messages by UDP.
 //!
-//! Owns who says what and when: each message is answered before the next one is sent, so that nothing is dropped for haste. First the sender says hello until it is answered, which lets both find each
-//! other's address; then both read their counters; then come the messages. What the listener has to count besides is the answer to the word that made it read them.
+//! Owns the protocol: each message is answered before the next one is sent, so that nothing is dropped for haste. First the sender repeats
+//! hello until it is answered, so that each end finds the other's address; then both ends read their counters; then come the messages. The
+//! listener's counters also include the answer to the message that made it read them.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -15,13 +16,13 @@ use super::{Heard, Pings};
 use crate::fabric::FabricError;
 use crate::terminal::say;
 
-/// How long the answer to a message may take; then it is lost.
+/// Timeout of the answer to a message; then it is lost.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// The same of hello, which is said again.
+/// Timeout of the answer to hello, which is repeated.
 const GREETING: Duration = Duration::from_millis(200);
-/// A sender that is silent for so long in the middle will not come back.
+/// A sender that is silent for this long in the middle will not come back.
 const SILENCE: Duration = Duration::from_secs(5);
-/// Longest message of UDP.
+/// Maximum size of a UDP message.
 const LONGEST: usize = 65_535;
 
 fn socket(what: &str, at: SocketAddr) -> impl FnOnce(io::Error) -> FabricError {
@@ -72,12 +73,12 @@ pub(super) fn send(
     })
 }
 
-/// Says something, and whether it was answered in time.
+/// Sends a message; true if it was answered in time.
 fn ask(own: &UdpSocket, said: Said, message: &mut [u8], patience: Duration) -> io::Result<bool> {
     let begin = Instant::now();
     said.write(message);
     match own.send(message) {
-        // What a port that nobody listens at said of the message before.
+        // The error that a closed port returned for the message before.
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
             std::thread::sleep(GREETING / 4);
             return Ok(false);
@@ -110,7 +111,7 @@ fn is_silence(error: &io::Error) -> bool {
     matches!(error.kind(), Kind::WouldBlock | Kind::TimedOut | Kind::Interrupted)
 }
 
-/// Answers what one sender sends.
+/// Answers the messages of one sender.
 pub(super) fn listen(
     at: SocketAddr,
     wait: Nanos,
@@ -168,7 +169,7 @@ pub(super) fn listen(
     Ok(Heard {
         pings,
         answered,
-        // The counters were read before the answer to what made us read them.
+        // The counters were read before the answer to the message that requested it.
         sent: answer.times(answered.into()).and(answer),
         received: Frames::of(pings.bytes, interface.mtu, from).times(answered.into()),
     })

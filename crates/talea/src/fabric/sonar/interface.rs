@@ -1,6 +1,6 @@
 //! The interface whose counters are checked.
 //!
-//! Owns which port it is, its counters before the messages, and how long their growth is waited for: drivers ask their devices now and then.
+//! Owns the port, its counters before the messages, and the wait for their increase: drivers poll their devices from time to time.
 
 use std::time::{Duration, Instant};
 
@@ -12,9 +12,9 @@ use super::Heard;
 use super::rows::{Row, rows};
 use crate::fabric::FabricError;
 
-/// Drivers that ask their device now and then have done so after this.
+/// Drivers that poll their device from time to time have done so after this.
 const SETTLED: Duration = Duration::from_secs(3);
-/// Between two looks.
+/// Interval between two checks.
 const AGAIN: Duration = Duration::from_millis(50);
 
 /// The interface, and its counters before.
@@ -22,7 +22,7 @@ const AGAIN: Duration = Duration::from_millis(50);
 pub(super) struct Interface {
     source: Files,
     place: usize,
-    /// Bytes of a packet of IP.
+    /// Maximum size of an IP packet in bytes.
     pub(super) mtu: u32,
     pub(super) before: Vec<Option<Reading>>,
 }
@@ -54,7 +54,7 @@ impl Interface {
 
     /// Its counters now.
     pub(super) fn read(&mut self, gaps: &mut Gaps) -> Vec<Option<Reading>> {
-        // What other ports lack is not of interest.
+        // Gaps of other ports are not of interest.
         let readings = self.source.read(Nanos::now(), &mut Gaps::default());
         let readings = readings.map(|readings| readings.port(self.place).to_vec());
         let readings = readings.unwrap_or_default();
@@ -69,7 +69,7 @@ impl Interface {
         readings
     }
 
-    /// What was expected and seen, as soon as all that was sent is seen, or will not be.
+    /// Expected and seen values, as soon as all messages are counted, or will not be.
     pub(super) fn rows(&mut self, heard: &Heard, gaps: &mut Gaps) -> Vec<Row> {
         let begin = Instant::now();
         loop {

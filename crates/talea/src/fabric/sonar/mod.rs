@@ -1,7 +1,8 @@
-//! `talea fabric sonar`: known messages between two nodes, and what the counters of a port say of them.
+//! `talea fabric sonar`: known messages between two nodes, and their effect on the counters of a port.
 //!
-//! Owns the order of what is done and the table of expected and seen. Messages are [`exchange`]'s, counters [`interface`]'s, what they say beside each other [`rows`]'s. Follows the experiments of
-//! Pedretti et al., "Using the Cray Gemini Performance Counters", 2013: a request with its response, on a network that one has to oneself.
+//! Owns the order of the steps and the table of expected and seen values. Messages are [`exchange`]'s, counters [`interface`]'s, their
+//! comparison [`rows`]'s. Follows the experiments of Pedretti et al., "Using the Cray Gemini Performance Counters", 2013: a request with
+//! its response, on an otherwise idle network.
 
 mod exchange;
 mod interface;
@@ -23,32 +24,32 @@ use interface::Interface;
 use rows::{Row, findings};
 use wire::Frames;
 
-/// What is asked for.
+/// Options of `talea fabric sonar`.
 #[derive(Debug)]
 pub(crate) struct Options {
     /// The interface whose counters are read.
     pub(crate) interface: String,
-    /// Which end this is.
+    /// Role of this end.
     pub(crate) end: End,
-    /// How long nobody may be there.
+    /// Time to wait for the other end.
     pub(crate) wait: Nanos,
     /// JSON instead of a table.
     pub(crate) json: bool,
 }
 
-/// Which end this is.
+/// Role of this end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// It sends to this address.
     Sends {
-        /// Where somebody listens.
+        /// Address of the listener.
         to: SocketAddr,
-        /// What it sends.
+        /// The messages to send.
         pings: Pings,
     },
     /// It answers at this address.
     Listens {
-        /// Where.
+        /// Address to listen at.
         at: SocketAddr,
     },
 }
@@ -56,24 +57,24 @@ pub(crate) enum End {
 /// Known messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pings {
-    /// How many.
+    /// Number of messages.
     pub(crate) messages: u32,
     /// Bytes of each, without headers.
     pub(crate) bytes: u32,
 }
 
-/// What both ends of an exchange know.
+/// Result of an exchange at either end.
 #[derive(Debug)]
 struct Heard {
     pings: Pings,
-    /// How many messages were answered.
+    /// Number of messages that were answered.
     answered: u32,
-    /// What went out and came in after the counters were read.
+    /// Frames sent and received after the counters were read.
     sent: Frames,
     received: Frames,
 }
 
-/// Exchanges messages, and prints what the counters say.
+/// Exchanges messages, and prints the comparison with the counters.
 pub(crate) fn sonar(options: &Options) -> Result<(), FabricError> {
     let mut gaps = Gaps::default();
     let mut interface = Interface::find(&options.interface, &mut gaps)?;

@@ -1,6 +1,7 @@
-//! Counters beside what the messages must have done to them.
+//! Comparison of counters with the expected effect of the messages.
 //!
-//! Owns what is expected of each counter of bytes or packets, and what a difference says. It refuses other counters: nobody knows what they should be.
+//! Owns the expected value of each counter of bytes or packets, and the meaning of a difference. It refuses other counters: their expected
+//! values are unknown.
 
 use serde_json::{Value, json};
 use talea_model::Gaps;
@@ -9,7 +10,7 @@ use talea_sampling::fabric::{Port, Reading, Role, Unit};
 use super::Heard;
 use crate::terminal::grouped;
 
-/// A counter, and what was expected of it.
+/// A counter, and its expected value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
     pub(super) counter: String,
@@ -21,7 +22,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// In percent of what was expected.
+    /// Deviation in percent of the expected value.
     pub(super) fn deviation(&self) -> Option<f64> {
         let expected = self.expected as f64;
         self.seen.filter(|_| self.expected > 0).map(|seen| (seen as f64 / expected - 1.0) * 100.0)
@@ -65,7 +66,7 @@ pub(super) fn rows(
     rows
 }
 
-/// What the difference says, if it says something.
+/// Meaning of the difference, if it has one.
 pub(super) fn findings(rows: &[Row], heard: &Heard, interface: &str) -> Vec<String> {
     let mut findings = Vec::new();
     let lost = heard.pings.messages - heard.answered.min(heard.pings.messages);
@@ -80,7 +81,7 @@ pub(super) fn findings(rows: &[Row], heard: &Heard, interface: &str) -> Vec<Stri
         let of = |unit| rows.iter().find(|row| row.way == way && row.unit == unit);
         let (Some(packets), Some(bytes)) = (of("packets"), of("bytes")) else { continue };
         let (Some(seen), Some(seen_bytes)) = (packets.seen, bytes.seen) else { continue };
-        // Answers that were lost were counted on the way or not: nobody knows.
+        // Lost answers may or may not have been counted on the way.
         if lost == 0 && seen < packets.expected {
             let less = grouped(packets.expected - seen);
             let why = if seen == 0 {

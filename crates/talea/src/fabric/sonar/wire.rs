@@ -1,10 +1,11 @@
-//! What a message of UDP is on Ethernet, and the messages of a sonar.
+//! A UDP message on Ethernet, and the messages of a sonar.
 //!
 //! Owns the arithmetic of headers and fragments (RFC 768, 791, 8200) and the form of messages. It refuses sockets.
 
 use std::net::IpAddr;
 
-/// Bytes of every answer, and the fewest of a message: with all headers more than Ethernet's least frame, so that no driver pads.
+/// Bytes of every answer, and the minimum of a message: with all headers more than Ethernet's minimum frame, so that no driver
+/// pads.
 pub(super) const ANSWER: u32 = 32;
 
 const ETHERNET: u64 = 14;
@@ -15,14 +16,14 @@ const STEP: u64 = 8;
 /// Frames of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Frames {
-    /// How many.
+    /// Number of frames.
     pub(super) packets: u64,
-    /// With the headers of Ethernet, IP and UDP, without check sequence and preamble.
+    /// Bytes with the headers of Ethernet, IP and UDP, without check sequence and preamble.
     pub(super) bytes: u64,
 }
 
 impl Frames {
-    /// Of a message of so many bytes over an interface.
+    /// Frames of a message of this many bytes over an interface.
     pub(super) fn of(bytes: u32, mtu: u32, to: IpAddr) -> Self {
         let datagram = u64::from(bytes) + UDP;
         // Fragments of IPv6 have one more header.
@@ -36,18 +37,18 @@ impl Frames {
         Self { packets, bytes: packets * (ETHERNET + header + more) + datagram }
     }
 
-    /// Of so many messages.
+    /// Frames of this many messages.
     pub(super) fn times(self, messages: u64) -> Self {
         Self { packets: self.packets * messages, bytes: self.bytes * messages }
     }
 
-    /// Together with others.
+    /// Sum with other frames.
     pub(super) fn and(self, other: Self) -> Self {
         Self { packets: self.packets + other.packets, bytes: self.bytes + other.bytes }
     }
 }
 
-/// Addresses of IPv4 in those of IPv6 travel as the former.
+/// IPv4 addresses mapped to IPv6 travel as IPv4.
 fn is_v6(to: IpAddr) -> bool {
     match to {
         IpAddr::V4(_) => false,
@@ -55,12 +56,12 @@ fn is_v6(to: IpAddr) -> bool {
     }
 }
 
-/// What a message says.
+/// Content of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Said {
-    /// Is somebody there? Neighbours find each other meanwhile.
+    /// Request for an answer; the ends learn each other's address meanwhile.
     Hello,
-    /// So many messages of so many bytes follow: read the counters.
+    /// This many messages of this many bytes follow: read the counters.
     Ready(u32, u32),
     /// The message of this number.
     Ping(u32),
@@ -82,7 +83,7 @@ impl Said {
         }
     }
 
-    /// What a message of anybody says; none if it is none of ours.
+    /// Content of a received message; `None` if it is not a sonar's.
     pub(super) fn read(message: &[u8]) -> Option<Self> {
         let rest = message.strip_prefix(&MAGIC)?;
         let number =

@@ -1,6 +1,7 @@
-//! `talea fabric table` of what `perfquery` printed of all ports of an InfiniBand network.
+//! `talea fabric table` of `perfquery` output for all ports of an InfiniBand network.
 //!
-//! Owns the rows for people, those with the most bytes first, and the public keys. Which counter is of which cable is [`talea_formats::fabric::cables`]'s.
+//! Owns the rows for people, those with the most bytes first, and the public keys. The assignment of counters to cables is
+//! [`talea_formats::fabric::cables`]'s.
 
 use std::cmp::Reverse;
 use std::io::{self, Write as _};
@@ -19,10 +20,10 @@ use crate::fabric::{FabricError, bytes, print_json, say_gaps};
 use crate::table::{Column, Table};
 use crate::terminal::say;
 
-/// Rows that are printed; JSON has all.
+/// Number of printed rows; JSON has all.
 const SHOWN: usize = 40;
 
-/// Prints what each cable carried, between both prints, or since counters were cleared.
+/// Prints the traffic of each cable, between the two outputs, or since counters were cleared.
 pub(super) fn table(
     after: &Path,
     since: Option<&Path>,
@@ -50,7 +51,9 @@ pub(super) fn table(
     if let Some(before) = before {
         gaps.merge(before.gaps);
     } else {
-        let detail = "counters are since they were last cleared: --since FILE takes what they were before from them".to_owned();
+        let detail =
+            "counters run since they were last cleared; --since FILE subtracts an earlier reading"
+                .to_owned();
         gaps.note(Gap { kind: GapKind::Estimated, rank: None, detail, count: 0 });
     }
     if json {

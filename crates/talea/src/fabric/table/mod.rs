@@ -1,7 +1,8 @@
-//! `talea fabric table`: what each link carried, from a recording of tiles or what `perfquery` printed; of a run its ports.
+//! `talea fabric table`: the traffic of each link, from a recording of tiles or output of `perfquery`; for a run that of its ports.
 //!
-//! Owns which routers are shown and in which form: the table of the slides to the digit, shares for people, or JSON. Tiles are summed by [`recording`], the job's own traffic is [`own`]'s. Follows Pedretti et
-//! al., "Using the Cray Gemini Performance Counters", 2013, "Gathering Job Wide Information".
+//! Owns the choice of routers and of the form: the table of the slides to the digit, shares for people, or JSON. Tiles are summed by
+//! [`recording`], the job's own traffic is [`own`]'s. Follows Pedretti et al., "Using the Cray Gemini Performance Counters", 2013,
+//! "Gathering Job Wide Information".
 
 mod cables;
 pub(crate) mod own;
@@ -24,22 +25,22 @@ use crate::terminal::say;
 use own::Own;
 use recording::{Frame, Recording, recording};
 
-/// How links are printed.
+/// Form of the printed table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Sums of counters, as the slides have them.
+    /// Sums of counters, in the form of the slides.
     JobWide,
     /// Shares of capacity and time.
     Shares,
 }
 
-/// What is asked for.
+/// Options of `talea fabric table`.
 #[derive(Debug)]
 pub(crate) struct Options {
     /// A recording, or the folder of a run.
     pub(crate) of: PathBuf,
     pub(crate) network: Option<network::Options>,
-    /// What `perfquery` printed before, of an InfiniBand network.
+    /// Earlier output of `perfquery`, of an InfiniBand network.
     pub(crate) since: Option<PathBuf>,
     pub(crate) form: Form,
     /// Every interval instead of the whole.
@@ -48,14 +49,14 @@ pub(crate) struct Options {
     pub(crate) routers: Vec<Coordinate>,
     /// The job's nodes.
     pub(crate) hosts: Vec<String>,
-    /// What the job sent.
+    /// The job's own messages.
     pub(crate) own: Option<own::Options>,
     pub(crate) pictures: Files,
     pub(crate) json: bool,
 }
 
 impl Options {
-    /// Whether anything is asked for that recordings of tiles alone have.
+    /// True if an option is set that only recordings of tiles support.
     fn asks_tiles(&self) -> bool {
         let chosen = !self.routers.is_empty() || !self.hosts.is_empty();
         let shown = self.each || self.form == Form::Shares || self.pictures.wanted();
@@ -77,7 +78,7 @@ pub(crate) fn table(options: &Options) -> Result<(), FabricError> {
         }
         return cables::table(&options.of, options.since.as_deref(), path, options.json);
     }
-    // What was found missing before something failed explains the failure, and is said with it.
+    // Gaps found before a failure explain it, and are printed with it.
     let mut gaps = Gaps::default();
     of_tiles(options, &mut gaps).inspect_err(|_| say_gaps(&gaps))
 }
@@ -125,15 +126,15 @@ fn of_tiles(options: &Options, gaps: &mut Gaps) -> Result<(), FabricError> {
     for finding in &findings {
         say(finding);
     }
-    // They have no place in the table of the slides.
+    // Gaps have no place in the table of the slides.
     say_gaps(&recording.gaps);
     Ok(())
 }
 
-/// Intervals that a page has at most.
+/// Maximum number of intervals on a page.
 const MOST_VIEWS: usize = 64;
 
-/// Pictures of the whole, and on the page of each interval.
+/// Pictures of the whole, and a page of each interval.
 fn draw(
     options: &Options,
     network: &Network,
@@ -189,7 +190,7 @@ fn machine(network: &Network) -> Result<Machine, FabricError> {
     })
 }
 
-/// The routers that were asked for, by coordinate or by the job's nodes; none for all.
+/// The requested routers, by coordinate or by the job's nodes; `None` for all.
 fn chosen(options: &Options, network: &Network) -> Result<Option<Vec<RouterId>>, FabricError> {
     let mut routers = Vec::new();
     for &at in &options.routers {

@@ -1,7 +1,8 @@
-//! What of the traffic is the job's own: the model's loads of its messages beside what tiles counted.
+//! The job's own share of the traffic: the model's loads of its messages beside the counters of tiles.
 //!
-//! Owns where the job's ranks are (a launcher's file, the run itself, or nodes that are filled in order), the difference, and which routers have nodes of others: a Gemini is shared by two nodes, and its
-//! counters do not tell them apart. Own loads are a model's, and of all messages of the matrix, whenever they were sent. It refuses to say whose the rest is.
+//! Owns the places of the job's ranks (a launcher's file, the run itself, or nodes that are filled in order), the difference, and the
+//! routers with nodes of other jobs: a Gemini is shared by two nodes, and its counters do not distinguish them. Own loads are a model's,
+//! and of all messages of the matrix, whenever they were sent. It refuses to name the owner of the rest.
 
 use std::path::PathBuf;
 
@@ -18,11 +19,11 @@ use crate::fabric::messages::{self, Known};
 use crate::fabric::network::Network;
 use crate::fabric::placed::Placed;
 
-/// What the job sent, and from where.
+/// The job's messages, and the places of its ranks.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) matrix: PathBuf,
-    /// Where nothing is said, as the run says, or in order on the job's nodes.
+    /// Default: the places in the run, or in order on the job's nodes.
     pub(crate) placed: Placed,
     /// Ranks on a node, where nodes are filled in order.
     pub(crate) cores: u16,
@@ -32,27 +33,27 @@ pub(crate) struct Options {
 #[derive(Debug)]
 pub(super) struct Own {
     loads: Loads,
-    /// Nodes of each router, and how many of them are the job's.
+    /// Number of nodes of each router, and of those of the job.
     nodes: Vec<(u16, u16)>,
     pub(super) ways: &'static str,
     pub(super) gaps: Gaps,
 }
 
-/// One row beside the model.
+/// Comparison of one row with the model.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Beside {
     /// Bytes on the wire that the tiles counted.
     pub(super) measured: Option<u64>,
     /// The same by the model of the job's messages.
     pub(super) own: u64,
-    /// What was measured beyond that.
+    /// The measured bytes beyond that.
     pub(super) other: Option<u64>,
-    /// By how much of the model the measured differs.
+    /// Difference of the measured value as a share of the model.
     pub(super) deviation: Option<f64>,
 }
 
 impl Own {
-    /// What the messages put on the network with ranks where they are; `nodes` are the job's, if they were given.
+    /// Loads of the messages with the ranks at their places; `nodes` are the job's, if given.
     pub(super) fn new(
         options: &Options,
         network: &Network,
@@ -93,12 +94,12 @@ impl Own {
         if row.label == Label::Host {
             return self.loads.injected.get(row.router.at()).copied().unwrap_or(none);
         }
-        // Tiles count what comes in.
+        // Tiles count incoming data.
         let link = network.fabric.link(row.to, row.router);
         link.and_then(|link| self.loads.links.get(link.at())).copied().unwrap_or(none)
     }
 
-    /// A row beside its model.
+    /// Comparison of a row with its model.
     pub(super) fn beside(&self, network: &Network, row: &Row) -> Beside {
         let own = self.load(network, row).wire();
         let measured = row.phits().and_then(|phits| phits.checked_mul(PHIT));
@@ -108,7 +109,7 @@ impl Own {
         Beside { measured, own, other, deviation }
     }
 
-    /// Whose the nodes of a router are.
+    /// Owners of the nodes of a router.
     pub(super) fn whose(&self, router: RouterId) -> &'static str {
         match self.nodes.get(router.at()) {
             Some((_, 0)) | None => "of others",
@@ -171,7 +172,7 @@ mod tests {
         let (run, job) = ([Some(name(3)), Some(name(0))], [1, 2].map(HostId));
         assert_eq!(placed(&[], &run).unwrap(), [3, 0]);
         assert_eq!(placed(&job, &run).unwrap(), [3, 0]);
-        // Names that the network has not, a rank without a record, and a table, which knows no hosts.
+        // Names that are not in the network, a rank without a record, and a table, which knows no hosts.
         let strange = [Some("node01".to_owned()), Some(name(0))];
         for hosts in [&strange[..], &[None, Some(name(0))], &[]] {
             assert_eq!(placed(&job, hosts).unwrap(), [1, 2], "{hosts:?}");

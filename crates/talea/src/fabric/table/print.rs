@@ -1,6 +1,7 @@
 //! The table of links as text and as JSON.
 //!
-//! Owns the columns beside the model, what findings say, and the public keys. The table of the slides itself is [`talea_fabric::gemini::print`]'s.
+//! Owns the columns beside the model, the text of findings, and the public keys. The table of the slides itself is
+//! [`talea_fabric::gemini::print`]'s.
 
 use std::io::Write;
 
@@ -43,7 +44,7 @@ pub(super) fn since(recording: &Recording, at: Nanos) -> f64 {
     Nanos(at.0.saturating_sub(recording.total.begin.0)).seconds()
 }
 
-/// What the job itself sent, beside what was counted.
+/// The job's own traffic, beside the counters.
 pub(super) fn beside(
     out: &mut impl Write,
     network: &Network,
@@ -85,7 +86,7 @@ fn differs(part: f64) -> String {
     if part >= 99.0 { format!("x{:.0}", part + 1.0) } else { format!("{:+.1} %", part * 100.0) }
 }
 
-/// What is worth to be said first; `whole` is false where some routers alone are looked at.
+/// The most important findings; `whole` is false for a selection of routers.
 pub(super) fn findings(
     network: &Network,
     recording: &Recording,

@@ -1,8 +1,9 @@
 //! From a recording of tiles to sums of links, interval by interval.
 //!
-//! Owns which port of the recording is which tile of the machine, and the sums over intervals, which hold where a counter wraps more than once and show where one was reset between two readings. A
-//! tile is named by its router and its place, `c0-0c0s0g0l32`, and has the six counters of its registers. Ports that are no tile of the machine, tiles that were not recorded and readings that
-//! were cut off are gaps, and those whose times lie before earlier ones, which are left out. It refuses recordings without any tile of the machine.
+//! Owns the assignment of ports of the recording to tiles of the machine, and the sums over intervals, which are right where a counter
+//! wraps more than once and show where one was reset between two readings. A tile is named by its router and its place, `c0-0c0s0g0l32`,
+//! and has the six counters of its registers. Gaps are ports that are no tile of the machine, tiles that were not recorded, readings that
+//! were cut off, and readings with times before earlier ones, which are left out. It refuses recordings without any tile of the machine.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -17,27 +18,28 @@ use talea_sampling::fabric::{CounterSource as _, Port, Readings, Unit, Width};
 
 use crate::fabric::{FabricError, read};
 
-/// Most rows that are kept of all intervals together.
+/// Maximum number of rows of all intervals together.
 const MOST_ROWS: usize = 1 << 21;
-/// Most routers of a recording, whose readings take 2.3 kB each, however few tiles of them were recorded: three times as many as the largest Gemini machine had.
+/// Maximum number of routers of a recording, whose readings take 2.3 kB each, however few of their tiles were recorded: three times as many
+/// as the largest Gemini machine had.
 const MOST_ROUTERS: usize = 1 << 15;
-/// Characters of a tile behind the name of its router.
+/// Characters of a tile after the name of its router.
 const TILE: usize = 3;
 
-/// What links did.
+/// Traffic of links.
 #[derive(Debug)]
 pub(super) struct Recording {
-    /// What was recorded: `recorded simulated tiles`.
+    /// Source of the recording: `recorded simulated tiles`.
     pub(super) source: String,
     /// From the first reading to the last one.
     pub(super) total: Frame,
-    /// Each interval, if these are wanted.
+    /// Each interval, if requested.
     pub(super) frames: Vec<Frame>,
-    /// What is missing; filled when nothing more can fail.
+    /// Gaps; filled when nothing more can fail.
     pub(super) gaps: Gaps,
 }
 
-/// What links did in one interval.
+/// Traffic of links in one interval.
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
     pub(super) begin: Nanos,
@@ -45,7 +47,7 @@ pub(super) struct Frame {
     pub(super) table: Table,
 }
 
-/// Reads a recording; of these routers, in this order, or of all that it has.
+/// Reads a recording; of these routers, in this order, or of all routers in it.
 pub(super) fn recording(
     path: &Path,
     machine: &Machine,
@@ -104,7 +106,7 @@ pub(super) fn recording(
 }
 
 impl Frame {
-    /// Adds what links did in a later interval, and says how many sums have become too large.
+    /// Adds the traffic of a later interval, and returns the number of sums that have become too large.
     fn add(&mut self, later: &Self) -> u64 {
         let mut over = 0;
         for (sum, next) in self.table.rows.iter_mut().zip(&later.table.rows) {
@@ -120,15 +122,15 @@ impl Frame {
     }
 }
 
-/// Which ports are which counters.
+/// Counters of the ports.
 struct Places {
     routers: Vec<RouterId>,
-    /// By port: where the values of its tile begin, and which of its counters is each of the six.
+    /// By port: first value of its tile, and the port's counter for each of the six.
     tiles: Vec<Option<(usize, [Option<usize>; COUNTERS])>>,
 }
 
 impl Places {
-    /// The values of a reading as [`link_table`] takes them.
+    /// The values of a reading in the form of [`link_table`].
     fn values(&self, ports: &[Port], readings: &Readings) -> Vec<u64> {
         let mut values = vec![ABSENT; self.routers.len() * READINGS];
         for (port, place) in (0..ports.len()).zip(&self.tiles) {
@@ -207,7 +209,7 @@ fn places(
     Ok(Places { routers, tiles })
 }
 
-/// Which counter of a tile's port is each of the six.
+/// The counter of a tile's port for each of the six.
 fn columns(port: &Port, path: &Path) -> Result<[Option<usize>; COUNTERS], FabricError> {
     let mut columns = [None; COUNTERS];
     for (column, kind) in columns.iter_mut().zip(TileCounter::ALL) {

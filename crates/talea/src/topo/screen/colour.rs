@@ -1,22 +1,22 @@
 //! The colours and glyphs of the screen, from the palette of 256, or none at all.
 //!
-//! Owns the ramp (cividis: dark is little), the diverging ramp of differences (blue, grey, orange), and what stands for
-//! them where there is no colour. Follows <https://no-color.org>: without colour only weight and reversal are left.
+//! Owns the ramp (cividis: dark is little), the diverging ramp of differences (blue, grey, orange), and their
+//! replacement without colour. Follows <https://no-color.org>: without colour only weight and reversal are left.
 
 use ratatui::style::{Color, Modifier, Style};
 
-/// Cividis (Nunez, Anderton, Renslow 2018) at nine places, as the palette of 256 has it, lightness always growing.
+/// Cividis (Nunez, Anderton, Renslow 2018) at nine places, in the palette of 256, lightness always growing.
 const RAMP: [u8; 9] = [17, 18, 24, 60, 243, 246, 143, 185, 227];
 /// Blue for less, grey for no change, orange for more.
 const DIVERGING: [u8; 9] = [32, 67, 67, 243, 240, 243, 137, 172, 214];
-/// The first four of the ramp and these are dark: text on them is light.
+/// Dark colours, the first four of the ramp among them: text on them is light.
 const DARK: [u8; 7] = [17, 18, 24, 60, 240, 243, 67];
 /// Eighth blocks, growing upwards.
 const UPWARDS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
-/// Stands for a value that could not be had.
+/// Mark of an absent value.
 pub(crate) const ABSENT: &str = "░";
 
-/// Whether there is colour.
+/// Kind of colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Colours {
     /// The palette of 256.
@@ -26,7 +26,7 @@ pub(crate) enum Colours {
 }
 
 impl Colours {
-    /// What the environment asks for: none with `NO_COLOR` or a dumb terminal.
+    /// Colours by the environment: none with `NO_COLOR` or a dumb terminal.
     pub(crate) fn from_environment() -> Self {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let dumb = set("TERM").is_some_and(|term| term == "dumb");
@@ -52,9 +52,9 @@ impl Colours {
         }
     }
 
-    /// Blocks drawn in the colour of a value, on a track that shows how long they could be.
+    /// Blocks drawn in the colour of a value, on a track of the maximum length.
     pub(crate) fn bar(self, part: f64, difference: bool) -> Style {
-        // The darkest two cannot be seen on a black terminal; a bar has its length to say the same.
+        // The darkest two are invisible on a black terminal; there the length of a bar shows the value.
         let colour = step(if difference { &DIVERGING } else { &RAMP }, part);
         let colour = if colour <= 18 { 25 } else { colour };
         match self {
@@ -71,19 +71,19 @@ impl Colours {
         }
     }
 
-    /// Names and figures that are read first.
+    /// Important names and figures.
     #[expect(clippy::unused_self, reason = "asked for like its siblings, which do depend on it")]
     pub(crate) fn strong(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    /// What is chosen.
+    /// Style of the selection.
     #[expect(clippy::unused_self, reason = "asked for like its siblings, which do depend on it")]
     pub(crate) fn chosen(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED | Modifier::BOLD)
     }
 
-    /// What is missing or estimated.
+    /// Style of gaps and estimates.
     pub(crate) fn warning(self) -> Style {
         self.fg(214)
     }
@@ -93,9 +93,9 @@ impl Colours {
         self.fg(39).add_modifier(Modifier::BOLD)
     }
 
-    /// Phases on the ruler: neighbours differ, the same phase is the same colour.
+    /// Phases on the ruler: neighbours differ, the same phase has the same colour.
     pub(crate) fn phase(self, phase: u32) -> Style {
-        // Okabe and Ito's order, as the report's clusters have it, in the palette of 256.
+        // Okabe and Ito's order, as in the report's clusters, in the palette of 256.
         const ORDER: [u8; 7] = [74, 214, 36, 227, 32, 166, 175];
         self.fg(ORDER[phase as usize % ORDER.len()])
     }
@@ -112,7 +112,7 @@ fn step(ramp: &[u8; 9], part: f64) -> u8 {
 
 /// One column that is filled from below.
 pub(crate) fn upwards(part: f64) -> &'static str {
-    // The least value is seen too: an empty column is no value's mark.
+    // The minimum value is visible too: an empty column marks an absent value.
     UPWARDS[((part.clamp(0.0, 1.0) * 8.0).round() as usize).clamp(1, 8)]
 }
 

@@ -1,11 +1,11 @@
-//! How the objects of a monitor stand together on the screen: panels (packages) of blocks (L3, dies, NUMA nodes) of cells.
+//! Groups of a monitor's objects on the screen: panels (packages) of blocks (L3, dies, NUMA nodes) of cells.
 //!
-//! Owns the choice of what a panel and a block are on a given machine, and their names. Pure: it sees the tree of objects
-//! and a list of them. Objects keep the order of the tree, so that neighbours on the screen are neighbours on the chip.
+//! Owns the choice of panels and blocks on a given machine, and their names. Pure: it sees the tree of objects and a list
+//! of them. Objects keep the order of the tree, so that neighbours on the screen are neighbours on the chip.
 
 use talea_topology::{ObjectId, ObjectKind, Topology};
 
-/// Inside objects of these kinds imbalance is looked for, outermost first.
+/// Imbalance is computed inside objects of these kinds, outermost first.
 pub(crate) const HOLDERS: [ObjectKind; 4] =
     [ObjectKind::Package, ObjectKind::NumaNode, ObjectKind::L3Cache, ObjectKind::Core];
 
@@ -14,7 +14,7 @@ pub(crate) const HOLDERS: [ObjectKind; 4] =
 pub(crate) struct Panel {
     /// `Package P#0 · NUMANode P#0`.
     pub(crate) title: String,
-    /// The object that the panel stands for.
+    /// The object of the panel.
     pub(crate) object: Option<ObjectId>,
     /// At least one.
     pub(crate) blocks: Vec<Block>,
@@ -25,7 +25,7 @@ pub(crate) struct Panel {
 pub(crate) struct Block {
     /// `N0 L3 4`; empty where the panel is one block.
     pub(crate) label: String,
-    /// The object that the block stands for.
+    /// The object of the block.
     pub(crate) object: Option<ObjectId>,
     /// Places in the monitor's list of objects.
     pub(crate) cells: Vec<usize>,
@@ -36,9 +36,9 @@ pub(crate) struct Block {
 pub(crate) struct Groups {
     /// In the order of the tree.
     pub(crate) panels: Vec<Panel>,
-    /// How many cells belong on top of each other: the PUs of a core, else 1.
+    /// Number of cells on top of each other: the PUs of a core, else 1.
     pub(crate) stack: usize,
-    /// Of the kinds of [`HOLDERS`], those with at least two but not all of the objects, and which.
+    /// Objects of the kinds of [`HOLDERS`] that contain at least two but not all of the objects, with these.
     pub(crate) holders: Vec<(ObjectKind, ObjectId, Vec<usize>)>,
 }
 
@@ -85,7 +85,7 @@ fn panel(
         title = format!("{title} · NUMA {}", number(topology, *node));
     }
     let blocks = parts.into_iter().zip(nodes).map(|((object, cells), node)| {
-        // hwloc makes a group for each node of a package: the node says the same and more.
+        // hwloc makes a group for each node of a package: the node has the same information and more.
         let same = |id| node.is_some_and(|n| topology.get(n).cpuset == topology.get(id).cpuset);
         let known =
             |id: &ObjectId| several && topology.get(*id).kind == ObjectKind::Group && same(*id);
@@ -101,13 +101,13 @@ fn panel(
     Panel { title, object, blocks: blocks.collect() }
 }
 
-/// The number that people know an object by: the operating system's, else the logical one.
+/// An object's usual number: the operating system's, else the logical one.
 pub(crate) fn number(topology: &Topology, id: ObjectId) -> u32 {
     let object = topology.get(id);
     object.os_index.unwrap_or(object.logical_index)
 }
 
-/// Neighbours with the same key, together.
+/// Runs of neighbours with the same key.
 fn runs<K: PartialEq>(items: impl Iterator<Item = (usize, K)>) -> Vec<(K, Vec<usize>)> {
     let mut runs: Vec<(K, Vec<usize>)> = Vec::new();
     for (item, key) in items {
@@ -132,7 +132,7 @@ fn block_kind(topology: &Topology, objects: &[ObjectId], panels: usize) -> Optio
     })
 }
 
-/// The object of this kind that holds another, which is not that object.
+/// The object of this kind that contains another, which is not that object.
 fn holder(topology: &Topology, id: ObjectId, kind: ObjectKind) -> Option<ObjectId> {
     match kind {
         ObjectKind::NumaNode => numa_of(topology, std::iter::once(id)),
@@ -153,7 +153,7 @@ fn parent_of_kind(topology: &Topology, id: ObjectId, kind: ObjectKind) -> Option
     None
 }
 
-/// The one NUMA node that all these objects are local to; none if there are several, or if they are nodes themselves.
+/// The one NUMA node to which all these objects are local; `None` if there are several, or if they are nodes themselves.
 fn numa_of(topology: &Topology, objects: impl Iterator<Item = ObjectId>) -> Option<ObjectId> {
     let mut common = None;
     for id in objects {
@@ -173,7 +173,7 @@ fn numa_of(topology: &Topology, objects: impl Iterator<Item = ObjectId>) -> Opti
     common
 }
 
-/// The objects inside each holder. Worked out once, as it compares each object with each holder.
+/// The objects inside each holder. Computed once, as it compares each object with each holder.
 fn holders(topology: &Topology, objects: &[ObjectId]) -> Vec<(ObjectKind, ObjectId, Vec<usize>)> {
     let holders = HOLDERS.into_iter().flat_map(|kind| topology.of_kind(kind));
     let inside = holders.map(|(id, holder)| {

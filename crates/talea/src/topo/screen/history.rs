@@ -1,7 +1,7 @@
-//! The frames that can be looked at: the last of a running measurement, or all of a recording.
+//! The available frames: the last of a running measurement, or all of a recording.
 //!
-//! Owns the bound on memory and the numbers of frames, which stay while old frames go; and [`Replay`], the feed of a
-//! recording that is in memory. Refuses to read files or counters.
+//! Owns the bound on memory and the numbers of frames, which do not change while old frames are dropped; and
+//! [`Replay`], the feed of a recording in memory. Refuses to read files or counters.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -28,7 +28,7 @@ impl History {
         Self { frames: VecDeque::new(), first: 0, values: 0, most: values }
     }
 
-    /// Adds the newest frame; the oldest go if there is no room.
+    /// Adds the newest frame; the oldest are dropped if there is no room.
     pub(crate) fn push(&mut self, frame: Frame) {
         self.values += size(&frame);
         self.frames.push_back(frame);
@@ -39,12 +39,12 @@ impl History {
         }
     }
 
-    /// The numbers of the frames that are held.
+    /// The numbers of the available frames.
     pub(crate) fn range(&self) -> Range<u64> {
         self.first..self.first + self.frames.len() as u64
     }
 
-    /// A frame that is held.
+    /// An available frame.
     pub(crate) fn get(&self, number: u64) -> Option<&Frame> {
         self.frames.get(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
@@ -62,19 +62,19 @@ pub(crate) struct Replay {
     pub(crate) topology: Topology,
     /// The monitors.
     pub(crate) monitors: Vec<MonitorInfo>,
-    /// The host and what was watched on it.
+    /// The host and the watched process.
     pub(crate) title: String,
-    /// Where the values were from.
+    /// Source of the values.
     pub(crate) source: String,
     /// In the order of their times.
     pub(crate) frames: Vec<Frame>,
-    /// What is missing.
+    /// Gaps.
     pub(crate) gaps: Gaps,
-    /// From which frame on which threads ran where, earliest first.
+    /// Threads on PUs, each with the first frame from which they apply, earliest first.
     pub(crate) threads: Vec<(u64, Vec<ThreadAt>)>,
     /// Names of phases, by number.
     pub(crate) phases: Vec<String>,
-    /// The run that it is shown with.
+    /// The run shown with it.
     pub(crate) run: Option<Phases>,
 }
 

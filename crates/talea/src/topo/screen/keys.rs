@@ -1,29 +1,30 @@
-//! The keys: what each one asks for, in one table that feeds the footer and the help.
+//! The keys: the command of each, in one table that feeds the footer and the help.
 //!
-//! Owns the way from a key of crossterm to a [`Command`]. What a command does is in [`super::state`].
+//! Owns the mapping from a key of crossterm to a [`Command`]. The effect of a command is in
+//! [`super::state`].
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// What a key asks for.
+/// The command of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     /// Leave the screen.
     Leave,
     /// Stop the process until it is continued by the shell.
     Suspend,
-    /// Show or hide the keys and what the picture means.
+    /// Show or hide the keys and the meaning of the picture.
     Help,
     /// Close the help.
     Close,
-    /// Hold the moment, or go on.
+    /// Pause, or continue.
     Pause,
-    /// Back or forward by so many frames.
+    /// Back or forward by this many frames.
     Scrub(i64),
     /// To the oldest frame.
     First,
     /// To the newest frame, and stay with it.
     Newest,
-    /// Play twice or half as fast, so many times.
+    /// Play twice or half as fast, this many times.
     Speed(i8),
     /// The next or previous monitor.
     Monitor(i8),
@@ -49,7 +50,7 @@ pub(crate) enum Command {
 
 /// A line of the help and a word of the footer.
 pub(crate) struct Key {
-    /// As it is on the keyboard.
+    /// Text of the key on the keyboard.
     pub(crate) keys: &'static str,
     /// For the footer; empty where it is only in the help.
     pub(crate) word: &'static str,
@@ -61,7 +62,7 @@ const fn key(keys: &'static str, word: &'static str, meaning: &'static str) -> K
     Key { keys, word, meaning }
 }
 
-/// All keys, those that matter most first: a narrow footer drops the last.
+/// All keys, the most important first: a narrow footer drops the last.
 pub(crate) const KEYS: [Key; 18] = [
     key("q", "quit", "leave; Ctrl-C does the same"),
     key("?", "help", "show or hide this page"),
@@ -83,7 +84,7 @@ pub(crate) const KEYS: [Key; 18] = [
     key("Ctrl-Z", "", "back to the shell; fg returns"),
 ];
 
-/// What a key asks for; none for keys without a meaning.
+/// The command of a key; `None` for keys without a meaning.
 pub(crate) fn command(key: KeyEvent) -> Option<Command> {
     let far = key.modifiers.contains(KeyModifiers::SHIFT);
     if key.modifiers.contains(KeyModifiers::CONTROL) {

@@ -1,8 +1,8 @@
 //! The live view of a node in a terminal: values of monitors on its objects, now and back in time.
 //!
 //! Owns the loop that waits for a frame or a key, whichever is first, and draws when something has changed. Values come
-//! through [`Feed`]; what keys do is in [`state`], where everything is drawn in [`draw`], the terminal itself in
-//! [`terminal`]. It refuses measuring, reading files and knowing the command line.
+//! through [`Feed`]; the effect of keys is in [`state`], the layout in [`draw`], the terminal itself in [`terminal`].
+//! It refuses measuring, reading files and knowing the command line.
 
 pub(crate) mod colour;
 mod draw;
@@ -28,38 +28,39 @@ use feed::{Feed, News};
 use state::{Action, State};
 use terminal::Screen;
 
-/// A signal that asks for the end is noticed after at most this long, although nothing else happens.
+/// Maximum delay until a signal that requests the end is noticed, although nothing else happens.
 const PULSE: Duration = Duration::from_millis(250);
-/// Frames that arrive faster are taken in but not all drawn: nobody reads thirty figures a second.
+/// Minimum interval between drawings; frames that arrive faster are taken in but not all drawn: no user reads
+/// thirty figures a second.
 const BRIEFEST: Duration = Duration::from_millis(33);
 
-/// How the view looks.
+/// Appearance of the view.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
     /// With colours or without.
     pub(crate) colours: Colours,
-    /// How fast a recording plays at first, as a power of two.
+    /// Initial speed of a recording, as a power of two.
     pub(crate) speed: i8,
 }
 
 impl Options {
-    /// Colours as the environment asks for; a speed that is the nearest power of two.
+    /// Colours by the environment; a speed that is the nearest power of two.
     pub(crate) fn new(speed: f64) -> Self {
         let power = if speed > 0.0 { speed.log2().round().clamp(-100.0, 100.0) } else { 0.0 };
         Self { colours: Colours::from_environment(), speed: power as i8 }
     }
 }
 
-/// Why there is no view, or no more.
+/// Errors of the view.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ScreenError {
-    /// Keys or cells have nowhere to come from or go to.
+    /// No terminal for keys or cells.
     #[error("expected a terminal on standard input and output, found a file or a pipe")]
     NoTerminal,
-    /// The process was asked to end; the terminal is as it was before.
+    /// The process was asked to end; the terminal is restored.
     #[error("ended by signal {0}")]
     Signal(i32),
-    /// The terminal refused.
+    /// An error of the terminal.
     #[error("expected to draw on the terminal: {0}")]
     Terminal(#[from] io::Error),
 }
@@ -78,7 +79,7 @@ pub(crate) fn watch(feed: &mut dyn Feed, options: Options) -> Result<(), ScreenE
         let elapsed = before.elapsed();
         before += elapsed;
         let next = state.advance(elapsed, feed);
-        // A phase, a gap or a frame more changes the picture; so does a key, which forgets what was drawn.
+        // A further phase, gap or frame changes the picture; so does a key, which resets this memory.
         let shows = (state.number(feed), feed.frames(), feed.gaps().iter().count(), state.ended);
         if drawn.as_ref() != Some(&shows) {
             screen.draw(|buffer| draw::screen(buffer, feed, &state, options.colours))?;

@@ -1,7 +1,7 @@
 //! The scale on which values are drawn, from all values seen so far.
 //!
-//! Owns the range of what was seen, and the scale of differences. The choice of the ends and the place of a value between them are
-//! those of `talea-topology`.
+//! Owns the range of the seen values, and the scale of differences. The choice of the ends and the place of a value between them
+//! are those of `talea-topology`.
 
 use talea_topology::scale::{Ends, Scale, Wanted};
 
@@ -35,7 +35,7 @@ impl Seen {
     }
 }
 
-/// A scale and where its ends come from.
+/// A scale and the origin of its ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shown {
     /// Its ends.
@@ -45,7 +45,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// The scale for these values; `wanted` has the ends that are fixed.
+    /// The scale for these values; `wanted` has the fixed ends.
     pub(crate) fn new(wanted: Wanted, seen: &Seen) -> Self {
         // Before there is a value above zero, a logarithmic scale has three decades below 1.
         let blank = if wanted.log { [1e-3, 1.0, 1.0] } else { [0.0, 0.0, 1.0] };
@@ -62,7 +62,7 @@ impl Shown {
         Self { scale: Scale { low: -high, high, log: false }, fixed: false }
     }
 
-    /// The place of a value, 0 to 1; none for an absent one.
+    /// The place of a value, 0 to 1; `None` for an absent one.
     pub(crate) fn fraction(&self, value: f64) -> Option<f64> {
         self.scale.fraction(value)
     }

@@ -1,6 +1,7 @@
-//! A node and values that are made up, for tests: the same at each run.
+//! A node and simulated values, for tests: the same at each run.
 //!
-//! Owns shapes of machines and a feed whose values follow from the number of the frame, live or as a recording.
+//! Owns shapes of machines and a feed whose values are functions of the number of the frame, live or as a
+//! recording.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -114,7 +115,7 @@ pub(super) fn frame(topology: &Topology, monitors: &[MonitorInfo], number: u64) 
     }
 }
 
-/// A recording of so many frames.
+/// A recording of this many frames.
 pub(super) fn recording(topology: Topology, frames: u64) -> Replay {
     let monitors = monitors(&topology);
     let frames = (0..frames).map(|number| frame(&topology, &monitors, number)).collect();
@@ -152,7 +153,7 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// With this many frames already there.
+    /// A feed with this many frames already available.
     pub(super) fn new(topology: Topology, frames: u64) -> Self {
         let replay = recording(topology, 0);
         let mut live = Self { replay, history: History::with_most(1 << 20), begin: None };

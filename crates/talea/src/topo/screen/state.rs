@@ -1,7 +1,7 @@
-//! What is chosen on the screen: the monitor, the object, the moment, the scale.
+//! The selection on the screen: the monitor, the object, the moment, the scale.
 //!
-//! Owns how keys change it ([`State::press`]) and how time does ([`State::advance`]). Pure: times come in as durations, so
-//! that every way through the screen can be tested without a terminal or a clock.
+//! Owns its changes by keys ([`State::press`]) and by time ([`State::advance`]). Pure: times come in as durations, so that
+//! every sequence of keys can be tested without a terminal or a clock.
 
 use std::time::Duration;
 
@@ -15,12 +15,12 @@ use super::groups::Groups;
 use super::keys::{self, Command};
 use super::scale::{Seen, Shown};
 
-/// Twice as fast this often, and half as fast.
+/// Powers of two of the speed.
 const SPEEDS: std::ops::RangeInclusive<i8> = -4..=6;
-/// A recording is not drawn more often; what is between is passed over.
+/// Minimum interval between drawings of a recording; frames between are skipped.
 const BRIEFEST: Duration = Duration::from_millis(33);
 
-/// What is to be done after a key.
+/// Action after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Nothing changed.
@@ -33,16 +33,16 @@ pub(crate) enum Action {
     Suspend,
 }
 
-/// The moment that is shown.
+/// The displayed moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
-    /// The newest frame, whichever it is.
+    /// The newest frame at any time.
     Newest,
     /// This frame.
     At(u64),
 }
 
-/// What is chosen.
+/// The selection.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the keyboard")]
 pub(crate) struct State {
@@ -50,38 +50,38 @@ pub(crate) struct State {
     pub(crate) monitor: usize,
     /// Place among the monitor's objects.
     pub(crate) selected: usize,
-    /// The moment that is shown.
+    /// The displayed moment.
     pub(crate) moment: Moment,
-    /// A recording plays.
+    /// True while a recording plays.
     pub(crate) playing: bool,
     /// Powers of two of its speed.
     pub(crate) speed: i8,
-    /// The marked frame, kept although a history may let go of it.
+    /// The marked frame, kept although a history may drop it.
     pub(crate) mark: Option<Frame>,
-    /// The difference to it is shown.
+    /// True if the difference to it is shown.
     pub(crate) difference: bool,
-    /// Threads are shown on the cells.
+    /// True if threads are shown on the cells.
     pub(crate) placement: bool,
-    /// The help is shown.
+    /// True if the help is shown.
     pub(crate) help: bool,
     /// One sentence about the last key, in place of the footer.
     pub(crate) note: Option<&'static str>,
-    /// No frames will follow.
+    /// True if no frames will follow.
     pub(crate) ended: bool,
-    /// How the monitor's objects stand together.
+    /// Groups of the monitor's objects.
     pub(crate) groups: Groups,
-    /// For each monitor, whether its scale is logarithmic and whether it is fixed.
+    /// For each monitor, true if its scale is logarithmic, and true if it is fixed.
     scales: Vec<(bool, bool)>,
     /// For each monitor, the range of its values so far.
     seen: Vec<Seen>,
     /// The first frame that is not in these ranges.
     unseen: u64,
-    /// Where a playing recording is between two frames.
+    /// Position of a playing recording between two frames.
     playhead: Nanos,
 }
 
 impl State {
-    /// How fast a recording plays, as a power of two.
+    /// Sets the speed of a recording, as a power of two.
     pub(crate) fn set_speed(&mut self, power: i8) {
         self.speed = power.clamp(*SPEEDS.start(), *SPEEDS.end());
     }
@@ -113,18 +113,18 @@ impl State {
         state
     }
 
-    /// The number of the frame that is shown; none before the first frame.
+    /// The number of the displayed frame; `None` before the first frame.
     pub(crate) fn number(&self, feed: &dyn Feed) -> Option<u64> {
         let range = feed.frames();
         let last = range.end.checked_sub(1).filter(|last| *last >= range.start)?;
         match self.moment {
             Moment::Newest => Some(last),
-            // What was looked at may have left a bounded history.
+            // The displayed frame may have left a bounded history.
             Moment::At(number) => Some(number.clamp(range.start, last)),
         }
     }
 
-    /// The frame that is shown.
+    /// The displayed frame.
     pub(crate) fn frame<'a>(&self, feed: &'a dyn Feed) -> Option<&'a Frame> {
         self.number(feed).and_then(|number| feed.frame(number))
     }
@@ -150,14 +150,14 @@ impl State {
         self.unseen = range.end;
     }
 
-    /// Lets time go on. Returns when the picture changes next by itself, if it does.
+    /// Advances time. Returns the time until the picture next changes by itself, if it does.
     pub(crate) fn advance(&mut self, elapsed: Duration, feed: &dyn Feed) -> Option<Duration> {
         let (true, Some(number)) = (self.playing, self.number(feed)) else { return None };
         let range = feed.frames();
         let factor = 2_f64.powi(i32::from(self.speed));
         self.playhead += Nanos((elapsed.as_nanos() as f64 * factor) as u64);
         let at = |n: u64| feed.frame(n).map_or(self.playhead, |frame| frame.at);
-        // Frames stand in the order of their times: the last one that is not after the playhead.
+        // Frames are in the order of their times: the last one that is not after the playhead.
         let (mut low, mut high) = (number, range.end);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
@@ -172,7 +172,7 @@ impl State {
         Some(Duration::from_nanos(rest as u64).max(BRIEFEST))
     }
 
-    /// What a key does.
+    /// Applies a key.
     pub(crate) fn press(&mut self, key: KeyEvent, feed: &dyn Feed) -> Action {
         let Some(command) = keys::command(key) else { return Action::Nothing };
         self.note = None;
@@ -244,7 +244,7 @@ impl State {
         self.go(number.saturating_add_signed(by), feed);
     }
 
-    /// Holds at a frame, or the nearest one that is held.
+    /// Pauses at a frame, or at the nearest available one.
     fn go(&mut self, number: u64, feed: &dyn Feed) {
         self.playing = false;
         self.moment = Moment::At(number);

@@ -1,7 +1,7 @@
-//! The terminal while the view has it: raw keys, the alternate screen, no cursor - and all of it back afterwards.
+//! The terminal while the view uses it: raw keys, the alternate screen, no cursor - and its restoration afterwards.
 //!
-//! Owns entering and leaving, also by a panic (the hook restores before the message is printed) and by SIGTERM and SIGINT
-//! (a flag that the loop looks at). SIGHUP keeps its default: the terminal is gone, there is nothing to restore.
+//! Owns entering and leaving, also by a panic (the hook restores before the message is printed) and by SIGTERM and SIGINT (a
+//! flag that the loop reads). SIGHUP keeps its default: the terminal is gone, there is nothing to restore.
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::panic;
@@ -48,7 +48,7 @@ impl Screen {
             give_back();
             before(info);
         }));
-        // From here on dropping gives everything back, also when a step below fails.
+        // From here on dropping restores everything, also when a step below fails.
         let mut screen =
             Self { terminal, asked: Arc::default(), signals: Vec::new(), hook: Some(hook) };
         for signal in [SIGTERM, SIGINT] {
@@ -64,13 +64,14 @@ impl Screen {
         enable_raw_mode()?;
         let all = Clear(ClearType::All);
         execute!(self.terminal.backend_mut(), EnterAlternateScreen, cursor::Hide, all)?;
-        // Both of its buffers become blank. `Terminal::clear` would ask where the cursor is, which not all terminals answer.
+        // Each of its two buffers becomes blank. `Terminal::clear` would request the cursor's position, which not all
+        // terminals answer.
         self.terminal.swap_buffers();
         self.terminal.swap_buffers();
         Ok(())
     }
 
-    /// Draws what `paint` puts into the cells; only those that changed are written, all at once.
+    /// Draws the cells that `paint` sets; only changed ones are written, all at once.
     pub(crate) fn draw(&mut self, paint: impl FnOnce(&mut Buffer)) -> io::Result<()> {
         // Terminals that do not know synchronised updates ignore the request.
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
@@ -78,7 +79,7 @@ impl Screen {
         execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
     }
 
-    /// The signal that asks for the end.
+    /// The signal that requests the end.
     pub(crate) fn signal(&self) -> Option<i32> {
         i32::try_from(self.asked.load(Ordering::Relaxed)).ok().filter(|&signal| signal > 0)
     }
@@ -96,7 +97,7 @@ impl Drop for Screen {
         for id in self.signals.drain(..) {
             signal_hook::low_level::unregister(id);
         }
-        // A panicking thread may not touch the hook; its own hook has already given the terminal back.
+        // A panicking thread may not touch the hook; its own hook has already restored the terminal.
         if std::thread::panicking() {
             return;
         }
@@ -108,7 +109,7 @@ impl Drop for Screen {
     }
 }
 
-/// Gives the terminal back. Does no harm twice; if it fails there is nobody left to tell.
+/// Restores the terminal. Harmless when repeated; a failure cannot be reported any more.
 fn give_back() {
     let mut out = io::stdout();
     let _ = execute!(out, EndSynchronizedUpdate, LeaveAlternateScreen, cursor::Show);

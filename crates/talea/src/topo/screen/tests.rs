@@ -1,4 +1,4 @@
-//! Whole screens as text, ways through them by keys, and two tests to look at by hand.
+//! Whole screens as text, sequences of keys, and two tests for manual inspection.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -289,7 +289,7 @@ fn a_recording_plays_at_its_speed() {
 #[test]
 fn values_do_not_move_columns() {
     let feed = laptop();
-    // The columns of what is not digits, blocks or signs stay from frame to frame.
+    // The columns of everything except digits, blocks and signs stay from frame to frame.
     let frame = |number: u64| {
         let mut state = at(&feed, " ");
         state.moment = Moment::At(number);
@@ -322,7 +322,7 @@ fn every_size_is_drawn() {
     }
 }
 
-/// Real machines, from other people's hwloc; the folder is beside the project where they are kept.
+/// Real machines, from other people's hwloc; the folder is beside the project.
 #[test]
 fn real_machines_have_a_cell_for_every_pu() {
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/hwloc");
@@ -343,7 +343,7 @@ fn real_machines_have_a_cell_for_every_pu() {
             let pus = feed.topology.pus().len();
             assert_eq!(state.groups.blocks().map(|block| block.cells.len()).sum::<usize>(), pus);
             let text = shown(&feed, &state, (100, 30));
-            // Nothing is out of sight but on the largest machines.
+            // Nothing is out of sight except on the largest machines.
             assert!(!text.contains("rows  ↓") || pus > 384, "{}\n{text}", path.display());
             let wanted = std::env::var("TALEA_SHOW").ok();
             if wanted.is_some_and(|wanted| path.to_string_lossy().contains(&wanted)) {
@@ -358,8 +358,9 @@ fn real_machines_have_a_cell_for_every_pu() {
     assert!(seen > 0);
 }
 
-/// For looking at: run it in a terminal with `--ignored --nocapture`. `TALEA_SHAPE` is `packages,numa,l3,cores,pus`,
-/// `TALEA_PLAY` plays a recording instead of a live view, `TALEA_PANIC` breaks it after a while.
+/// For manual inspection: run it in a terminal with `--ignored --nocapture`. `TALEA_SHAPE` is
+/// `packages,numa,l3,cores,pus`, `TALEA_PLAY` plays a recording instead of a live view, `TALEA_PANIC` breaks it
+/// after a while.
 #[test]
 #[ignore = "needs a terminal and a person"]
 fn look_at_it() {
@@ -376,7 +377,7 @@ fn look_at_it() {
     std::io::Write::write_fmt(&mut out, format_args!("left: {end:?}\n")).unwrap();
 }
 
-/// What this process has used of processors, in steps of 10 ms: other load does not count.
+/// Processor time of this process, in steps of 10 ms: other load does not count.
 fn processor_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
@@ -385,7 +386,7 @@ fn processor_time() -> Duration {
     )
 }
 
-/// Prints what drawing 256 PUs costs: `cargo test --release -p talea -- --ignored --nocapture drawing_costs`.
+/// Prints the cost of drawing 256 PUs: `cargo test --release -p talea -- --ignored --nocapture drawing_costs`.
 #[test]
 #[ignore = "prints a measurement"]
 fn drawing_costs() {
@@ -394,7 +395,7 @@ fn drawing_costs() {
     use std::cell::Cell;
     use std::rc::Rc;
 
-    /// Counts what a terminal would get.
+    /// Counts the bytes that a terminal would get.
     struct Count(Rc<Cell<u64>>);
     impl std::io::Write for Count {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {

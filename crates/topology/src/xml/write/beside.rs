@@ -1,6 +1,7 @@
 //! Distances and attributes of memory in version 2.
 //!
-//! Owns by which numbers they name objects: the operating system's for nodes and PUs, hwloc's unique ones for all others.
+//! Owns the numbers by which they name objects: the operating system's for nodes and PUs, hwloc's unique ones for all
+//! others.
 
 use std::fmt::{self, Write as _};
 
@@ -8,7 +9,7 @@ use crate::objects::{Distances, Object, ObjectId, ObjectKind, Topology};
 
 use super::Quoted;
 
-/// Numbers in one `<indexes>` or `<u64values>`, as hwloc has it.
+/// Numbers in one `<indexes>` or `<u64values>`, as in hwloc.
 const IN_A_LINE: usize = 10;
 
 pub(super) fn write_distances(

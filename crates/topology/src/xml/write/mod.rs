@@ -1,8 +1,9 @@
 //! Objects as XML of version 2, which hwloc 2 and 3 read, or of version 3.
 //!
-//! Owns that hwloc takes the file without a warning, and that `read(write(t))` of version 3 is `t` when every object of `t` has its
-//! unique number (one without gets the next free one). Version 2 has no place for uses of a device beside the first, its
-//! programming interface, tiers of memory, and facts of the whole that its root does not know: they are left out, or are the root's.
+//! Owns the guarantees that hwloc accepts the file without a warning, and that `read(write(t))` of version 3 is `t` when every
+//! object of `t` has its unique number (one without gets the next free one). Version 2 has no place for uses of a device beside the
+//! first, its programming interface, tiers of memory, and facts of the whole that its root does not know: they are left out, or are
+//! the root's.
 
 mod beside;
 
@@ -14,7 +15,7 @@ use crate::objects::{Attributes, Object, ObjectId, ObjectKind, Pci, Topology};
 use crate::xml::attributes::{INCLUSIVE, USES_BY_BIT, USES_BY_NUMBER};
 use crate::xml::scan::is_control;
 
-/// Uses that version 2 has numbers for.
+/// Number of uses that version 2 has numbers for.
 const NUMBERED_USES: usize = 6;
 
 /// Versions of the format that are written.
@@ -112,7 +113,7 @@ fn write_infos(infos: &[(String, String)], depth: usize, out: &mut String) -> fm
     Ok(())
 }
 
-/// Each object's unique number, where it has none the next free one.
+/// Each object's unique number, or the next free one where it has none.
 fn unique_numbers(topology: &Topology) -> Vec<u64> {
     let known = topology.objects.iter().filter_map(|object| object.gp_index);
     let mut taken: std::collections::BTreeSet<u64> = known.collect();
@@ -182,10 +183,10 @@ fn write_objects(
     Ok(())
 }
 
-/// What an object's line says beside the object.
+/// Further data of an object's line.
 struct Place {
     version: Version,
-    /// Bridges above it.
+    /// Number of bridges above it.
     bridges: usize,
     /// Its unique number.
     number: u64,
@@ -261,7 +262,7 @@ fn write_attributes(
     Ok(())
 }
 
-/// What version 3 has as an attribute of a cache: the first of its facts, where that is it.
+/// The value of version 3's attribute `inclusive` of a cache: the first of its facts, where that is it.
 fn inclusive(object: &Object, version: Version) -> Option<&str> {
     let is_cache = matches!(object.attributes, Attributes::Cache { .. });
     let (name, value) = object.infos.first()?;

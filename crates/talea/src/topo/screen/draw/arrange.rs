@@ -1,29 +1,29 @@
-//! Where each object's cell is: panels beside or below each other, blocks in them, cells in blocks.
+//! Places of the objects' cells: panels beside or below each other, blocks in them, cells in blocks.
 //!
 //! Owns the search for the largest cells that fit. Pure arithmetic on counts; drawing is in [`super::grid`]. A cell has
 //! the same size for all objects; the PUs of a core stand on top of each other.
 
 use super::super::groups::{Groups, Panel};
 
-/// Widths of cells that are tried, the widest first: with a figure, with a digit, the smallest.
+/// Candidate widths of cells, the widest first: with a figure, with a digit, the minimum.
 const WIDTHS: [usize; 5] = [11, 7, 3, 2, 1];
 /// Columns between panels.
 const BETWEEN: usize = 2;
-/// Cells are at most this many rows high: wide and flat, or tall and thin, are both hard to see as one thing.
+/// Maximum height of a cell in rows: a wide and flat cell, and a tall and thin one, are hard to see as one thing.
 const TALLEST: usize = 3;
-/// Panels beside each other: more would be narrower than any name.
+/// Maximum number of panels beside each other: more would be narrower than any name.
 const MOST_BESIDE: usize = 24;
 /// A block has no more rows than this many stacks.
 const STACKS: usize = 48;
 
-/// Where everything is, from the top left; rows may go beyond the screen.
+/// Places of all parts, from the top left; rows may go beyond the screen.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Arranged {
     /// Columns of a cell.
     pub(super) cell: usize,
     /// Rows of a cell.
     pub(super) tall: usize,
-    /// Rows of all.
+    /// Rows in total.
     pub(super) height: usize,
     /// Of each panel, in order: column, row, width.
     pub(super) panels: Vec<(usize, usize, usize)>,
@@ -33,7 +33,7 @@ pub(super) struct Arranged {
     pub(super) cells: Vec<(usize, usize)>,
 }
 
-/// One way to do it.
+/// One candidate arrangement.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     cell: usize,
@@ -47,7 +47,7 @@ struct Plan {
     width: usize,
 }
 
-/// How one panel's blocks stand under a plan.
+/// Layout of one panel's blocks under a plan.
 struct Shape {
     block: usize,
     per_band: usize,
@@ -78,12 +78,12 @@ impl Shape {
     }
 }
 
-/// The best arrangement in so many columns. If even the smallest does not fit into `height`, the lowest one.
+/// The best arrangement in this many columns. If even the smallest does not fit into `height`, the lowest one.
 pub(super) fn arrange(groups: &Groups, width: usize, height: usize) -> Arranged {
     let stack = groups.stack.max(1);
     let count = groups.panels.len();
     let largest = groups.blocks().map(|block| block.cells.len()).max().unwrap_or(0);
-    // Of those that need as many rows of panels, the fewest beside each other have the most room.
+    // Of those that need equally many rows of panels, the fewest beside each other have the most room.
     let rows_of = |beside: usize| count.div_ceil(beside);
     let fewest = |&beside: &usize| beside == 1 || rows_of(beside) < rows_of(beside - 1);
     let besides: Vec<usize> = (1..=count.min(MOST_BESIDE)).rev().filter(fewest).collect();
@@ -97,7 +97,7 @@ pub(super) fn arrange(groups: &Groups, width: usize, height: usize) -> Arranged 
                 let width = room.saturating_sub(BETWEEN);
                 let plan = Plan { cell, tall: 1, rows: times * stack, beside, width };
                 let Some(needed) = total(groups, &plan) else { continue };
-                // Two columns are the least that is pleasant to look at while one scrolls.
+                // Two columns are the minimum for comfortable scrolling.
                 if (cell >= 2 || lowest.is_none()) && lowest.is_none_or(|(known, _)| needed < known)
                 {
                     lowest = Some((needed, plan));

@@ -1,6 +1,7 @@
-//! The phases of a run on the ruler of time: where its loop turns, which iterations are slow, and what the frame shown belongs to.
+//! The phases of a run on the ruler of time: the extent of its loop, slow iterations, and the phase of the displayed frame.
 //!
-//! Owns two rows within the ruler. A column may hold many iterations: it shows a slow one if it has any. Shape says what colour says.
+//! Owns two rows within the ruler. A column may hold many iterations: it shows a slow one if it has any. Shape carries the same
+//! information as colour.
 
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -34,14 +35,14 @@ pub(super) fn draw(
     let Some(frame) = view.frame else { return };
     let text = words(run, frame.at - frame.span, frame.at, view.feed.phase_name(frame.phase));
     let wide = (text.chars().count() as u16).min(columns);
-    // In the middle above the moment, as far as the ends of the line let it.
+    // In the middle above the moment, as far as the ends of the line permit.
     let part = (frame.at - ends.0).0 as f64 / length as f64;
     let middle = (part.clamp(0.0, 1.0) * f64::from(columns)) as u16;
     let x = area.x + middle.saturating_sub(wide / 2).min(columns - wide);
     pen.text(x, area.y, wide, &text, pen.colours.strong());
 }
 
-/// Slow iterations are seen first, then any, then what is around them.
+/// Slow iterations have priority, then any, then their surroundings.
 fn weight(phase: &Phase) -> u8 {
     match phase.kind {
         PhaseKind::Iterations => 1 + u8::from(phase.slow),
@@ -59,7 +60,7 @@ fn mark(pen: &Pen<'_>, phase: Option<&Phase>) -> (&'static str, Style) {
     }
 }
 
-/// What a frame belongs to: the program's own phase, the part of the run, and how long that took.
+/// Text of a frame's phases: the program's own phase, the part of the run, and its duration.
 fn words(run: &Phases, from: Nanos, to: Nanos, phase: Option<&str>) -> String {
     let during = run.during(from, to).or_else(|| run.at(to).map(|phase| run.name(phase)));
     let touched = run.at(to).filter(|phase| during.as_deref() == Some(&run.name(phase)));

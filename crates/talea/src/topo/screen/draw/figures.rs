@@ -1,6 +1,7 @@
-//! Values as text, of widths that do not change with the value.
+//! Values as text, in widths that do not change with the value.
 //!
-//! Owns how a figure reads: SI prefixes for amounts, plain numbers for ratios; a dash where there is none.
+//! Owns the form of a figure: SI prefixes for amounts, plain numbers for ratios; a dash for an absent
+//! value.
 
 use talea_topology::svg::amount;
 
@@ -13,7 +14,7 @@ pub(super) fn figure(value: f64, unit: &str) -> String {
     if plain { format!("{value:.3} {unit}").trim_end().to_owned() } else { amount(value, unit) }
 }
 
-/// With the sign of a difference.
+/// A figure with the sign of a difference.
 pub(super) fn signed(value: f64, unit: &str) -> String {
     let sign = if value > 0.0 { "+" } else { "" };
     format!("{sign}{}", figure(value, unit))
@@ -53,7 +54,7 @@ pub(super) fn exact(value: f64) -> String {
     out
 }
 
-/// A time of a recording in seconds, as many digits after the point for each.
+/// A time of a recording in seconds, always with the same number of digits after the point.
 pub(super) fn time(at: talea_model::Nanos) -> String {
     let seconds = at.seconds();
     if seconds < 600.0 {

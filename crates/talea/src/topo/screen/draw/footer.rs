@@ -1,6 +1,6 @@
-//! The footer: the keys that matter most, or one sentence about the key just pressed.
+//! The footer: the most important keys, or one sentence about the key just pressed.
 //!
-//! Owns which keys fit: those at the end of the table are dropped first.
+//! Owns the choice of keys that fit: those at the end of the table are dropped first.
 
 use ratatui::layout::Rect;
 use ratatui::style::Style;

@@ -1,7 +1,7 @@
 //! The node as panels of cells, one for each object, coloured by value.
 //!
-//! Owns what is in a cell - its figure, a digit for the tenth of the scale, or how many threads run there - and scrolling
-//! where a node has more objects than the screen has cells.
+//! Owns the content of a cell - its figure, a digit for the tenth of the scale, or the number of threads there - and
+//! scrolling where a node has more objects than the screen has cells.
 
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
@@ -63,21 +63,21 @@ pub(super) fn draw(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) -> u16 {
     arranged.height.min(height) as u16
 }
 
-/// So many rows are above the screen that the selected object is in sight.
+/// Number of rows above the screen, such that the selected object is in sight.
 fn scroll(arranged: &Arranged, selected: usize, height: usize) -> usize {
     let most = arranged.height.saturating_sub(height);
     let y = arranged.cells.get(selected).map_or(0, |&(_, y)| y);
     y.saturating_sub(height / 2).min(most)
 }
 
-/// The value of the same monitor at an object of another level, or nothing.
+/// The value of the same monitor at an object of another level, or empty text.
 fn elsewhere(view: &View<'_>, object: ObjectId) -> String {
     let unit = &view.monitor.unit;
     let text = |value| if view.difference { signed(value, unit) } else { figure(value, unit) };
     view.elsewhere(object).map_or(String::new(), text)
 }
 
-/// A name, or the part of it that fits: `Package P#3 · NUMA 3`, `Package P#3`, `P#3`, `3`; nothing rather than half a number.
+/// A name, or the part of it that fits: `Package P#3 · NUMA 3`, `Package P#3`, `P#3`, `3`; empty rather than half a number.
 fn fitting(name: &str, columns: usize) -> &str {
     let first = name.split(" · ").next().unwrap_or(name);
     let last = first.rsplit(' ').next().unwrap_or(first);
@@ -105,7 +105,7 @@ fn cell(pen: &mut Pen<'_>, at: Rect, view: &View<'_>, place: usize, threads: Opt
     let colours = pen.colours;
     let value = view.values[place];
     let part = view.scale.fraction(value);
-    // Large cells are told apart by free columns and rows; small ones by their colours and digits.
+    // Large cells are separated by free columns and rows; small ones by their colours and digits.
     let filled = if at.width > 2 { at.width - 1 } else { at.width };
     let high = if at.height > 2 { at.height - 1 } else { at.height };
     let selected = place == view.state.selected;
@@ -124,9 +124,9 @@ fn cell(pen: &mut Pen<'_>, at: Rect, view: &View<'_>, place: usize, threads: Opt
         (None, Some(part)) => digit(part).to_owned(),
     };
     let text = match filled {
-        // A figure does not touch the next cell if it can be helped.
+        // A figure does not touch the next cell if possible.
         6.. if text.chars().count() < usize::from(filled) => {
-            // Without colour a block before the figure says how much it is.
+            // Without colour a block before the figure shows its size.
             let block = part.filter(|_| colours == Colours::None && threads.is_none());
             let (block, after) = (block.map_or(" ", upwards), if filled > 6 { " " } else { "" });
             let width = usize::from(filled) - 1 - after.len();
@@ -168,7 +168,7 @@ fn chosen(colours: Colours, style: Style) -> Style {
 fn tenths(part: f64, columns: u16) -> String {
     let text = digit((part - 0.5).abs() * 2.0);
     match (columns, part) {
-        // A tenth of no size has no sign either.
+        // A tenth that rounds to zero has no sign either.
         (2.., _) if text == "0" => " ·".to_owned(),
         (1, part) if part < 0.45 => "-".to_owned(),
         (1, part) if part > 0.55 => "+".to_owned(),
@@ -178,7 +178,7 @@ fn tenths(part: f64, columns: u16) -> String {
     }
 }
 
-/// How many threads run on the PUs of each object.
+/// Number of threads that run on the PUs of each object.
 fn threads(view: &View<'_>) -> Vec<usize> {
     let topology = view.feed.topology();
     let number = view.state.number(view.feed).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The top of the screen: what is watched and when, what is missing, and the monitors to choose from.
+//! The top of the screen: the watched process and the time, the gaps, and the list of monitors.
 //!
 //! Owns the words for the state of a view: live, paused, playing, end.
 
@@ -60,7 +60,7 @@ fn speed(power: i8) -> String {
     }
 }
 
-/// What is missing; the strip is there when nothing is, so that nothing moves when something is.
+/// Gaps; the strip is always present, so that nothing moves when a gap appears.
 pub(super) fn gaps(pen: &mut Pen<'_>, area: Rect, feed: &dyn Feed) {
     let gaps = feed.gaps();
     let Some(first) = gaps.iter().next() else {

@@ -1,6 +1,6 @@
-//! The page behind `?`: every key, and how to read the picture.
+//! The page of `?`: every key, and the meaning of the picture.
 //!
-//! Owns the words. Keys come first: on a low screen it is the reading that is cut.
+//! Owns the words. Keys come first: on a low screen the meaning is cut.
 
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -9,7 +9,7 @@ use super::pen::Pen;
 use crate::terminal::wrapped;
 use crate::topo::screen::keys::KEYS;
 
-/// How to read the picture, one sentence a line.
+/// Meaning of the picture, one sentence a line.
 const READING: [&str; 10] = [
     "a cell is one object of the level: colour and digit (tenths of the scale) are its value",
     "cells on top of each other are the PUs of a core; few objects are rows with bars instead",
@@ -28,7 +28,7 @@ pub(super) fn draw(pen: &mut Pen<'_>, area: Rect) {
     let colours = pen.colours;
     pen.text(area.x, area.y, area.width, "talea topo: keys", colours.strong());
     let mut y = area.y + 2;
-    // Two columns of keys would cut their sentences; on a low screen the reading below them is what is cut.
+    // Two columns of keys would cut their sentences; on a low screen the text below them is cut.
     for key in &KEYS {
         if y < area.bottom() {
             pen.text(area.x + 2, y, 10, key.keys, colours.key());

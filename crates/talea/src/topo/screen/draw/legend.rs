@@ -1,7 +1,7 @@
-//! The legend - ramp, ends, unit, kind of scale, what was cut - and the imbalance of each level.
+//! The legend - ramp, ends, unit, kind of scale, cut values - and the imbalance of each level.
 //!
-//! Owns what imbalance means here: the largest value over the mean, of all objects and inside each object of the levels
-//! above (the worst is named). It needs no rule for adding values up, so it is right for ratios too.
+//! Owns the definition of imbalance: the largest value divided by the mean, of all objects and inside each object of
+//! the levels above (the worst is named). It needs no rule for adding values, so it is right for ratios too.
 
 use ratatui::layout::Rect;
 use talea_topology::{ObjectId, ObjectKind};
@@ -12,7 +12,7 @@ use super::pen::Pen;
 use crate::topo::screen::colour::{Colours, upwards};
 use crate::topo::screen::groups::HOLDERS;
 
-/// The scale of what is shown.
+/// The scale of the displayed values.
 pub(super) fn draw(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
     let colours = pen.colours;
     let scale = &view.scale;
@@ -75,7 +75,7 @@ fn unit_words(unit: &str) -> &str {
     if unit.is_empty() { "ratio" } else { unit }
 }
 
-/// Imbalance of all objects and inside those above; for differences what changed most.
+/// Imbalance of all objects and inside those above; for differences the largest change.
 pub(super) fn imbalance(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
     let colours = pen.colours;
     let topology = view.feed.topology();
@@ -124,7 +124,7 @@ pub(super) fn imbalance(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
         named = Some(holder);
         let words = format!(" in {}", topology.label(holder));
         let text = format!(" · {ratio:.2}");
-        // A part that does not fit is left out whole: half a figure would be another figure.
+        // A part that does not fit is left out completely: half a figure would be another figure.
         if usize::from(area.right().saturating_sub(x))
             < text.chars().count() + words.chars().count()
         {
@@ -139,13 +139,13 @@ pub(super) fn imbalance(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
     }
 }
 
-/// The object of a kind whose own objects differ most. None if no two objects share one, or one holds all.
+/// The object of a kind whose own objects differ most. `None` if no two objects share one, or one contains all.
 fn worst(view: &View<'_>, kind: ObjectKind) -> Option<(f64, ObjectId)> {
     let holders = view.state.groups.holders.iter().filter(|(of, ..)| *of == kind);
     let ratios = holders.filter_map(|(_, id, cells)| {
         Some((ratio(cells.iter().map(|&cell| view.values[cell]))?, *id))
     });
-    // The first of equals is named, whatever the order of a maximum would be.
+    // The first of equals is named, independent of the order of a maximum.
     ratios.reduce(|worst, next| if next.0 > worst.0 { next } else { worst })
 }
 
@@ -155,7 +155,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// The largest over the mean, where that means something.
+/// The largest value divided by the mean, where that has a meaning.
 fn ratio(values: impl Iterator<Item = f64> + Clone) -> Option<f64> {
     let max = values.clone().filter(|v| v.is_finite()).fold(f64::NEG_INFINITY, f64::max);
     let negative = values.clone().any(|value| value < 0.0);

@@ -1,7 +1,7 @@
-//! Drawing: from a feed and what is chosen to the cells of a terminal.
+//! Drawing: from a feed and the selection to the cells of a terminal.
 //!
-//! Owns where each part of the screen is; each file beside this one draws one part. Pure: the same feed, state and size
-//! give the same cells. Follows LOOK's page "Terminal": name and value, legend, gaps that are seen, values in fixed columns.
+//! Owns the place of each part of the screen; each file beside this one draws one part. Pure: the same feed, state and size
+//! give the same cells. Follows LOOK's page "Terminal": name and value, legend, visible gaps, values in fixed columns.
 
 mod arrange;
 mod course;
@@ -27,10 +27,10 @@ use super::scale::Shown;
 use super::state::State;
 use pen::Pen;
 
-/// The smallest terminal that shows everything.
+/// The minimum size of a terminal that shows everything.
 pub(crate) const SMALLEST: (u16, u16) = (60, 16);
 
-/// What is shown, worked out once for all parts.
+/// The displayed data, computed once for all parts.
 struct View<'a> {
     feed: &'a dyn Feed,
     state: &'a State,
@@ -72,7 +72,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// The value of an object of the monitor in the frames that end with the one shown, oldest first, at most `count`.
+    /// The value of an object of the monitor in the frames that end with the displayed one, oldest first, at most `count`.
     fn past(&self, place: usize, count: usize) -> Vec<f64> {
         let Some(number) = self.state.number(self.feed) else { return Vec::new() };
         let first = (number + 1).saturating_sub(count as u64).max(self.feed.frames().start);

@@ -1,6 +1,6 @@
 //! Putting text into cells: cut to a width, never outside the screen.
 //!
-//! Owns the bounds. What comes from outside (names of hosts, threads, phases) is cleaned of control characters on its way.
+//! Owns the bounds. External text (names of hosts, threads, phases) is cleaned of control characters here.
 
 use ratatui::buffer::Buffer;
 use ratatui::style::Style;
@@ -19,7 +19,7 @@ impl<'a> Pen<'a> {
         Self { buffer, colours }
     }
 
-    /// Text in at most `width` columns; a cut is seen. Returns the column after it.
+    /// Text in at most `width` columns; a cut is visible. Returns the column after it.
     pub(super) fn text(&mut self, x: u16, y: u16, width: u16, text: &str, style: Style) -> u16 {
         let area = self.buffer.area;
         let width = width.min(area.right().saturating_sub(x));

@@ -11,9 +11,9 @@ use super::figures::{figure, width};
 use super::pen::Pen;
 use crate::topo::screen::colour::upwards;
 
-/// Fewer rows show nothing that the sparkline does not.
+/// Minimum number of rows; fewer show nothing that the sparkline does not.
 pub(super) const FEWEST: u16 = 5;
-/// More rows are not needed to compare.
+/// Maximum number of rows; more are not needed to compare.
 const MOST: u16 = 11;
 
 /// Draws into the first rows of `area`.
@@ -50,7 +50,7 @@ pub(super) fn draw(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
     }
     let past = view.past(place, usize::from(columns));
     let most = largest(view, past.len());
-    // Time runs right, and the newest frame is where the eye expects it in the sparklines too.
+    // Time runs right, and the newest frame is at the same place as in the sparklines.
     let first = area.right() - past.len() as u16;
     for ((column, now), most) in (first..).zip(past).zip(most) {
         match scale.fraction(now) {
@@ -62,7 +62,7 @@ pub(super) fn draw(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
         if let Some(part) = most.and_then(|most| scale.fraction(most)) {
             let up = (part * f64::from(rows - 1)).round() as u16;
             let own = scale.fraction(now).map_or(0.0, |own| own * f64::from(rows));
-            // A dot inside the column would hide it; it is the column itself that is the largest then.
+            // A dot inside the column would be invisible; then the column itself is the largest value.
             if f64::from(up) >= own {
                 pen.text(column, bottom - up, 1, "•", colours.warning());
             }

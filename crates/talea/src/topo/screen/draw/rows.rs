@@ -1,4 +1,4 @@
-//! The node as rows, one for each object: name, bar, value and what it was in the last frames.
+//! The node as rows, one for each object: name, bar, value and its values in the last frames.
 //!
 //! Owns the columns, which depend on the width of the screen and the monitor only, never on values.
 
@@ -9,7 +9,7 @@ use super::View;
 use super::figures::{figure, signed, width};
 use super::pen::Pen;
 
-/// More objects are drawn as a grid.
+/// Maximum number of objects as rows; more are drawn as a grid.
 pub(super) const MOST: usize = 24;
 
 /// Draws the monitor's objects into `area`, which has a row for each of them. Returns the rows used.

@@ -1,6 +1,7 @@
-//! The ruler of time: phases above, the moment shown and the marked one on the line below.
+//! The ruler of time: phases above, the displayed moment and the marked one on the line below.
 //!
-//! Owns two rows; where a recording is shown with a run, `course` draws the run's phases on them. Time runs right over the frames that are held; a live view's right end is the newest.
+//! Owns two rows; where a recording is shown with a run, `course` draws the run's phases on them. Time runs right over the available
+//! frames; a live view's right end is the newest.
 
 use ratatui::layout::Rect;
 use talea_model::Nanos;

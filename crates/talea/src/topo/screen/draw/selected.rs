@@ -1,6 +1,7 @@
-//! The selected object: its value to the last digit, those of the objects that hold it, the threads on it.
+//! The selected object: its value to the last digit, those of the objects that contain it, the threads on it.
 //!
-//! Owns three rows. Levels that the monitor does not measure are named with a dash, so that the way up is whole.
+//! Owns three rows. Levels that the monitor does not measure are named with a dash, so that the path upwards is
+//! complete.
 
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -43,7 +44,7 @@ pub(super) fn draw(pen: &mut Pen<'_>, area: Rect, view: &View<'_>) {
     let mut between = "";
     for holder in holders {
         let value = view.elsewhere(holder);
-        // The innermost caches and hwloc's groups tell nothing here unless they are measured.
+        // The innermost caches and hwloc's groups are of no interest here unless they are measured.
         let kind = topology.get(holder).kind;
         let plain = matches!(kind, K::Group | K::L1Cache | K::L1ICache | K::L2ICache | K::L3ICache);
         if plain && value.is_none() {
