@@ -82,12 +82,15 @@ pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
             |share| format!("{:.1} % of the time", share * 100.0),
         )
     };
-    let qualified = match stats.waiting_share {
-        Some(_) if stats.threads_wait_for_pus => ", not reliable: threads wait for PUs".to_owned(),
-        Some(_) if stats.waiting_judged < 1.0 => {
-            format!(", judged by the first {} of the run", percent(stats.waiting_judged))
+    let waiting = match stats.waiting_share {
+        Some(share) if stats.threads_wait_for_pus => {
+            format!("{:.1} %, unreliable: threads wait for PUs", share * 100.0)
         }
-        _ => String::new(),
+        Some(share) if stats.waiting_judged < 1.0 => {
+            let judged = percent(stats.waiting_judged);
+            format!("{:.1} % of the first {judged} of the time", share * 100.0)
+        }
+        share => of_time(share),
     };
     let mean = |value: Option<f64>, of: &str| {
         value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.1}  ({of})"))
@@ -105,7 +108,7 @@ pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
         ("classes", stats.classes.to_string()),
         ("dominant loop", share),
         ("in MPI", of_time(stats.mpi_share)),
-        ("  waiting", of_time(stats.waiting_share) + &qualified),
+        ("  waiting", waiting),
         ("on PUs", of_time(stats.running_share)),
         ("ready, no PU", of_time(stats.delayed_share)),
     ]

@@ -40,6 +40,8 @@ fn json_keys_are_stable() {
             "dominant_loop_share",
             "mpi_share",
             "waiting_share",
+            "waiting_judged",
+            "threads_wait_for_pus",
             "running_share",
             "delayed_share",
             "gaps"
