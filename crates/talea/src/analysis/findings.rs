@@ -146,14 +146,22 @@ fn numbered(tree: &TreeNode, number: usize) -> Option<&TreeNode> {
     at(tree, &mut { number })
 }
 
-/// The outermost loop below a node that takes most time.
+/// The outermost loop below a node that takes most time. One of at most two iterations around another loop is passed over: the inner
+/// loop is what repeats.
 fn largest_loop(node: &TreeNode) -> Option<&TreeNode> {
     let below = node.children.iter().filter_map(|child| match child.kind {
         TreeKind::Loop => Some(child),
         TreeKind::Sequence => largest_loop(child),
         TreeKind::Root | TreeKind::Call => None,
     });
-    below.max_by_key(|found| (found.time, Reverse(found.id)))
+    let found = below.max_by_key(|found| (found.time, Reverse(found.id)))?;
+    let is_short = found.count.map_or_else(|| found.range.ends_with("-2"), |count| count <= 2);
+    let inner = if is_short { largest_loop(found) } else { None };
+    Some(
+        inner
+            .filter(|inner| inner.time.0 as f64 >= NEARLY_ALL * found.time.0 as f64)
+            .unwrap_or(found),
+    )
 }
 
 /// The number of iterations of a loop, and its beginning.
