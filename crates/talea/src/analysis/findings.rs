@@ -28,6 +28,8 @@ use iterations::iterations;
 const LITTLE: f64 = 0.005;
 /// Ratio to the mean from which on a rank's computation stands out.
 const UNEVEN: f64 = 1.1;
+/// Part of a loop's time from which on a loop inside it is named in its place.
+const NEARLY_ALL: f64 = 0.9;
 
 /// All findings, most important first.
 pub(crate) fn findings(analysis: &Analysis<'_>) -> Vec<Finding> {
@@ -383,5 +385,37 @@ mod tests {
     fn figures_in_sentences() {
         let texts: Vec<String> = [0.0, 0.0123, 0.31, 0.999, 1.0].into_iter().map(percent).collect();
         assert_eq!(texts, ["0 %", "1.2 %", "31 %", "99.9 %", "100 %"]);
+    }
+
+    fn node(kind: TreeKind, count: u64, time: u64, children: Vec<TreeNode>) -> TreeNode {
+        TreeNode {
+            id: count as u32,
+            kind,
+            loop_id: None,
+            label: String::new(),
+            count: (kind == TreeKind::Loop && count > 0).then_some(count),
+            range: if kind == TreeKind::Loop && count == 0 { "1-2" } else { "" }.to_owned(),
+            iterations: None,
+            guard: String::new(),
+            time: Nanos(time),
+            share: 0.0,
+            mpi_share: 0.0,
+            events: 0,
+            site: None,
+            children,
+        }
+    }
+
+    #[test]
+    fn a_loop_of_two_iterations_gives_way_to_the_loop_inside() {
+        let step = |time| node(TreeKind::Loop, 40, time, Vec::new());
+        let found = |count, time| {
+            let outer = node(TreeKind::Loop, count, 100, vec![step(time)]);
+            let body = node(TreeKind::Sequence, 1, 100, vec![outer]);
+            largest_loop(&node(TreeKind::Loop, 37, 100, vec![body])).unwrap().count
+        };
+        assert_eq!([found(2, 95), found(0, 95)], [Some(40); 2]);
+        // With work of its own, or more iterations, it is a loop to be named.
+        assert_eq!([found(2, 50), found(3, 95)], [Some(2), Some(3)]);
     }
 }
