@@ -8,7 +8,7 @@
 #                                  built with `--features talea/parquet`, its libraries are taken from the same folder
 #
 # The package depends on the lowest glibc whose symbols its files use, which is looked up in them; static ones depend on nothing.
-# Needs dpkg-deb, readelf and gzip. Prints the package's path.
+# Needs dpkg-deb, readelf, strip and gzip. Prints the package's path.
 set -euo pipefail
 # The same order everywhere, whatever language somebody builds in.
 export LC_ALL=C
@@ -16,7 +16,7 @@ cd "$(dirname "$0")/.."
 
 program=${1:-target/small/talea-agent}
 folder=${2:-target}
-for tool in dpkg-deb readelf gzip; do
+for tool in dpkg-deb readelf strip gzip; do
     command -v "$tool" >/dev/null || {
         echo "deb: $tool is missing" >&2
         exit 3
@@ -95,6 +95,8 @@ talea_files() {
     for library in "${files[@]:1}"; do
         install -D --mode=644 "$library" "$root/usr/lib/$(basename "$library")"
     done
+    # Debug information is nine tenths of them.
+    strip --strip-unneeded "$root/usr/bin/talea" "$root"/usr/lib/*.so
     install -D --mode=644 --target-directory="$root/usr/include" include/*
     install -D --mode=644 --target-directory="$documents" README.md
     install -D --mode=644 --target-directory="$documents/docs" docs/*
