@@ -1,20 +1,9 @@
 //! Text from outside, made fit for a picture or a page.
 //!
-//! Owns what is taken out (control characters, and marks that turn the direction of writing and so can make
-//! a name look like another), where long text is cut, and the escapes of XML.
+//! Owns the escapes of XML; [`talea_model::text`] says which characters are replaced and where long text is cut.
 
 /// At most `longest` characters without anything that is not drawn; what was cut or replaced can be seen.
-pub(crate) fn plain(text: &str, longest: usize) -> String {
-    let mut out = String::new();
-    for (at, c) in text.chars().enumerate() {
-        if at == longest {
-            out.push('…');
-            break;
-        }
-        out.push(if hidden(c) { '\u{fffd}' } else { c });
-    }
-    out
-}
+pub(crate) use talea_model::text::shortened as plain;
 
 /// `plain` with the five characters that mean something in XML replaced.
 pub(crate) fn xml(text: &str, longest: usize) -> String {
@@ -30,12 +19,6 @@ pub(crate) fn xml(text: &str, longest: usize) -> String {
         }
     }
     out
-}
-
-fn hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-        || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
 #[cfg(test)]

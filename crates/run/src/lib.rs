@@ -2,7 +2,7 @@
 //!
 //! Owns the files that one recorded run leaves behind: where they lie ([`directory`]), the format of the
 //! binary ones ([`container`], [`journal`] for those that grow), the memory that survives a killed process ([`mapped`]), and what is needed to
-//! read recorded addresses and times ([`modules`], [`symbols`], [`sites`], [`code`], [`clock`]). It refuses analysis.
+//! read recorded addresses and times ([`modules`], [`symbols`], [`sites`], [`code`], [`clock`], [`foreign`] and [`helpers`] for files that others name). It refuses analysis.
 //!
 //! Unsafe code stands only where the kernel or the dynamic loader is called (`mapped`, `modules`), and in the allocator (`pages`).
 
@@ -14,6 +14,8 @@ pub mod code;
 pub mod container;
 pub mod counters;
 pub mod directory;
+pub mod foreign;
+pub mod helpers;
 pub mod journal;
 pub mod limits;
 pub mod lists;

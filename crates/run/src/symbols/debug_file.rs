@@ -23,17 +23,15 @@ pub(super) fn find(path: &Path, elf: &Elf<'_>, roots: &[PathBuf]) -> Option<(Pat
     by_build_id(build_id, roots).or_else(|| by_link(path, elf, build_id, roots))
 }
 
-/// Where the debug file of the module at `path` may lie, in the order of [`find`], for who reads files itself.
-pub(super) fn places(
-    path: &Path,
-    build_id: &[u8],
-    link: Option<&[u8]>,
-    roots: &[PathBuf],
-) -> Vec<PathBuf> {
+/// Where the debug file of a build may lie below each root, for who reads files itself.
+pub(super) fn places_by_id(build_id: &[u8], roots: &[PathBuf]) -> Vec<PathBuf> {
     let name = name_of(build_id);
-    let by_id = name.iter().flat_map(|name| roots.iter().map(move |root| root.join(name)));
-    let by_link = link.map_or_else(Vec::new, |name| beside(path, name, roots));
-    by_id.chain(by_link).collect()
+    name.iter().flat_map(|name| roots.iter().map(move |root| root.join(name))).collect()
+}
+
+/// Where it may lie by the name that the module at `path` has for it, which [`find`] tries after these.
+pub(super) fn places_by_link(path: &Path, link: Option<&[u8]>, roots: &[PathBuf]) -> Vec<PathBuf> {
+    link.map_or_else(Vec::new, |name| beside(path, name, roots))
 }
 
 /// The file that holds what several debug files have in common, if `path` needs one.

@@ -1,8 +1,8 @@
 //! Text for pictures: names from outside made harmless, amounts as people read them.
 //!
-//! Owns escapes, what is cut, and how many characters fit. Control characters and marks that turn the direction of writing are
-//! replaced, so that a name cannot look like another.
+//! Owns escapes, what is cut, and how many characters fit. Hidden characters are replaced, so that a name cannot look like another.
 
+use talea_model::text::{REPLACEMENT, is_hidden};
 use talea_model::units::si;
 
 /// Text fit for XML, at most `longest` characters.
@@ -19,17 +19,11 @@ pub(crate) fn xml(text: &str, longest: usize) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            c if hidden(c) => out.push('\u{fffd}'),
+            c if is_hidden(c) => out.push(REPLACEMENT),
             c => out.push(c),
         }
     }
     out
-}
-
-fn hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-        || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
 /// Capacities as vendors write them: powers of 1,024.
