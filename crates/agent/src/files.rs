@@ -16,8 +16,8 @@ use rustix::fs::{Mode, OFlags, open};
 use talea_run::helpers::Helpers;
 use talea_sampling::system::FileId;
 
-/// How long a look at a file may take: those of a busy file server take some milliseconds.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// How long a look at a file may take: those of a busy file server take some milliseconds, and a busy node lets a thread wait for its turn.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// File systems and processes that may be without an answer at a time; the unit of systemd bounds the threads of the agent.
 const MOST_HUNG: usize = 6;
 

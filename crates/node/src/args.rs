@@ -16,11 +16,11 @@ use crate::{Counters, Options, Sampler, Starting, Task};
 /// Where the agent is told of jobs.
 pub const RUN_DIR: &str = "/run/talea";
 
-/// The command line of `talea-agent`.
+// The command line of `talea-agent`, whose help is that of its options: a doc comment would take its place.
+#[allow(missing_docs)]
 #[derive(Debug, Parser)]
 #[command(name = "talea-agent", version, max_term_width = 100)]
 pub struct Cli {
-    /// All of it is that of `talea agent`.
     #[command(flatten)]
     pub args: AgentArgs,
 }
@@ -280,6 +280,8 @@ mod tests {
             let end = task(&[&["job-end"], words].concat()).unwrap();
             assert!(matches!(end, Task::End { id: Some(id), .. } if id == "17"));
         }
+        let help = <Cli as clap::CommandFactory>::command().render_help().to_string();
+        assert!(help.starts_with("Sample every core of this node, all the time\n"), "{help}");
         assert!(task(&["job-start", "17", "--id", "18"]).is_err());
         assert!(task(&["job-end", "17", "--id", "18"]).is_err());
     }
