@@ -17,6 +17,7 @@ use talea_store::spool::{Spool, SpoolError};
 
 use crate::allotted::Allotted;
 use crate::budget::{Budget, Cost};
+use crate::files::Files;
 use crate::modules::Modules;
 use crate::processes::Processes;
 use crate::queue::Queue;
@@ -102,6 +103,7 @@ pub struct Agent {
     options: Options,
     sampler: Box<dyn SystemSampler>,
     queue: Queue,
+    files: Files,
     modules: Modules,
     processes: Processes,
     known: Known,
@@ -142,11 +144,13 @@ impl Agent {
 
     /// An agent whose batches wait nowhere: what `deliver` does not take at once is lost, which is counted. [`Options::spool`] does not matter.
     pub fn without_spool(sampler: Box<dyn SystemSampler>, options: Options, gaps: Gaps) -> Self {
+        let files = Files::default();
         Self {
             sampler,
             queue: Queue::default(),
-            modules: Modules::default(),
-            processes: Processes::new(Root::machine()),
+            modules: Modules::new(files.clone()),
+            processes: Processes::new(Root::machine(), files.clone()),
+            files,
             known: Known::new(&options.run_dir),
             allotted: Allotted::new(Root::machine()),
             tally: Tally::default(),
@@ -379,7 +383,12 @@ impl Agent {
         self.modules.end_interval();
         let mut gaps = std::mem::take(&mut self.gaps);
         gaps.merge(self.always.clone());
+        let mut hung = self.files.hung();
         let counts = [
+            (
+                &mut hung,
+                "looks at files and processes had no answer: a file system hangs, and what lies on it has no build id",
+            ),
             (
                 &mut self.modules.unread,
                 "files that were hit have neither build id nor addresses: gone, replaced or no ELF files",

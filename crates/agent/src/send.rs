@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use talea_model::shares::Batch;
+use talea_model::text::is_hidden;
 use talea_store::access::{Server, Way, WayError, unreached};
 use talea_store::wire;
 
@@ -57,7 +58,7 @@ impl Sender {
 
 /// What an answer means for the batch, which has the name that the node has now or another one.
 fn meaning(status: u16, text: &str, is_own: bool) -> Delivery {
-    let said: String = text.chars().filter(|c| !c.is_control()).take(300).collect();
+    let said: String = text.chars().filter(|&c| !is_hidden(c)).take(300).collect();
     let why = format!("the server answered {status}: {said}");
     match status {
         // Somebody else's page would be any of these too: ours says how many were new, or which batch it does not take. Of

@@ -19,6 +19,7 @@ pub mod export;
 mod glob;
 #[cfg(test)]
 mod oracle;
+mod private;
 pub mod prometheus;
 mod proportion;
 pub mod public;

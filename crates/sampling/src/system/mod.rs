@@ -34,7 +34,7 @@ use talea_model::shares::{Counter, Sampler};
 use talea_model::{GapKind, Gaps, Nanos};
 use talea_topology::CpuSet;
 
-pub use counters::{HARDWARE, SOFTWARE, default_counters};
+pub use counters::{HARDWARE, SOFTWARE, check_counters, default_counters};
 pub use error::OpenError;
 pub use hit::{FileId, Hit, State};
 pub use rates::{MOST_COUNTERS, Rated, Sum};

@@ -22,6 +22,14 @@ pub enum AccessError {
         /// The file or folder.
         path: PathBuf,
     },
+    /// There is no folder to read users and tokens from.
+    #[error(
+        "no folder of users and tokens; `talea serve user add NAME --uid N --operator --config DIR` makes one: `{path}`"
+    )]
+    Missing {
+        /// The folder.
+        path: PathBuf,
+    },
     /// Others than its owner may read or change it.
     #[error("others may read or write it (mode {mode:o}), expected 600: `{path}`")]
     Open {

@@ -10,6 +10,7 @@ mod tokens;
 mod users;
 
 use std::collections::{BTreeMap, HashMap};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -107,6 +108,10 @@ fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Access {
     pub(crate) fn open(folder: &Path) -> Result<Self, AccessError> {
+        // A name that was typed wrongly is no server without users.
+        if folder.metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            return Err(AccessError::Missing { path: folder.to_owned() });
+        }
         let secret = tokens::random()?;
         let access = Self {
             folder: folder.to_owned(),

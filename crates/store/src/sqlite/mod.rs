@@ -27,6 +27,7 @@ use talea_model::{Bytes, Nanos};
 
 use crate::answer::{Answer, JobSeen, NodeSeen, Series};
 use crate::error::StoreError;
+use crate::private;
 use crate::question::{Question, Visible};
 use crate::rates::{Rates, SpreadSeen};
 use crate::sqlite::levels::{BESIDE, FINE};
@@ -91,6 +92,16 @@ pub struct Sqlite {
     until: Arc<Mutex<Option<Instant>>>,
 }
 
+/// What an earlier version or a link to a file that was missing left open: the file, its log and the log's index.
+fn close_to_others(path: &Path) {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    for end in ["", "-wal", "-shm"] {
+        let mut name = path.clone().into_os_string();
+        name.push(end);
+        private::close_to_others(Path::new(&name));
+    }
+}
+
 fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -102,8 +113,12 @@ impl Sqlite {
     /// A file that is not ours, is of a later version, or cannot be written.
     pub fn open(path: &Path, options: &Options) -> Result<Self, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        // SQLite would make it as the umask says. It says itself what hinders, and gives its log the mode of the file. A file
+        // that is there is not opened here: closing it would take this process's locks on it.
+        let _ = private::make(path);
         Self::connect(path, flags, options).and_then(|mut store| {
             let path = store.path.clone();
+            close_to_others(&path);
             store.prepare().map_err(|error| StoreError::of(error, &path))?;
             Ok(store)
         })

@@ -11,8 +11,8 @@ use talea_model::shares::{Activity, Batch, Sampler};
 
 use crate::Put;
 use crate::arrival::{CAP, NO_ADDRESS, cut, losses, nanos, owner, samples};
-use crate::sqlite::levels::{BESIDE, FINE};
-use crate::sqlite::{loss, put_rates};
+use crate::sqlite::levels::{BESIDE, FINE, SUMMED};
+use crate::sqlite::{HOUR, loss, put_rates};
 
 /// Adds to a row of the same key, within the cap; a constant of this file, no text from outside.
 macro_rules! adding {
@@ -91,14 +91,18 @@ fn one(change: &Transaction<'_>, slice: Nanos, batch: &Batch) -> rusqlite::Resul
     Ok(Put::New)
 }
 
-/// The width of a fine slice. One that is in its hour's sum already stays, and what comes late lies in one beside it: they are of the same length.
+/// The width of a fine slice. One that is in its hour's sum already stays, and what comes late lies in one beside it: they are of the same length. The hour's
+/// is that of the longest of them.
 fn widened(change: &Transaction<'_>, node: i64, begin: i64, width: i64) -> rusqlite::Result<i64> {
     let mut widen = change.prepare_cached(
         "UPDATE slice SET width = max(width, ?4) WHERE node = ?1 AND level = ?2 AND begin = ?3
          RETURNING width",
     )?;
     let there = widen.query_row([node, BESIDE, begin, width], |row| row.get(0)).optional()?;
-    Ok(there.unwrap_or(width))
+    let Some(there) = there else { return Ok(width) };
+    let hour = begin - begin % HOUR.0 as i64;
+    widen.query_row([node, SUMMED, hour, there], |_| Ok(())).optional()?;
+    Ok(there)
 }
 
 /// The node's row, which knows what its latest batch said.

@@ -50,7 +50,7 @@ pub(crate) enum Change {
 /// Serves until a signal.
 pub(crate) fn serve(options: &Options) -> Result<(), AlwaysError> {
     let rules = jobs::rules(options.rules.as_deref())?;
-    let places = Resolved::default();
+    let places = Resolved::for_everybody();
     talea_serve::serve(talea_serve::Options {
         store: options.store.clone(),
         slice: options.slice,

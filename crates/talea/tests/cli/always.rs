@@ -274,12 +274,20 @@ fn wrong_addresses_and_rates_are_refused() {
             "expected 100 µs to 1000 s between samples",
         ),
         (&["agent", "--store", "sqlite:t.db", "--rate", "0Hz"], "expected a rate"),
+        (
+            &["agent", "--store", "sqlite:t.db", "--counters", "page-faults,cyclse"],
+            "counter `cyclse` is not known",
+        ),
         (&["agent", "--store", "prometheus:tsdb:8428"], "expected `prometheus:http://HOST:PORT"),
         (
             &["agent", "--store", "sqlite:t.db", "--also", "mqtt://broker"],
             "mqtt://HOST[:PORT]/TOPIC",
         ),
         (&["usage", "--store", "sqlite:absent.db"], "absent.db"),
+        (
+            &["serve", "--store", "sqlite:s.db", "--config", "absent"],
+            "no folder of users and tokens; `talea serve user add NAME",
+        ),
         (&["usage", "--store", "http://h:1"], "expected --token-file FILE"),
         (&["agent", "--store", "http://h:1"], "expected --token-file FILE"),
         (&["usage", "--store", "sqlite:t.db", "--token-file", "text"], "are for a server"),
