@@ -98,6 +98,30 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// Somebody removed the file while it was open.
+    #[error(
+        "the file of the store was removed or cannot be looked at, nothing is stored: put it back, or start again for a new one: `{path}`"
+    )]
+    Removed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Somebody removed or replaced what belongs to the file while it was open.
+    #[error(
+        "the `-wal` or `-shm` of the store was removed or replaced, nothing is stored: put it back, or start again: `{path}`"
+    )]
+    Beside {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Somebody replaced the file while it was open.
+    #[error(
+        "the file of the store was replaced, nothing is stored until the new one has not changed for two seconds: `{path}`"
+    )]
+    Replaced {
+        /// The file.
+        path: PathBuf,
+    },
     /// Bytes in the file are damaged.
     #[error("the store is damaged (`sqlite3 FILE .recover` may help): `{path}`: {source}")]
     Damaged {

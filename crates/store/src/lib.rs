@@ -19,6 +19,7 @@ pub mod export;
 mod glob;
 #[cfg(test)]
 mod oracle;
+mod plausible;
 pub mod prometheus;
 mod proportion;
 pub mod public;
@@ -38,6 +39,7 @@ use talea_model::shares::Batch;
 pub use answer::{Answer, JobSeen, NodeSeen, Point, Row, Series, Totals, Value};
 pub use arrival::{LONGEST_INTERVAL, LONGEST_NAME, MOST_COUNTERS, check};
 pub use error::StoreError;
+pub use plausible::{MOST_CORES, plausible};
 pub use proportion::{Proportion, Z};
 pub use question::{Dimension, MOST_FIGURES, MOST_POINTS, MOST_ROWS, Question, Text, Visible};
 pub use rates::{QUANTILES, RateRow, Rates, SpreadSeen, rank};
@@ -124,6 +126,11 @@ pub trait Store: Send {
     /// What the system refuses.
     fn sees(&self) -> Result<Visible, StoreError> {
         Ok(Visible::All)
+    }
+
+    /// False where a handle is of no more use, as its file was removed or replaced: another one must be opened to ask again.
+    fn is_current(&self) -> bool {
+        true
     }
 
     /// Makes old times coarser, in at most `steps` steps, each of which survives on its own. `now` is nanoseconds since 1970.
