@@ -17,6 +17,7 @@ mod pages;
 mod prometheus;
 mod question;
 mod refusal;
+mod refused;
 mod routes;
 mod server;
 mod state;
@@ -25,6 +26,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use connections::{MOST as MOST_CONNECTIONS, Patience};
+pub use connections::{MOST as MOST_CONNECTIONS, MOST_OF_ADDRESS, Patience};
+pub use question::moment;
 pub use server::{Options, ServeError, serve};
 pub use state::{Findings, Functions, NoFindings};

@@ -16,7 +16,9 @@ use crate::access::Access;
 use crate::connections::{Bounded, Patience};
 use crate::heard::Heard;
 use crate::ingest::Ingest;
+use crate::log::Seldom;
 use crate::refusal::Refusal;
+use crate::refused::Refused;
 use crate::routes::{Asking, Room};
 
 /// Questions at a time.
@@ -75,6 +77,8 @@ pub(crate) struct Counts {
     pub(crate) question_nanos: AtomicU64,
     pub(crate) commits: AtomicU64,
     pub(crate) commit_nanos: AtomicU64,
+    /// Requests for which the store failed.
+    pub(crate) store_failures: AtomicU64,
 }
 
 impl Counts {
@@ -104,12 +108,45 @@ impl Readers {
     }
 
     fn take(&self) -> Result<Box<dyn Store>, StoreError> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        idle.map_or_else(|| (self.open)(), Ok)
+        loop {
+            let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            match idle {
+                // One of a file that somebody removed would answer from what is gone.
+                Some(store) if !store.is_current() => {}
+                Some(store) => return Ok(store),
+                None => return (self.open)(),
+            }
+        }
     }
 
     fn give_back(&self, store: Box<dyn Store>) {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(store);
+    }
+}
+
+/// What others can cause lines of.
+#[derive(Debug)]
+pub(crate) struct Logs {
+    /// The store, by what it says.
+    pub(crate) store: Seldom,
+    /// Batches that are refused, by node.
+    pub(crate) batches: Seldom,
+}
+
+impl Default for Logs {
+    fn default() -> Self {
+        let hour = Duration::from_hours(1);
+        Self { store: Seldom::new(1, hour), batches: Seldom::new(5, hour) }
+    }
+}
+
+impl Logs {
+    /// Says what the store said, if that is why something is refused.
+    pub(crate) fn note(&self, refusal: &Refusal, counts: &Counts) {
+        if let Some(cause) = &refusal.cause {
+            Counts::add(&counts.store_failures, 1);
+            self.store.line(cause, "the store fails", &[("error", cause)]);
+        }
     }
 }
 
@@ -123,6 +160,10 @@ pub(crate) struct State {
     pub(crate) connections: Bounded,
     pub(crate) patience: Patience,
     pub(crate) heard: Heard,
+    pub(crate) refused: Refused,
+    /// Oldest batches that are taken.
+    pub(crate) oldest: Nanos,
+    pub(crate) logs: Arc<Logs>,
     pub(crate) counts: Arc<Counts>,
     pub(crate) findings: Arc<dyn Findings>,
     pub(crate) functions: Arc<dyn Functions>,
@@ -173,6 +214,9 @@ impl State {
             Counts::add(&state.counts.questions, 1);
             Counts::add(&state.counts.question_nanos, begin.elapsed().as_nanos() as u64);
             drop(permit);
+            if let Err(refusal) = &done {
+                state.logs.note(refusal, &state.counts);
+            }
             done
         });
         done.await.map_err(|_| Refusal::bug())?

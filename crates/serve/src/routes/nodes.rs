@@ -19,5 +19,9 @@ pub(super) async fn nodes(
     let visible = person.visible();
     let nodes = state.ask(move |store| store.nodes(visible)).await?;
     let nodes: Vec<Value> = nodes.iter().map(public::node).collect();
-    Ok(Json(json!({ "nodes": nodes })))
+    let mut object = json!({ "nodes": nodes });
+    if person.operator {
+        object["refused"] = json!(state.refused.list());
+    }
+    Ok(Json(object))
 }
