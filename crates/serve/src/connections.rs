@@ -97,7 +97,8 @@ impl Open {
         }
         let is_known = self.known.get(&from).is_some_and(|at| at.elapsed() < KNOWN);
         let has_room = self.all < most - most / RESERVED;
-        if !has_room && !(self.all < most && is_known && own < OF_KNOWN) {
+        let is_kept_for = self.all < most && is_known && own < OF_KNOWN;
+        if !has_room && !is_kept_for {
             return Err(TooMany::All);
         }
         self.all += 1;
@@ -308,13 +309,15 @@ mod tests {
         let address = |n: u32| IpAddr::V4(Ipv4Addr::from(0x0a00_0000 + n));
         let mut open = Open::default();
         let (most, of_address) = (64, 10);
-        let mut taken = |open: &mut Open, n: u32| open.take(address(n), most, of_address);
+        let taken = |open: &mut Open, n: u32| open.take(address(n), most, of_address);
         for _ in 0..of_address {
             taken(&mut open, 0).unwrap();
         }
         assert_eq!(taken(&mut open, 0), Err(TooMany::OfAddress));
         for n in 1..5 {
-            (0..10).for_each(|_| drop(taken(&mut open, n)));
+            (0..10).for_each(|_| {
+                let _ = taken(&mut open, n);
+            });
         }
         // Three quarters are taken.
         assert_eq!(open.all, 48);

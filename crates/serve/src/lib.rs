@@ -18,6 +18,7 @@ mod prometheus;
 mod question;
 mod refusal;
 mod refused;
+mod rendered;
 mod routes;
 mod server;
 mod state;
@@ -25,6 +26,7 @@ mod state;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 pub use connections::{MOST as MOST_CONNECTIONS, MOST_OF_ADDRESS, Patience};
 pub use question::moment;

@@ -86,7 +86,7 @@ impl From<StoreError> for Refusal {
             StoreError::Full { .. } => Self::busy("the store is full"),
             StoreError::Busy { .. } => Self::busy("the store is busy"),
             // Soon it would take as long.
-            StoreError::TooLong { .. } => {
+            StoreError::TooLong { .. } | StoreError::TooLarge { .. } => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
             }
             other => Self {

@@ -26,13 +26,13 @@ use crate::connections::{self, Bounded, Patience};
 use crate::heard::Heard;
 use crate::ingest::Ingest;
 use crate::refused::Refused;
-use crate::state::{Counts, Findings, Functions, Logs, Readers, Shared, State};
+use crate::rendered::Answers;
+use crate::state::{Counts, Findings, Functions, LONGEST, Logs, Readers, Shared, State};
+use crate::turns::Turns;
 use crate::{log, routes};
 
 /// How long requests that are under way have when the server ends.
 const GRACE: Duration = Duration::from_secs(10);
-/// How long a question may take; others wait as long for their turn.
-const LONGEST: Duration = Duration::from_secs(30);
 /// Threads of requests; the store has its own.
 const THREADS: usize = 2;
 
@@ -159,6 +159,8 @@ pub(crate) fn serve_on(
     let state = Arc::new(State {
         access,
         readers: Readers::new(Box::new(open)),
+        turns: Turns::default(),
+        answers: Answers::default(),
         ingest,
         room: routes::Room::default(),
         asking: routes::Asking::default(),

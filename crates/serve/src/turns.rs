@@ -66,9 +66,7 @@ impl Inner {
         if who.is_operator {
             return self.all < AT_ONCE && self.own(who) < OF_OPERATOR;
         }
-        self.all < AT_ONCE
-            && self.of_users < AT_ONCE - OF_OPERATORS
-            && self.own(who) < OF_USER
+        self.all < AT_ONCE && self.of_users < AT_ONCE - OF_OPERATORS && self.own(who) < OF_USER
     }
 
     fn begin(&mut self, who: &Who) {
@@ -212,8 +210,9 @@ mod tests {
     fn who_goes_away_is_passed_over() {
         runs(async {
             let turns = Turns::default();
-            let (first, second) = (turns.take(&person("a", false)), turns.take(&person("a", false)));
-            let (first, second) = (first.await.unwrap(), second.await.unwrap());
+            let person = person("a", false);
+            let first = turns.take(&person).await.unwrap();
+            let second = turns.take(&person).await.unwrap();
             let gone = asks(&turns, "a", false);
             let waits = asks(&turns, "a", false);
             settled().await;
@@ -234,7 +233,7 @@ mod tests {
         runs(async {
             let turns = Turns::default();
             let all: Vec<_> =
-                (0..OF_USER + MOST_OF_ONE + 1).map(|_| asks(&turns, "a", false)).collect();
+                (0..=OF_USER + MOST_OF_ONE).map(|_| asks(&turns, "a", false)).collect();
             settled().await;
             let mut refused = 0;
             let mut held = Vec::new();

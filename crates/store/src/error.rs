@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::ErrorCode;
+use talea_model::Bytes;
 
 /// Why a store cannot be opened, take or answer.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +34,14 @@ pub enum StoreError {
     TooLong {
         /// How long it may take.
         longest: Duration,
+    },
+    /// A question takes more memory than it may.
+    #[error(
+        "the question takes more than {most} of memory, expected one of less time, fewer dimensions or more filters"
+    )]
+    TooLarge {
+        /// How much it may take.
+        most: Bytes,
     },
     /// The address of a store is not one.
     #[error("store `{address}`: {why}")]

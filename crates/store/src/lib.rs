@@ -14,6 +14,7 @@ pub mod access;
 pub mod address;
 mod answer;
 mod arrival;
+mod bounds;
 mod error;
 pub mod export;
 mod glob;
@@ -33,11 +34,14 @@ pub mod sqlite;
 mod tests;
 pub mod wire;
 
+use std::sync::Arc;
+
 use talea_model::Nanos;
 use talea_model::shares::Batch;
 
 pub use answer::{Answer, JobSeen, NodeSeen, Point, Row, Series, Totals, Value};
 pub use arrival::{LONGEST_INTERVAL, LONGEST_NAME, MOST_COUNTERS, check};
+pub use bounds::Bounds;
 pub use error::StoreError;
 pub use plausible::{MOST_CORES, plausible};
 pub use proportion::{Proportion, Z};
@@ -127,6 +131,9 @@ pub trait Store: Send {
     fn sees(&self) -> Result<Visible, StoreError> {
         Ok(Visible::All)
     }
+
+    /// Bounds what is asked from now on, all of it together; nothing where a store cannot be stopped, or for ever by `None`.
+    fn bound(&mut self, _bounds: Option<Arc<Bounds>>) {}
 
     /// False where a handle is of no more use, as its file was removed or replaced: another one must be opened to ask again.
     fn is_current(&self) -> bool {

@@ -17,7 +17,7 @@ pub(super) async fn nodes(
 ) -> Result<Json<Value>, Refusal> {
     parameters.only(&[])?;
     let visible = person.visible();
-    let nodes = state.ask(move |store| store.nodes(visible)).await?;
+    let nodes = state.ask(&person, move |store| store.nodes(visible)).await?;
     let nodes: Vec<Value> = nodes.iter().map(public::node).collect();
     let mut object = json!({ "nodes": nodes });
     if person.operator {

@@ -1,8 +1,11 @@
 //! A store that is removed, replaced or damaged while the server runs.
 
 use std::fs;
+use std::os::unix::fs::FileExt as _;
 use std::process::Stdio;
 use std::time::Duration;
+
+use talea_store::sqlite::{Options, Sqlite};
 
 use super::Served;
 use super::killed::started;
@@ -39,7 +42,7 @@ fn batches_wait_while_the_store_is_away() {
     let mut log = copied.clone().into_os_string();
     log.push("-wal");
     fs::copy(beside, log).unwrap();
-    drop(talea_store::sqlite::Sqlite::open(&copied, &Default::default()).unwrap());
+    drop(Sqlite::open(&copied, &Options::default()).unwrap());
     fs::remove_file(&store).unwrap();
     fs::copy(&copied, &store).unwrap();
     assert_eq!(served.put(&node, &one(2)).status, 503);
@@ -61,7 +64,7 @@ fn said(damage: impl FnOnce(&std::path::Path)) -> (Vec<u16>, String) {
     let log = folder.path().join("log");
     let (server, address) = started(folder.path(), Stdio::from(fs::File::create(&log).unwrap()));
     let agent: ureq::Agent = ureq::Agent::config_builder()
-        .timeout_global(Some(Duration::from_secs(60)))
+        .timeout_global(Some(Duration::from_mins(1)))
         .http_status_as_error(false)
         .build()
         .into();
@@ -97,12 +100,11 @@ fn a_store_that_is_damaged_is_said_once() {
     let (answers, text) = said(|store| {
         // What was in the log reaches the file; then all of it but the first page becomes nonsense, also what the server remembers of it.
         let length = fs::metadata(store).unwrap().len();
-        let connection = talea_store::sqlite::Sqlite::open(store, &Default::default()).unwrap();
+        let connection = Sqlite::open(store, &Options::default()).unwrap();
         drop(connection);
         let mut wal = store.to_owned().into_os_string();
         wal.push("-wal");
         let file = fs::OpenOptions::new().write(true).open(store).unwrap();
-        use std::os::unix::fs::FileExt as _;
         let nonsense = vec![0x5a; length.max(1 << 20) as usize - 100];
         file.write_all_at(&nonsense, 100).unwrap();
         let log = fs::OpenOptions::new().write(true).open(wal).unwrap();

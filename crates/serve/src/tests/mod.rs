@@ -4,6 +4,7 @@ mod bug;
 mod engines;
 mod findings;
 mod gone;
+mod heavy;
 mod hostile;
 mod implausible;
 mod ingest;

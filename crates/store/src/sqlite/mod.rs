@@ -29,6 +29,7 @@ use talea_model::shares::Batch;
 use talea_model::{Bytes, Nanos};
 
 use crate::answer::{Answer, JobSeen, NodeSeen, Series};
+use crate::bounds::Bounds;
 use crate::error::StoreError;
 use crate::question::{Question, Visible};
 use crate::rates::{Rates, SpreadSeen};
@@ -100,8 +101,10 @@ pub struct Sqlite {
     connection: Connection,
     path: PathBuf,
     options: Options,
-    /// When the question that is asked now is given up.
-    until: Arc<Mutex<Option<Instant>>>,
+    /// What is asked now.
+    under_way: Arc<Mutex<Option<Arc<Bounds>>>>,
+    /// What all that is asked may take together, if somebody said so.
+    bounds: Option<Arc<Bounds>>,
     files: Files,
     /// Another file at the path, and since when it has not changed.
     other: Option<(files::Stamp, Instant)>,
@@ -143,15 +146,23 @@ impl Sqlite {
         let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
         connection.busy_timeout(options.patience).map_err(failed)?;
         connection.set_prepared_statement_cache_capacity(64);
-        let until = Arc::new(Mutex::new(None));
+        let under_way: Arc<Mutex<Option<Arc<Bounds>>>> = Arc::default();
         if options.longest.is_some() {
-            let until = Arc::clone(&until);
-            let is_over = move || locked(&until).is_some_and(|until| Instant::now() >= until);
+            let under_way = Arc::clone(&under_way);
+            let is_over = move || locked(&under_way).as_ref().is_some_and(|asked| asked.is_over());
             connection.progress_handler(STEPS, Some(is_over)).map_err(failed)?;
         }
         let files = Files::of(path);
         let path = path.to_owned();
-        let mut store = Self { connection, path, options: *options, until, files, other: None };
+        let mut store = Self {
+            connection,
+            path,
+            options: *options,
+            under_way,
+            bounds: None,
+            files,
+            other: None,
+        };
         let failed = |error| StoreError::of(error, &store.path);
         let version = store.pragma("user_version").map_err(failed)?;
         let tables: i64 = store
@@ -330,12 +341,16 @@ impl Sqlite {
         ask: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
         self.same()?;
-        *locked(&self.until) = self.options.longest.map(|longest| Instant::now() + longest);
+        // What is late begins nothing more.
+        self.bounds.as_ref().map_or(Ok(()), |bounds| bounds.check())?;
+        let own = || Some(Arc::new(Bounds::new(self.options.longest?, Bytes(u64::MAX))));
+        let bounds = self.bounds.clone().or_else(own);
+        locked(&self.under_way).clone_from(&bounds);
         let answer = ask(&self.connection);
-        *locked(&self.until) = None;
-        answer.map_err(|error| match (error.sqlite_error_code(), self.options.longest) {
-            (Some(ErrorCode::OperationInterrupted), Some(longest)) => {
-                StoreError::TooLong { longest }
+        *locked(&self.under_way) = None;
+        answer.map_err(|error| match (error.sqlite_error_code(), bounds) {
+            (Some(ErrorCode::OperationInterrupted), Some(bounds)) => {
+                bounds.check().err().unwrap_or_else(|| StoreError::of(error, &self.path))
             }
             _ => StoreError::of(error, &self.path),
         })
@@ -393,6 +408,10 @@ impl Store for Sqlite {
         self.current()?;
         let retained = retain::retain(&mut self.connection, &self.options, now, steps);
         self.named(retained)
+    }
+
+    fn bound(&mut self, bounds: Option<Arc<Bounds>>) {
+        self.bounds = bounds;
     }
 
     fn is_current(&self) -> bool {

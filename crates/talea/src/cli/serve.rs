@@ -25,14 +25,15 @@ Users see their own jobs and processes, operators everything. Both log in with a
 Examples:
   talea serve user add anna --uid 1000                  asks for a password
   talea serve user add root --uid 0 --operator          sees everything
-  talea serve token add node n001 > n001.token          for the agent of node n001
+  (umask 077; talea serve token add node n001 > n001.token)      for the agent of node n001
   talea serve --store sqlite:/var/lib/talea/site.db --listen 0.0.0.0:8090 \\
               --tls-cert cert.pem --tls-key key.pem
   talea agent --store https://server:8090 --token-file /etc/talea/token     on each node
 
-Without TLS passwords and tokens can be read on the way: then it listens on 127.0.0.1 only, behind a
-proxy that has it, unless --insecure is given. SIGHUP reads the certificates again; users and tokens are read again when their
-files change. SIGTERM and SIGINT end it after what is under way. docs/server.md has the routes.")]
+Without TLS passwords and tokens can be read on the way: then it listens on loopback only, behind a
+proxy that has TLS, unless --insecure is given. SIGHUP reads the certificates again; users and
+tokens are read again when their files change. SIGTERM and SIGINT end it after what is under way.
+docs/server.md has the routes.")]
 pub(super) struct ServeArgs {
     /// Where batches are kept: sqlite:PATH or prometheus:http://HOST:PORT[/PREFIX]
     #[arg(long, value_name = "STORE", required = true)]
