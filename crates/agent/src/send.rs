@@ -79,6 +79,7 @@ mod tests {
     use std::fs;
     use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
+    use std::os::unix::fs::PermissionsExt as _;
     use std::path::Path;
 
     use talea_model::Nanos;
@@ -100,6 +101,7 @@ mod tests {
     fn server(address: &str, folder: &Path) -> Server {
         let token = folder.join("token");
         fs::write(&token, "secret\n").unwrap();
+        fs::set_permissions(&token, fs::Permissions::from_mode(0o600)).unwrap();
         Server { address: address.to_owned(), token, authorities: None }
     }
 
@@ -189,6 +191,11 @@ mod tests {
         assert!(matches!(found, Err(WayError::Content { .. })));
         fs::write(&good.token, " \n").unwrap();
         assert!(matches!(Sender::new(&good, "n1"), Err(WayError::Content { .. })));
+        for mode in [0o644, 0o604, 0o620, 0o602] {
+            fs::set_permissions(&good.token, fs::Permissions::from_mode(mode)).unwrap();
+            let found = Sender::new(&good, "n1");
+            assert!(matches!(found, Err(WayError::Open { mode: seen, .. }) if seen == mode));
+        }
         fs::remove_file(&good.token).unwrap();
         assert!(matches!(Sender::new(&good, "n1"), Err(WayError::File { .. })));
     }

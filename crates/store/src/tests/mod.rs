@@ -1,5 +1,6 @@
 //! `SQLite` against the oracle, and files that are not as they should be.
 
+mod gone;
 mod losses;
 pub(crate) mod made;
 mod modes;
@@ -7,6 +8,7 @@ mod refusing;
 mod server;
 mod servers;
 mod shown;
+mod strict;
 
 use std::path::Path;
 use std::time::Duration;
@@ -406,7 +408,7 @@ fn files_that_are_none_of_ours() {
     drop(foreign);
     drop(Sqlite::open(&path("newer"), &options).unwrap());
     let newer = rusqlite::Connection::open(path("newer")).unwrap();
-    newer.pragma_update(None, "user_version", 5).unwrap();
+    newer.pragma_update(None, "user_version", 6).unwrap();
     drop(newer);
     let missing = folder.path().join("no/such/folder/t.db");
     assert!(matches!(Sqlite::open(&missing, &options), Err(StoreError::Open { .. })));
