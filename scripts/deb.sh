@@ -118,6 +118,7 @@ agent_files() {
 serve_files() {
     install -D --mode=644 packaging/systemd/talea-serve.service "$root/lib/systemd/system/talea-serve.service"
     install -D --mode=644 packaging/serve.conf "$root/etc/talea/serve.conf"
+    install -D --mode=644 packaging/fail2ban/talea-serve.conf "$root/usr/share/talea/fail2ban/talea-serve.conf"
     service_documents
 }
 

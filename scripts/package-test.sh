@@ -29,7 +29,7 @@ done
 serve=$(scripts/deb.sh --serve "$folder/talea" "$work")
 [ "$(dpkg-deb --field "$serve" Depends)" = "talea (= $(dpkg-deb --field "$package" Version))" ]
 dpkg-deb --extract "$serve" "$work/serve"
-for file in lib/systemd/system/talea-serve.service etc/talea/serve.conf; do
+for file in lib/systemd/system/talea-serve.service etc/talea/serve.conf usr/share/talea/fail2ban/talea-serve.conf; do
     [ -e "$work/serve/$file" ] || {
         echo "package: $file is missing in talea-serve" >&2
         exit 1

@@ -10,7 +10,6 @@ mod tokens;
 mod users;
 
 use std::collections::{BTreeMap, HashMap};
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
