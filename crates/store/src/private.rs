@@ -22,6 +22,11 @@ pub(crate) fn append(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).mode(FILE).open(path)
 }
 
+/// Opens a file to write anywhere in it, and makes it if it is missing.
+pub(crate) fn write(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(false).mode(FILE).open(path)
+}
+
 /// Makes a file to append to, which must be missing.
 pub(crate) fn make(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create_new(true).mode(FILE).open(path)
