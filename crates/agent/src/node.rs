@@ -190,8 +190,9 @@ impl Agent {
         let mut before = Cost::now();
         let mut begin = (Instant::now(), Nanos::now());
         let last = self.before.take();
-        let unsampled = last.and_then(|last| progress::unsampled(&last, &self.until_now()));
-        unsampled.into_iter().for_each(|gap| self.gaps.note(gap));
+        if let Some(gap) = last.and_then(|last| progress::unsampled(&last, &self.until_now())) {
+            self.gaps.note(gap);
+        }
         loop {
             let left = self.options.interval.saturating_sub(begin.0.elapsed());
             self.wait(left.min(pause(self.look, self.idle)));
