@@ -170,7 +170,7 @@ function answers(all, me, path, query) {
       node.last_ns = Math.max(node.last_ns, row.begin + all.width);
       out.set(row.node, node);
     }
-    return { nodes: [...out.values()] };
+    return { nodes: [...out.values()], ...(all.refused && { refused: all.refused }) };
   }
   if (path === "jobs") {
     const [most, limit] = [jobs(), Number(query.get("limit") ?? 1000)];

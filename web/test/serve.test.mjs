@@ -28,6 +28,9 @@ before(async () => {
   const month = site({ nodes: 4, cores: 1, hours: 1, silent: [] });
   month.rows = month.names.flatMap((node) => [-30 * 86_400e9, -month.width].map((before) => ({ ...month.rows[0], node, begin: month.last + before, job: "4711", user: 1001, activity: "user", library: "/lib/one.so" })));
   sites.month = await serve(month);
+  const refused = site({ nodes: 2, cores: 1, hours: 1, silent: [] });
+  refused.refused = [{ node: "n01", requests: 3, last_ns: 1e18, why: "1000 samples of core 0" }, { node: HOSTILE, requests: 1, last_ns: 2e18, why: HOSTILE }];
+  sites.refused = await serve(refused);
   sites.large = await serve(site({ nodes: 1200, cores: 8, hours: 1, silent: [100, 900] }));
 });
 after(async () => {
@@ -321,6 +324,18 @@ test("a silent node is said and hatched; thousands of nodes are bands that open"
   await page.waitForFunction(() => /rows=100-109/.test(location.hash));
   await settled(page);
   assert.match(await page.locator("#nodes .note").textContent(), /^10 nodes, 1 silent now/);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("nodes whose batches were refused are said with the last reason", async () => {
+  const { page, faults, done } = await visit("#/machine?last=1h", { name: "refused" });
+  const said = await page.locator(".findings").first().textContent();
+  assert.match(said, /Batches of .* and 1 other node were refused since the server started, at last: /);
+  assert.equal(await page.evaluate(() => window.broken), undefined);
+  await page.goto(page.url().replace("last=1h", "last=1h&node=n01"));
+  await settled(page);
+  assert.match(await page.locator(".findings").first().textContent(), /Batches of n01 were refused since the server started, at last: 1000 samples of core 0\./);
   assert.deepEqual(faults, []);
   await done();
 });
