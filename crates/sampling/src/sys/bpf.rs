@@ -234,13 +234,10 @@ pub(crate) fn load_program(program: &Program<'_>) -> Result<OwnedFd, (io::Error,
     let mut log = vec![0_u8; LOG];
     (part.log_level, part.log_length, part.log) = (1, LOG as u32, log.as_mut_ptr() as u64);
     // SAFETY: as above; it also writes at most `log_length` bytes at `log`.
-    match unsafe { descriptor(PROGRAM, &mut part) } {
-        Ok(loaded) => Ok(loaded),
-        Err(_) => {
-            let length = log.iter().position(|&byte| byte == 0).unwrap_or(LOG);
-            Err((error, String::from_utf8_lossy(&log[..length]).into_owned()))
-        }
-    }
+    unsafe { descriptor(PROGRAM, &mut part) }.map_err(|_| {
+        let length = log.iter().position(|&byte| byte == 0).unwrap_or(LOG);
+        (error, String::from_utf8_lossy(&log[..length]).into_owned())
+    })
 }
 
 /// Puts an event into an array of events, or takes one out. The array keeps it open.
