@@ -9,6 +9,8 @@ use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use talea_model::text::without_hidden;
+
 /// Causes that are told apart at a time; all others count as one.
 const MOST_CAUSES: usize = 4096;
 /// The one that stands for them.
@@ -24,7 +26,7 @@ fn text(what: &str, values: &[(&str, &str)]) -> String {
     let mut text = format!("{} talea serve: {what}", jiff::Timestamp::now().strftime("%FT%T%.3fZ"));
     for (key, value) in values {
         let short: String = value.chars().take(500).collect();
-        let _ = write!(text, " {key}={short:?}");
+        let _ = write!(text, " {key}={}", without_hidden(&format!("{short:?}")));
     }
     text.push('\n');
     text
@@ -98,10 +100,11 @@ mod tests {
 
     #[test]
     fn values_break_no_line_and_end_no_value() {
-        let line = text("login failed", &[("from", "::1"), ("user", "a\" from=\"b\n\u{202e}")]);
+        let line =
+            text("login failed", &[("from", "::1"), ("user", "a\" from=\"b\n\u{202e}\u{3164}")]);
         assert_eq!(line.lines().count(), 1);
         assert!(line.ends_with(
-            " talea serve: login failed from=\"::1\" user=\"a\\\" from=\\\"b\\n\\u{202e}\"\n"
+            " talea serve: login failed from=\"::1\" user=\"a\\\" from=\\\"b\\n\\u{202e}\u{fffd}\"\n"
         ));
     }
 
