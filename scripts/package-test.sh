@@ -1,5 +1,5 @@
 #!/bin/bash
-# Checks that the package `talea` holds what it should: packs what is built, unpacks it elsewhere, and records a program with it.
+# Checks that the packages hold what they should: packs what is built, unpacks `talea` elsewhere, and records a program with it.
 #
 #   package-test.sh [FOLDER]       the folder of the built program (target/release)
 #
@@ -26,6 +26,25 @@ for file in usr/include/talea_mark.h usr/share/man/man1/talea-run.1.gz usr/share
     }
 done
 
+serve=$(scripts/deb.sh --serve "$folder/talea" "$work")
+[ "$(dpkg-deb --field "$serve" Depends)" = "talea (= $(dpkg-deb --field "$package" Version))" ]
+dpkg-deb --extract "$serve" "$work/serve"
+for file in lib/systemd/system/talea-serve.service etc/talea/serve.conf usr/share/talea/fail2ban/talea-serve.conf; do
+    [ -e "$work/serve/$file" ] || {
+        echo "package: $file is missing in talea-serve" >&2
+        exit 1
+    }
+done
+[ "$(dpkg-deb --info "$serve" conffiles)" = /etc/talea/serve.conf ]
+# One host may have all three; dpkg refuses a file that is in two of them. Any program will do as the agent.
+cp /bin/true "$work/talea-agent"
+agent=$(scripts/deb.sh "$work/talea-agent" "$work")
+twice=$(for one in "$package" "$serve" "$agent"; do dpkg-deb --fsys-tarfile "$one" | tar --list | grep -v '/$'; done | sort | uniq --repeated)
+[ -z "$twice" ] || {
+    echo "package: in two packages: $twice" >&2
+    exit 1
+}
+
 # From where nothing of the build folder is near.
 talea=$work/root/usr/bin/talea
 halo=$PWD/apps/bin/openmpi/halo
@@ -37,5 +56,5 @@ env --unset=TALEA_MPI_LIBRARY "$talea" run --out run -- \
 }
 "$talea" show run stats --json | grep '"ranks": 2' >/dev/null
 "$talea" convert run run.parquet >/dev/null
-[ "$(head --bytes=4 run*.parquet | tr -d '\0' | head --bytes=4)" = PAR1 ]
+[ "$(head --bytes=4 run.parquet)" = PAR1 ]
 echo "package: $(basename "$package"), $(du --apparent-size --human-readable "$package" | cut -f 1): records and writes Parquet"

@@ -1,12 +1,15 @@
 /* Two phases whose times are as 2 to 1, in each thread: what samples and tables must show.
  *
- *   phases [SECONDS [THREADS]]      1 second of processor time in each of 1 thread
+ *   phases [SECONDS [THREADS [FILE]]]      1 second of processor time in each of 1 thread
  *
+ * A file is mapped to be read, as tools do with libraries, below all that was mapped before.
  * Time is each thread's own processor time, so that other programs change nothing. Prints what each thread spent in each phase. */
 #define _GNU_SOURCE 1
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "talea_mark.h"
@@ -63,8 +66,13 @@ int main(int argc, char **argv)
     if (argc > 1)
         seconds = atof(argv[1]);
     if (threads < 1 || threads > 256 || !(seconds > 0)) {
-        fprintf(stderr, "usage: phases [SECONDS [THREADS]], up to 256 threads\n");
+        fprintf(stderr, "usage: phases [SECONDS [THREADS [FILE]]], up to 256 threads\n");
         return 2;
+    }
+    int file = argc > 3 ? open(argv[3], O_RDONLY) : -1;
+    if (argc > 3 && (file < 0 || mmap(0, 1 << 16, PROT_READ, MAP_PRIVATE, file, 0) == MAP_FAILED)) {
+        perror(argv[3]);
+        return 1;
     }
     pthread_t others[256];
     double spent[256][2] = {{0}};

@@ -41,11 +41,15 @@ test("shares have the intervals of the store", async () => {
 });
 
 test("addresses say times, or the usual ones", async () => {
-  const { asked, link, read, step } = await part("route");
+  const { asked, link, read, step, wrongTimes } = await part("route");
   assert.deepEqual(asked(read("#/machine?last=6h")), { last: "6h" });
   assert.deepEqual(asked(read("#/machine?last=x")), { last: "1h" });
   assert.deepEqual(asked(read("#/machine?from=2026-01-01T00:00:00Z")), { last: "1h" });
   assert.deepEqual(asked(read("#/machine?from=1&to=2&last=6h")), { from: "1", to: "2" });
+  for (const [times, said] of [["last=banana", "last=banana is no time"], ["last=1h&from=x&to=2", "from=x is no time"], ["from=1&to=never", "to=never is no time"], ["from=1", "from stands alone"], ["to=2020-01-01", "to stands alone"], ["from=5&to=2", "from=5 is not before to=2"]]) {
+    assert.match(wrongTimes(read(`#/machine?${times}`)), new RegExp(`^${said}`));
+  }
+  for (const times of ["", "last=90d", "from=1&to=2", "from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z", "last=&from=&to="]) assert.equal(wrongTimes(read(`#/machine?${times}`)), null, times);
   for (const name of ["a?b=c&d#e/%41", "\"'<>\u202e\n", "../..", "__proto__"]) {
     const route = read(link("job", { id: name, last: null, q: "" }));
     assert.deepEqual([route.page, route.params.get("id"), [...route.params.keys()]], ["job", name, ["id"]]);

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 const dist = fileURLToPath(new URL("../dist/serve/", import.meta.url));
 export const POLICY = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 const USERS = { root: { name: "root", uid: 0, operator: true }, ada: { name: "ada", uid: 1001, operator: false }, nobody: { name: "nobody", uid: 4242, operator: false } };
-const HOSTILE = "\"><img src=x onerror=window.broken=1>\u202e'; DROP TABLE\n" + "x".repeat(300);
+const HOSTILE = "\"><img src=x onerror=window.broken=1>\u202e\u061c\u200b\u00ad\u{e0041}'; DROP TABLE\n" + "x".repeat(300);
 
 /** Always the same numbers between 0 and 1. */
 function draws(seed) {
@@ -170,7 +170,7 @@ function answers(all, me, path, query) {
       node.last_ns = Math.max(node.last_ns, row.begin + all.width);
       out.set(row.node, node);
     }
-    return { nodes: [...out.values()] };
+    return { nodes: [...out.values()], ...(all.refused && { refused: all.refused }) };
   }
   if (path === "jobs") {
     const [most, limit] = [jobs(), Number(query.get("limit") ?? 1000)];

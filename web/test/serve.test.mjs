@@ -28,6 +28,9 @@ before(async () => {
   const month = site({ nodes: 4, cores: 1, hours: 1, silent: [] });
   month.rows = month.names.flatMap((node) => [-30 * 86_400e9, -month.width].map((before) => ({ ...month.rows[0], node, begin: month.last + before, job: "4711", user: 1001, activity: "user", library: "/lib/one.so" })));
   sites.month = await serve(month);
+  const refused = site({ nodes: 2, cores: 1, hours: 1, silent: [] });
+  refused.refused = [{ node: "n01", requests: 3, last_ns: 1e18, why: "1000 samples of core 0" }, { node: HOSTILE, requests: 1, last_ns: 2e18, why: HOSTILE }];
+  sites.refused = await serve(refused);
   sites.large = await serve(site({ nodes: 1200, cores: 8, hours: 1, silent: [100, 900] }));
 });
 after(async () => {
@@ -36,7 +39,7 @@ after(async () => {
 });
 
 /** Waits until the page that the address names has its figures. */
-const settled = (page) => page.waitForFunction(() => document.querySelector("main")?.dataset.shown === location.hash && /^as of/.test(document.querySelector(".state")?.textContent ?? ""));
+const settled = (page) => page.waitForFunction(() => document.querySelector("main")?.dataset.shown === location.hash && /^(as of|nothing is shown)/.test(document.querySelector(".state")?.textContent ?? ""));
 
 /** A page of a site, and what went wrong on it so far. */
 async function visit(hash, { name = "small", user = "root", width = 1400, dark = false, expected = /^$/ } = {}) {
@@ -260,7 +263,7 @@ test("hostile names are shown as text, on every page", async () => {
     const { page, faults, done } = await visit(hash, { name: "hostile", expected: /404/ });
     assert.equal(await page.evaluate(() => window.broken), undefined);
     assert.equal(await page.locator("#app img, #app script").count(), 0);
-    const turned = await page.evaluate(() => /[\u202a-\u202e\u2066-\u2069]/.test(document.body.textContent));
+    const turned = await page.evaluate(() => /[\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/u.test(document.body.textContent));
     assert.equal(turned, false, "no marks that turn the direction of writing");
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     assert.ok(wide <= 0, `${hash.slice(0, 40)} is ${wide} pixels too wide`);
@@ -321,6 +324,18 @@ test("a silent node is said and hatched; thousands of nodes are bands that open"
   await page.waitForFunction(() => /rows=100-109/.test(location.hash));
   await settled(page);
   assert.match(await page.locator("#nodes .note").textContent(), /^10 nodes, 1 silent now/);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("nodes whose batches were refused are said with the last reason", async () => {
+  const { page, faults, done } = await visit("#/machine?last=1h", { name: "refused" });
+  const said = await page.locator(".findings").first().textContent();
+  assert.match(said, /Batches of .* and 1 other node were refused since the server started, at last: /);
+  assert.equal(await page.evaluate(() => window.broken), undefined);
+  await page.goto(page.url().replace("last=1h", "last=1h&node=n01"));
+  await settled(page);
+  assert.match(await page.locator(".findings").first().textContent(), /Batches of n01 were refused since the server started, at last: 1000 samples of core 0\./);
   assert.deepEqual(faults, []);
   await done();
 });
@@ -435,6 +450,22 @@ test("a selection of one node or some asks for functions of as long as these all
   await done();
 });
 
+test("an address with a time that is none shows no figures", async () => {
+  const { page, faults, done } = await visit("#/machine?last=banana&node=n03");
+  assert.match(await page.locator("main .wrong").textContent(), /^last=banana is no time: expected such as 15m/);
+  assert.equal(await page.locator("main .panel").count(), 0);
+  await page.locator("main .wrong a").click();
+  await page.waitForSelector("#nodes canvas");
+  await settled(page);
+  assert.match(page.url(), /#\/machine\?node=n03$/);
+  assert.equal(await page.locator("main .wrong").count(), 0);
+  await page.goto(page.url().replace(/#.*/, "#/machine?from=2026-01-02T00:00:00Z"));
+  await settled(page);
+  assert.match(await page.locator("main .wrong").textContent(), /^from stands alone/);
+  assert.deepEqual(faults, []);
+  await done();
+});
+
 test("what is not there is said, once and why", async () => {
   const { page, faults, done } = await visit("#/software?from=2020-01-01T00:00:00Z&to=2020-01-02T00:00:00Z");
   assert.match(await page.locator("#software .empty").textContent(), /Nothing was observed in this time/);
@@ -442,7 +473,7 @@ test("what is not there is said, once and why", async () => {
   // Rounded times are no reason.
   await page.route("**/api/v1/usage?**", async (route) => {
     const response = await route.fetch();
-    await route.fulfill({ response, json: { ...await response.json(), gaps: [{ kind: "estimated", detail: "times are kept in slices: the answer is of 1767225600 s to 1767229200 s since 1970", count: 0 }] } });
+    await route.fulfill({ response, json: { ...await response.json(), gaps: [{ kind: "estimated", detail: "times are kept in slices: the answer is of 2026-01-01T00:00:00Z to 2026-01-01T01:00:00.25Z", count: 0 }] } });
   });
   await page.goto(`${sites.small.url}/#/of?last=6h&library=nothing`);
   await settled(page);

@@ -13,7 +13,7 @@ pub fn texts(bytes: &[u8]) {
     let _ = talea_mark::reader::context_in(&text);
     for line in text.lines() {
         let _ = modules::of_line(line);
-        let _ = phases::first_page(line);
+        let _ = phases::mapping(line);
     }
 }
 

@@ -26,9 +26,19 @@ fn first(text: &str, of: fn(&[&str]) -> Option<Job>) -> Option<Job> {
         .map(|path| path.strip_suffix(" (deleted)").unwrap_or(path))
         .find_map(|path| {
             let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-            of(&parts)
+            of(without_own(&parts))
         })?;
     (found.id.len() <= LONGEST).then_some(found)
+}
+
+/// A path without what a user makes below the own manager, `user@UID.service`: any group of any name, also those of containers without root.
+fn without_own<'a>(parts: &'a [&'a str]) -> &'a [&'a str] {
+    let is_manager = |part: &&str| {
+        let uid = part.strip_prefix("user@").and_then(|rest| rest.strip_suffix(".service"));
+        uid.is_some_and(|uid| uid.parse::<u32>().is_ok())
+    };
+    let end = parts.iter().position(is_manager).map_or(parts.len(), |at| at + 1);
+    &parts[..end]
 }
 
 fn job(id: &str, user: Option<u32>) -> Option<Job> {
@@ -75,16 +85,14 @@ fn contained(parts: &[&str]) -> Option<Job> {
     None
 }
 
-/// systemd's units; sessions carry their user.
+/// systemd's units; sessions carry their user. The first of a path: only root makes that, what is below may be the unit's own.
 fn unit(parts: &[&str]) -> Option<Job> {
-    let last = parts
-        .iter()
-        .rev()
-        .find(|part| [".service", ".scope"].iter().any(|end| part.ends_with(end)))?;
+    let first =
+        parts.iter().find(|part| [".service", ".scope"].iter().any(|end| part.ends_with(end)))?;
     let user = parts
         .iter()
         .find_map(|part| part.strip_prefix("user-")?.strip_suffix(".slice")?.parse().ok());
-    job(last, user)
+    job(first, user)
 }
 
 #[cfg(test)]
@@ -139,6 +147,29 @@ mod tests {
             assert_eq!(of_scheduler(text), None, "{text}");
         }
         check("0::/system.slice/slurmstepd.scope/job_7 (deleted)", "7", None);
+    }
+
+    #[test]
+    fn groups_that_users_make_name_no_jobs() {
+        let manager = "0::/user.slice/user-1000.slice/user@1000.service";
+        let number = "0123456789abcdef".repeat(4);
+        for below in [
+            "",
+            "/app.slice/4711.service",
+            "/app.slice/app-fake.scope",
+            "/session.slice/system.slice/cron.service",
+            &format!("/user.slice/libpod-{number}.scope"),
+            &format!("/docker/{number}"),
+            "/slurm/uid_0/job_1",
+            "/x (deleted)",
+        ] {
+            check(&format!("{manager}{below}"), "user@1000.service", Some(1000));
+        }
+        // A service with groups of its own, and what only looks like a user's manager.
+        check("0::/system.slice/web.service/fake.service/x.scope", "web.service", None);
+        check("0::/system.slice/user@x.service/a", "user@x.service", None);
+        // A scheduler's job whose processes talk to the manager stays a job.
+        check("0::/system.slice/slurmstepd.scope/job_5/user@1.service/a.service", "5", None);
     }
 
     #[test]

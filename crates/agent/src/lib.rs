@@ -14,6 +14,7 @@ pub mod modules;
 mod node;
 pub mod phases;
 pub mod processes;
+mod progress;
 mod queue;
 mod rates;
 pub mod send;

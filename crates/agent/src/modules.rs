@@ -2,7 +2,7 @@
 //!
 //! Owns the cache and the way to open a file as a process sees it: through its root, so that containers are looked into, and only if it is
 //! the same file (device and inode). One that was deleted or replaced while it is mapped is read through the mapping. Numbers of files come round again: what is
-//! known is compared with the file once an interval. It refuses symbols: who asks for functions resolves them later, by build id and address. Follows
+//! known is compared with the file once an interval. All looks are those of [`Files`], which gives up what does not answer. It refuses symbols: who asks for functions resolves them later, by build id and address. Follows
 //! elf(5) and proc(5).
 
 use std::collections::HashMap;
@@ -15,9 +15,10 @@ use object::elf::{ELF_NOTE_GNU, FileHeader64, NT_GNU_BUILD_ID, PN_XNUM, PT_LOAD,
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 use object::{Endianness, ReadCache, ReadRef};
 use talea_model::Module;
+use talea_run::foreign;
 use talea_sampling::system::FileId;
 
-use crate::files;
+use crate::files::{self, Files};
 
 /// Files that are remembered, some 300 bytes each.
 const MOST: usize = 8192;
@@ -59,12 +60,18 @@ impl Known {
         Some(address.wrapping_add(offset - from))
     }
 
-    /// Whether it is the file that is at its path now.
-    fn is_there(&self, file: FileId) -> bool {
-        let Some((path, state)) = &self.read else { return false };
-        let now = path.metadata().ok();
-        now.is_some_and(|now| FileId::of_metadata(&now) == file && of_metadata(&now) == *state)
+    /// What is known of a file that was not read: its path.
+    fn unread(file: FileId, path: Option<PathBuf>) -> Self {
+        let path = path.unwrap_or_else(|| format!("inode:{}", file.inode).into());
+        let module = Module { path: shown(&path), build_id: String::new() };
+        Self { module, segments: Vec::new(), read: None, interval: 0, tries: 1 }
     }
+}
+
+/// Whether a file is the one that is at its path now, as it was.
+fn is_there(path: &Path, state: State, file: FileId) -> bool {
+    let now = path.metadata().ok();
+    now.is_some_and(|now| FileId::of_metadata(&now) == file && of_metadata(&now) == state)
 }
 
 /// Files that were hit.
@@ -72,11 +79,17 @@ impl Known {
 pub struct Modules {
     known: HashMap<FileId, Known>,
     interval: u64,
+    files: Files,
     /// Files whose build id could not be had: they were gone, replaced, or are none of ELF.
     pub unread: u64,
 }
 
 impl Modules {
+    /// Files that are looked at by these helpers.
+    pub fn new(files: Files) -> Self {
+        Self { files, ..Self::default() }
+    }
+
     /// What is known of a file that process `process` has mapped; `told` is the path that the sampler knows, if any.
     pub fn find(
         &mut self,
@@ -92,17 +105,22 @@ impl Modules {
         let known = match self.known.entry(file) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {
-                let new = look(file, process, told);
+                let new = look(&self.files, file, process, told());
                 self.unread += u64::from(new.read.is_none());
                 return place.insert(Known { interval, ..new });
             }
         };
-        let stale = known.read.is_some() && known.interval != interval && !known.is_there(file);
+        // A file system that does not answer says nothing of its files: what was known stays.
+        let is_other = |(path, state): (PathBuf, State)| {
+            self.files.of_file(file, move || is_there(&path, state, file)) == Some(false)
+        };
+        let read = known.read.clone().filter(|_| known.interval != interval);
+        let stale = read.is_some_and(is_other);
         known.interval = interval;
         known.tries += u64::from(known.read.is_none());
         // Whoever had it first may have been gone; somebody else may have it longer.
         if stale || (known.read.is_none() && known.tries.is_power_of_two()) {
-            let new = look(file, process, told);
+            let new = look(&self.files, file, process, told());
             let other = !Path::new(&known.module.path).ends_with(&new.module.path);
             if new.read.is_some() {
                 *known = Known { interval, ..new };
@@ -122,30 +140,29 @@ impl Modules {
 }
 
 /// What a file is: as it was read, or else, without `read`, by its path only.
-fn look(file: FileId, process: u32, told: impl FnOnce() -> Option<PathBuf>) -> Known {
-    let mapped = mapped(process, file);
-    if let Some((range, path)) = &mapped {
-        // A name may end with that word by itself.
-        let plain = path.strip_suffix(DELETED).unwrap_or(path);
-        let mapping = PathBuf::from(format!("/proc/{process}/map_files/{range}"));
-        let found = [path, plain]
-            .into_iter()
-            .find_map(|path| read_at(process, Path::new(path), file))
-            .or_else(|| read(&mapping, Path::new(plain), file));
-        if let Some(known) = found {
-            return known;
-        }
-    }
-    let path = match mapped {
-        Some((_, path)) => Some(path.strip_suffix(DELETED).unwrap_or(&path).into()),
-        None => told(),
+fn look(files: &Files, file: FileId, process: u32, told: Option<PathBuf>) -> Known {
+    let mapped = files.of_process(process, move || mapped(process, file)).flatten();
+    let path = match &mapped {
+        Some((_, path)) => Some(path.strip_suffix(DELETED).unwrap_or(path).into()),
+        None => told,
     };
-    let found = path.as_deref().and_then(|path| read_at(process, path, file));
-    found.unwrap_or_else(|| {
-        let path = path.unwrap_or_else(|| format!("inode:{}", file.inode).into());
-        let module = Module { path: shown(&path), build_id: String::new() };
-        Known { module, segments: Vec::new(), read: None, interval: 0, tries: 1 }
-    })
+    let at = path.clone();
+    let found = files.of_file(file, move || match mapped {
+        Some((range, path)) => found(process, file, &range, &path),
+        None => at.and_then(|path| read_at(process, &path, file)),
+    });
+    found.flatten().unwrap_or_else(|| Known::unread(file, path))
+}
+
+/// A file that is mapped, by what `maps` says of it: at its path, or else through the mapping.
+fn found(process: u32, file: FileId, range: &str, path: &str) -> Option<Known> {
+    // A name may end with that word by itself.
+    let plain = path.strip_suffix(DELETED).unwrap_or(path);
+    let mapping = PathBuf::from(format!("/proc/{process}/map_files/{range}"));
+    [path, plain]
+        .into_iter()
+        .find_map(|path| read_at(process, Path::new(path), file))
+        .or_else(|| read(&mapping, Path::new(plain), file))
 }
 
 fn shown(path: &Path) -> String {
@@ -196,13 +213,18 @@ fn read_at(process: u32, path: &Path, file: FileId) -> Option<Known> {
 
 /// Reads the file at `place`, which is shown as `path`; none if another file is there.
 fn read(place: &Path, path: &Path, file: FileId) -> Option<Known> {
-    let mut state = None;
+    let (mut state, mut identity) = (None, None);
     let opened = files::opened(place, |found| {
         state = Some(of_metadata(found));
+        identity = Some(foreign::identity(found));
         FileId::of_metadata(found) == file
     })?;
     // Only the pieces that are asked for are read: files of hundreds of megabytes are common.
-    let (build_id, segments) = headers(&ReadCache::<File>::new(opened))?;
+    let (mut build_id, segments) = headers(&ReadCache::<File>::new(opened))?;
+    if build_id.is_empty() {
+        // Who resolves functions later must know that it is the file which was sampled.
+        build_id = identity.map_or_else(String::new, |identity| identity.to_string());
+    }
     let module = Module { path: shown(path), build_id };
     let read = state.map(|state| (place.to_owned(), state));
     Some(Known { module, segments, read, interval: 0, tries: 0 })
@@ -341,6 +363,31 @@ mod tests {
             modules.end_interval();
             assert_eq!(modules.find(file, process, || None).module, known.module);
         }
+    }
+
+    #[test]
+    fn a_file_without_build_id_says_which_file_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("p");
+        // The headers of a program without notes.
+        let mut own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        own.truncate(1 << 16);
+        let (from, size) = (own[32] as usize, 56);
+        for segment in own[from..from + 40 * size].chunks_mut(size) {
+            if segment[..4] == PT_NOTE.to_le_bytes() {
+                segment[..4].copy_from_slice(&0_u32.to_le_bytes());
+            }
+        }
+        std::fs::write(&path, own).unwrap();
+        let file = FileId::of_path(&path).unwrap();
+        let found = || std::fs::metadata(&path).unwrap();
+        let known = Modules::default().find(file, u32::MAX, || Some(path.clone())).clone();
+        let expected = foreign::identity(&found()).to_string();
+        assert!(expected.starts_with("file-") && expected.contains(&format!("{:x}", file.inode)));
+        assert_eq!(known.module.build_id, expected);
+        std::fs::File::options().append(true).open(&path).unwrap().set_len(1 << 17).unwrap();
+        let known = Modules::default().find(file, u32::MAX, || Some(path.clone())).clone();
+        assert_ne!(known.module.build_id, expected);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Owns when hits are collected and when an interval ends. Collecting costs little and is done each second, because what is known of a process is gone with
 //! it; where the agent takes more than its budget it is done less often. A batch is on the disk before it is delivered, and stays until it
-//! was taken: what a store does not take now is offered again with the next one.
+//! was taken: what a store does not take now is offered again with the next one. The interval in progress is on the disk too, as it was a few seconds ago.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -13,12 +13,14 @@ use talea_model::shares::{Activity, Batch, BatchId, KERNEL, Upkeep};
 use talea_model::{Bytes, Gap, GapKind, Gaps, Module, Nanos};
 use talea_sampling::Root;
 use talea_sampling::system::{Hit, Rated, State, SystemSampler, boot_id};
-use talea_store::spool::{Spool, SpoolError};
+use talea_store::spool::{Spool, SpoolError, Until};
 
 use crate::allotted::Allotted;
 use crate::budget::{Budget, Cost};
+use crate::files::Files;
 use crate::modules::Modules;
 use crate::processes::Processes;
+use crate::progress::{self, Pace};
 use crate::queue::Queue;
 use crate::tally::{About, Named, Tally};
 use crate::told::{Facts, Known, Whose};
@@ -102,6 +104,9 @@ pub struct Agent {
     options: Options,
     sampler: Box<dyn SystemSampler>,
     queue: Queue,
+    files: Files,
+    /// Looks at files without an answer in this interval.
+    hung: u64,
     modules: Modules,
     processes: Processes,
     known: Known,
@@ -123,6 +128,9 @@ pub struct Agent {
     idle: bool,
     /// When it was looked which cores jobs have.
     allotted_at: Option<Instant>,
+    /// Until when the agent before sampled, until that was told.
+    before: Option<Until>,
+    pace: Pace,
 }
 
 impl Agent {
@@ -137,16 +145,20 @@ impl Agent {
     ) -> Result<Self, AgentError> {
         let spool = Spool::open(&options.spool.0, options.spool.1)?;
         let agent = Self::without_spool(sampler, options, gaps);
-        Ok(Self { queue: Queue::of(spool), ..agent })
+        let mut queue = Queue::of(spool);
+        Ok(Self { before: queue.recover(), queue, ..agent })
     }
 
     /// An agent whose batches wait nowhere: what `deliver` does not take at once is lost, which is counted. [`Options::spool`] does not matter.
     pub fn without_spool(sampler: Box<dyn SystemSampler>, options: Options, gaps: Gaps) -> Self {
+        let files = Files::default();
         Self {
             sampler,
             queue: Queue::default(),
-            modules: Modules::default(),
-            processes: Processes::new(Root::machine()),
+            modules: Modules::new(files.clone()),
+            processes: Processes::new(Root::machine(), files.clone()),
+            files,
+            hung: 0,
             known: Known::new(&options.run_dir),
             allotted: Allotted::new(Root::machine()),
             tally: Tally::default(),
@@ -161,6 +173,8 @@ impl Agent {
             look: LOOK,
             idle: false,
             allotted_at: None,
+            before: None,
+            pace: Pace::new(),
             options,
         }
     }
@@ -175,19 +189,23 @@ impl Agent {
     ) {
         let mut before = Cost::now();
         let mut begin = (Instant::now(), Nanos::now());
+        let last = self.before.take();
+        if let Some(gap) = last.and_then(|last| progress::unsampled(&last, &self.until_now())) {
+            self.gaps.note(gap);
+        }
         loop {
             let left = self.options.interval.saturating_sub(begin.0.elapsed());
             self.wait(left.min(pause(self.look, self.idle)));
             self.collect();
             let stopped = stop();
             if !stopped && begin.0.elapsed() < self.options.interval {
+                self.keep_progress(begin);
                 if self.queue.is_behind() {
                     self.deliver(stop, deliver);
                 }
                 continue;
             }
-            // A clock that is set must not make an interval longer than it was.
-            let end = Nanos(begin.1.0 + begin.0.elapsed().as_nanos() as u64);
+            let end = end_of(begin);
             let cost = Cost::now();
             if let (Some(before), Some(cost)) = (before, cost) {
                 self.keep_to_budget(&before, &cost, begin.0.elapsed());
@@ -196,6 +214,11 @@ impl Agent {
             let batch = Batch { upkeep: self.upkeep(cost), ..self.batch(begin.1, end) };
             begin = (Instant::now(), Nanos::now());
             self.queue.keep(&batch, deliver);
+            // Before it is delivered: what is taken must not be in progress any more.
+            let kept = self.queue.keep_progress(&self.until_now(), None);
+            if kept.is_err() {
+                self.gaps.note(progress::unkept());
+            }
             // Who is to stop offers what waits all the same, as long as a look may take.
             self.deliver(if stopped { &|| false } else { stop }, deliver);
             tell(&Progress {
@@ -210,6 +233,27 @@ impl Agent {
                 return;
             }
         }
+    }
+
+    /// That the node is sampled until now.
+    fn until_now(&self) -> Until {
+        progress::until_now(&self.options.node, &self.kernel.build_id)
+    }
+
+    /// Keeps what there is of the interval, now and then.
+    fn keep_progress(&mut self, begin: (Instant, Nanos)) {
+        let fits = self.tally.rows() <= progress::MOST_ROWS;
+        if !fits || !self.queue.keeps_progress() || !self.pace.is_due() {
+            return;
+        }
+        let from = Instant::now();
+        let gaps = self.gaps_so_far();
+        let batch = self.tally.so_far(self.about(begin.1, end_of(begin)), gaps);
+        let kept = self.queue.keep_progress(&self.until_now(), Some(&batch));
+        if kept.is_err() {
+            self.gaps.note(progress::unkept());
+        }
+        self.pace.kept(from);
     }
 
     /// What the agent has taken, for the batch.
@@ -377,9 +421,55 @@ impl Agent {
     fn batch(&mut self, begin: Nanos, end: Nanos) -> Batch {
         self.processes.end_interval();
         self.modules.end_interval();
-        let mut gaps = std::mem::take(&mut self.gaps);
+        let gaps = self.gaps_so_far();
+        self.gaps = Gaps::default();
+        for (count, _) in self.counts() {
+            *count = 0;
+        }
+        let about = self.about(begin, end);
+        self.made += 1;
+        self.tally.finish(about, gaps)
+    }
+
+    /// What the batch of the interval is to say of it, whenever it ends.
+    fn about(&self, begin: Nanos, end: Nanos) -> About {
+        About {
+            id: BatchId {
+                node: self.options.node.clone(),
+                started: self.started,
+                number: self.made,
+            },
+            interval: (begin, end),
+            period: self.options.period,
+            cores: self.sampler.cores().len() as u32,
+            sampler: self.sampler.name(),
+        }
+    }
+
+    /// Gaps of the interval.
+    fn gaps_so_far(&mut self) -> Gaps {
+        let mut gaps = self.gaps.clone();
         gaps.merge(self.always.clone());
-        let counts = [
+        self.hung += self.files.hung();
+        for (count, what) in self.counts().into_iter().filter(|(count, _)| **count > 0) {
+            // The number is no part of the text, so that stores can add up those of many intervals.
+            gaps.note(Gap {
+                kind: GapKind::Missing,
+                rank: None,
+                detail: what.to_owned(),
+                count: *count,
+            });
+        }
+        gaps
+    }
+
+    /// Counts of an interval that are reported at its end.
+    fn counts(&mut self) -> [(&mut u64, &'static str); 7] {
+        [
+            (
+                &mut self.hung,
+                "looks at files and processes had no answer: a file system hangs, and what lies on it has no build id",
+            ),
             (
                 &mut self.modules.unread,
                 "files that were hit have neither build id nor addresses: gone, replaced or no ELF files",
@@ -398,32 +488,7 @@ impl Agent {
             ),
             (&mut self.allotted.shared, "idle samples are of cores that several jobs have"),
             (&mut self.queue.refused, "batches were refused by the store and are lost"),
-        ];
-        for (count, what) in counts {
-            let count = std::mem::take(count);
-            if count > 0 {
-                // The number is no part of the text, so that stores can add up those of many intervals.
-                gaps.note(Gap {
-                    kind: GapKind::Missing,
-                    rank: None,
-                    detail: what.to_owned(),
-                    count,
-                });
-            }
-        }
-        let about = About {
-            id: BatchId {
-                node: self.options.node.clone(),
-                started: self.started,
-                number: self.made,
-            },
-            interval: (begin, end),
-            period: self.options.period,
-            cores: self.sampler.cores().len() as u32,
-            sampler: self.sampler.name(),
-        };
-        self.made += 1;
-        self.tally.finish(about, gaps)
+        ]
     }
 
     fn keep_to_budget(&mut self, before: &Cost, cost: &Cost, passed: Duration) {
@@ -434,6 +499,11 @@ impl Agent {
             self.gaps.note(Gap { kind: GapKind::Estimated, rank: None, detail, count: 0 });
         }
     }
+}
+
+/// When an interval that began then ends, if it does now: a clock that is set must not make it longer than it was.
+fn end_of(begin: (Instant, Nanos)) -> Nanos {
+    Nanos(begin.1.0.saturating_add(begin.0.elapsed().as_nanos() as u64))
 }
 
 /// A hit as it stands beside its rates: without address and count.

@@ -13,6 +13,7 @@ use talea_model::shares::Job;
 use talea_sampling::Root;
 use talea_sampling::system::{FileId, Hit, Tls};
 
+use crate::files::Files;
 use crate::{jobs, phases};
 
 /// Processes that are remembered.
@@ -69,6 +70,7 @@ pub struct Processes {
     /// Owners of jobs whose control groups do not name them.
     owners: HashMap<String, (u32, u64)>,
     interval: u64,
+    files: Files,
     /// When what was hit was collected last, in clock ticks since the host started.
     looked: u64,
     /// Those that were gone before they were looked at.
@@ -79,9 +81,10 @@ pub struct Processes {
 
 impl Processes {
     /// Processes below `root`, which is the machine's outside tests.
-    pub fn new(root: Root) -> Self {
+    pub fn new(root: Root, files: Files) -> Self {
         Self {
             root,
+            files,
             known: HashMap::new(),
             owners: HashMap::new(),
             interval: 0,
@@ -141,8 +144,13 @@ impl Processes {
         let fresh = started >= self.looked && self.looked > 0;
         // File systems made of layers have several devices for one file.
         let inode = |file: Option<FileId>| file.map(|file| file.inode);
-        let executes = || FileId::of_path(&self.path(number, "exe"));
-        if fresh && inode(executes()) != inode(hit.executable) {
+        let executes = || {
+            let path = self.path(number, "exe");
+            self.files.of_program(hit.executable, move || FileId::of_path(&path))
+        };
+        // What does not answer is no other one.
+        let is_other = || executes().is_some_and(|found| inode(found) != inode(hit.executable));
+        if fresh && is_other() {
             self.gone += u64::from(hit.count > 0);
             return Process { user: hit.user, ..Process::default() };
         }
@@ -190,7 +198,7 @@ impl Processes {
             group: hit.group,
             hits: 1,
             interval: self.interval,
-            tls: phases::of(number),
+            tls: self.files.of_program(hit.executable, move || phases::of(number)).flatten(),
         }
     }
 
@@ -218,7 +226,7 @@ impl Processes {
         let (path, stat) = (self.path(number, "environ"), self.path(number, "stat"));
         let known = self.known.get_mut(&number)?;
         if known.environment == Environment::Unread {
-            let named = named(&path);
+            let named = self.files.of_process(number, move || named(&path)).flatten();
             // Another process may have the number by now: then what was read may be of either.
             let stat = fs::read(stat).unwrap_or_default();
             if started(&stat) != Some(known.started) {
@@ -353,7 +361,7 @@ mod tests {
 
     #[test]
     fn the_own_process_has_its_user_and_stays() {
-        let mut processes = Processes::new(Root::machine());
+        let mut processes = Processes::new(Root::machine(), Files::default());
         let own = processes.find(&hit(std::process::id(), None, 1));
         assert!(own.started > 0 && own.user.is_some());
         let again = processes.find(&hit(std::process::id(), None, 1));
@@ -366,7 +374,7 @@ mod tests {
     #[test]
     fn a_number_that_comes_round_again_is_another_process() {
         let folder = tempfile::tempdir().unwrap();
-        let mut processes = Processes::new(Root::at(folder.path()));
+        let mut processes = Processes::new(Root::at(folder.path()), Files::default());
         set(&folder, 100, "4:cpuset:/slurm/uid_7/job_1/step_0\n");
         assert_eq!(id(processes.find(&hit(NUMBER, Some(7), 1)).scheduled), "1");
         set(&folder, 200, "4:cpuset:/slurm/uid_8/job_2/step_0\n");
@@ -384,7 +392,7 @@ mod tests {
     #[test]
     fn one_that_took_the_number_since_the_last_look_is_not_taken_for_it() {
         let folder = tempfile::tempdir().unwrap();
-        let mut processes = Processes::new(Root::at(folder.path()));
+        let mut processes = Processes::new(Root::at(folder.path()), Files::default());
         fs::create_dir_all(folder.path().join("proc")).unwrap();
         fs::write(folder.path().join("proc/uptime"), "10.00 3\n").unwrap();
         processes.collected();
@@ -402,7 +410,7 @@ mod tests {
     #[test]
     fn what_is_executed_anew_is_looked_at_again() {
         let folder = tempfile::tempdir().unwrap();
-        let mut processes = Processes::new(Root::at(folder.path()));
+        let mut processes = Processes::new(Root::at(folder.path()), Files::default());
         // As a daemon starts the first process of a job: its user and group come later, its number stays.
         set(&folder, 100, "0::/system.slice/slurmd.service\n");
         let first = processes.find(&hit(NUMBER, Some(0), 1));
@@ -423,7 +431,7 @@ mod tests {
     #[test]
     fn environments_name_jobs() {
         let folder = tempfile::tempdir().unwrap();
-        let mut processes = Processes::new(Root::at(folder.path()));
+        let mut processes = Processes::new(Root::at(folder.path()), Files::default());
         set(&folder, 100, "0::/\n");
         let environ = folder.path().join(format!("proc/{NUMBER}/environ"));
         fs::write(environ, b"A=1\0XSLURM_JOB_ID=3\0SLURM_JOB_ID=4\0PBS_JOBID=5\0").unwrap();
@@ -453,14 +461,14 @@ mod tests {
     #[test]
     fn what_was_read_while_the_number_changed_hands_is_nobodys() {
         let folder = tempfile::tempdir().unwrap();
-        let mut processes = Processes::new(Root::at(folder.path()));
+        let mut processes = Processes::new(Root::at(folder.path()), Files::default());
         set(&folder, 100, "0::/\n");
         processes.find(&hit(NUMBER, Some(7), 1));
         let writer = replaced_meanwhile(&folder, "environ", b"SLURM_JOB_ID=4\0");
         assert_eq!(processes.environment(NUMBER), None);
         writer.join().unwrap();
         set(&folder, 100, "");
-        let mut processes = Processes::new(Root::at(folder.path()));
+        let mut processes = Processes::new(Root::at(folder.path()), Files::default());
         let writer = replaced_meanwhile(&folder, "cgroup", b"4:cpuset:/slurm/uid_8/job_2/step_0\n");
         let found = processes.find(&hit(NUMBER, Some(7), 1));
         writer.join().unwrap();

@@ -5,9 +5,10 @@
 
 use talea_model::Bytes;
 use talea_model::shares::Batch;
-use talea_store::spool::Spool;
+use talea_store::spool::{Spool, SpoolError, Until};
 
 use crate::node::Delivery;
+use crate::progress;
 
 /// Batches that wait.
 #[derive(Debug, Default)]
@@ -29,6 +30,29 @@ pub(crate) struct Queue {
 impl Queue {
     pub(crate) fn of(spool: Spool) -> Self {
         Self { spool: Some(spool), ..Self::default() }
+    }
+
+    /// Adds what the process before had of an interval, if it was killed in it, and says until when it sampled.
+    pub(crate) fn recover(&mut self) -> Option<Until> {
+        self.spool.as_mut()?.recover(|batch| batch.gaps.note(progress::cut_short()))
+    }
+
+    /// True where an interval in progress can be kept.
+    pub(crate) fn keeps_progress(&self) -> bool {
+        self.spool.is_some()
+    }
+
+    /// Keeps until when this process has sampled, and the interval in progress if there is one.
+    ///
+    /// # Errors
+    /// Those of the spool: nothing is kept of it then.
+    pub(crate) fn keep_progress(
+        &mut self,
+        until: &Until,
+        batch: Option<&Batch>,
+    ) -> Result<(), SpoolError> {
+        // What there is no room for is as if the process had been killed before.
+        self.spool.as_mut().map_or(Ok(()), |spool| spool.keep_progress(until, batch).map(|_| ()))
     }
 
     /// Keeps a batch; where there is no place for batches, it is offered once.

@@ -18,7 +18,7 @@ const MOST_SUMS: usize = 65_536;
 const BUSY: &str = "busy";
 
 /// Sums of an interval; jobs, modules and phases are numbers of the tally's tables.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Rates {
     counters: Vec<Counter>,
     rows: BTreeMap<Rate, Sum>,

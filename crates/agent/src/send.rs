@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use talea_model::shares::Batch;
+use talea_model::text::is_hidden;
 use talea_store::access::{Server, Way, WayError, unreached};
 use talea_store::wire;
 
@@ -57,7 +58,7 @@ impl Sender {
 
 /// What an answer means for the batch, which has the name that the node has now or another one.
 fn meaning(status: u16, text: &str, is_own: bool) -> Delivery {
-    let said: String = text.chars().filter(|c| !c.is_control()).take(300).collect();
+    let said: String = text.chars().filter(|&c| !is_hidden(c)).take(300).collect();
     let why = format!("the server answered {status}: {said}");
     match status {
         // Somebody else's page would be any of these too: ours says how many were new, or which batch it does not take. Of
@@ -78,6 +79,7 @@ mod tests {
     use std::fs;
     use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
+    use std::os::unix::fs::PermissionsExt as _;
     use std::path::Path;
 
     use talea_model::Nanos;
@@ -99,6 +101,7 @@ mod tests {
     fn server(address: &str, folder: &Path) -> Server {
         let token = folder.join("token");
         fs::write(&token, "secret\n").unwrap();
+        fs::set_permissions(&token, fs::Permissions::from_mode(0o600)).unwrap();
         Server { address: address.to_owned(), token, authorities: None }
     }
 
@@ -188,6 +191,11 @@ mod tests {
         assert!(matches!(found, Err(WayError::Content { .. })));
         fs::write(&good.token, " \n").unwrap();
         assert!(matches!(Sender::new(&good, "n1"), Err(WayError::Content { .. })));
+        for mode in [0o644, 0o604, 0o620, 0o602] {
+            fs::set_permissions(&good.token, fs::Permissions::from_mode(mode)).unwrap();
+            let found = Sender::new(&good, "n1");
+            assert!(matches!(found, Err(WayError::Open { mode: seen, .. }) if seen == mode));
+        }
         fs::remove_file(&good.token).unwrap();
         assert!(matches!(Sender::new(&good, "n1"), Err(WayError::File { .. })));
     }

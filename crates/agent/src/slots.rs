@@ -16,6 +16,8 @@ use crate::files;
 
 /// Processes that are remembered, and threads of each.
 const MOST: usize = 4096;
+/// Mappings with the name of a table that are looked at.
+const PLACES: usize = 16;
 /// Samples of a process without a table until it is looked for again.
 const PATIENCE: u32 = 16;
 
@@ -74,17 +76,11 @@ impl Slots {
 impl Table {
     fn of(process: u32) -> Option<Self> {
         let maps = files::text(Path::new(&format!("/proc/{process}/maps")))?;
-        let range = reader::table_in(&maps)?;
+        reader::table_in(&maps)?;
         let memory = File::open(format!("/proc/{process}/mem")).ok()?;
-        let mut header = [0; layout::header::END];
-        memory.read_exact_at(&mut header, range.start).ok()?;
-        let word = |at: usize| word(&header, at);
-        let as_ours = header.starts_with(&layout::MAGIC)
-            && word(layout::header::VERSION) == layout::VERSION
-            && word(layout::header::CHECKSUM)
-                == layout::checksum(&header[..layout::header::CHECKSUM]);
-        let (slots, names) = (HashMap::new(), HashMap::new());
-        as_ours.then_some(Self { memory, begin: range.start, slots, names })
+        let mut places = reader::tables_in(&maps).take(PLACES).map(|range| range.start);
+        let begin = places.find(|&begin| is_table(&memory, begin))?;
+        Some(Self { memory, begin, slots: HashMap::new(), names: HashMap::new() })
     }
 
     fn phase_of(&mut self, thread: u32) -> std::io::Result<Option<Arc<[u8]>>> {
@@ -146,6 +142,18 @@ impl Table {
     }
 }
 
+/// Whether a table of ours begins there.
+fn is_table(memory: &impl FileExt, begin: u64) -> bool {
+    let mut header = [0; layout::header::END];
+    if memory.read_exact_at(&mut header, begin).is_err() {
+        return false;
+    }
+    let word = |at: usize| word(&header, at);
+    header.starts_with(&layout::MAGIC)
+        && word(layout::header::VERSION) == layout::VERSION
+        && word(layout::header::CHECKSUM) == layout::checksum(&header[..layout::header::CHECKSUM])
+}
+
 /// A number of a few bytes that are there.
 fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_ne_bytes)
@@ -154,6 +162,19 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_has_the_name_of_a_table_only_is_none() {
+        let mut header = vec![0; layout::header::END];
+        header[..8].copy_from_slice(&layout::MAGIC);
+        header[layout::header::VERSION..][..4].copy_from_slice(&layout::VERSION.to_ne_bytes());
+        let sum = layout::checksum(&header[..layout::header::CHECKSUM]);
+        header[layout::header::CHECKSUM..][..4].copy_from_slice(&sum.to_ne_bytes());
+        let file = tempfile::tempfile().unwrap();
+        file.write_all_at(&header, 4096).unwrap();
+        let found = [0, 4096, 4100, 1 << 20].map(|begin| is_table(&file, begin));
+        assert_eq!(found, [false, true, false, false]);
+    }
 
     #[test]
     fn own_phases_are_seen_from_outside() {

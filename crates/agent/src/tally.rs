@@ -90,6 +90,13 @@ impl<T> Default for Table<T> {
     }
 }
 
+impl<T: Clone> Table<T> {
+    /// One with the same values, in which nothing can be looked up.
+    fn values(&self) -> Self {
+        Self { numbers: HashMap::new(), values: self.values.clone() }
+    }
+}
+
 /// What an interval has seen so far.
 #[derive(Debug, Default)]
 pub struct Tally {
@@ -177,6 +184,24 @@ impl Tally {
         self.rates.add(&key, hit.core, counters, sums);
     }
 
+    /// How many rows there are so far.
+    pub fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The batch of the interval so far, which goes on.
+    pub fn so_far(&self, about: About, gaps: Gaps) -> Batch {
+        let mut copy = Self {
+            jobs: self.jobs.values(),
+            modules: self.modules.values(),
+            phases: self.phases.values(),
+            rows: self.rows.clone(),
+            rates: self.rates.clone(),
+            coarser: self.coarser,
+        };
+        copy.finish(about, gaps)
+    }
+
     /// The batch of the interval; what comes then counts for the next one.
     pub fn finish(&mut self, about: About, mut gaps: Gaps) -> Batch {
         let Self { jobs, modules, phases, rows, rates, coarser } = std::mem::take(self);
@@ -245,7 +270,9 @@ mod tests {
             tally.add(hit(0, Some("/lib/y"), address));
         }
         tally.add(hit(1, None, 0));
+        let before = tally.so_far(about(), Gaps::default());
         let batch = tally.finish(about(), Gaps::default());
+        assert_eq!(batch, before);
         assert_eq!(batch.check(), Ok(()));
         assert_eq!(batch.end, batch.begin, "a clock that was set back");
         let rows: Vec<_> = batch.shares.iter().map(|row| (row.core, row.samples)).collect();

@@ -212,7 +212,9 @@ fn kept(mut child: Child, lines: Option<u64>) -> u64 {
 #[test]
 fn what_the_spool_accepted_is_in_the_store_once_and_in_order() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("token"), "secret\n").unwrap();
+    let token = folder.path().join("token");
+    std::fs::write(&token, "secret\n").unwrap();
+    std::fs::set_permissions(&token, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     let server = served(folder.path());
     let mut said = Vec::new();
     for round in 0..KILLS {

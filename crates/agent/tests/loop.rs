@@ -24,6 +24,8 @@ struct Made {
     rated: Vec<Rated>,
     counters: Vec<Counter>,
     looks: Arc<AtomicUsize>,
+    /// The look at which the agent dies, as one that is killed does: without another word.
+    dies: Option<usize>,
 }
 
 impl SystemSampler for Made {
@@ -36,7 +38,8 @@ impl SystemSampler for Made {
     }
 
     fn collect(&mut self, hits: &mut Vec<Hit>, _: &mut Gaps) -> io::Result<()> {
-        self.looks.fetch_add(1, Ordering::Relaxed);
+        let look = self.looks.fetch_add(1, Ordering::Relaxed);
+        assert!(self.dies != Some(look), "killed");
         if !self.hits.is_empty() {
             hits.append(&mut self.hits.remove(0));
         }
@@ -66,7 +69,12 @@ fn agent(folder: &Path, sampler: Made, most: u64) -> Agent {
 }
 
 fn agent_of(folder: &Path, sampler: Made, most: u64, budget: Budget) -> Agent {
-    let options = Options {
+    let options = options(folder, most, budget);
+    Agent::new(Box::new(sampler), options, Gaps::default()).unwrap()
+}
+
+fn options(folder: &Path, most: u64, budget: Budget) -> Options {
+    Options {
         node: "n".to_owned(),
         period: Nanos(1),
         interval: Duration::from_millis(1),
@@ -74,8 +82,7 @@ fn agent_of(folder: &Path, sampler: Made, most: u64, budget: Budget) -> Agent {
         spool: (folder.join("spool"), Bytes(most)),
         yields: None,
         run_dir: folder.join("run"),
-    };
-    Agent::new(Box::new(sampler), options, Gaps::default()).unwrap()
+    }
 }
 
 /// Runs for so many batches; gives what was told of each.
@@ -189,4 +196,53 @@ fn what_is_counted_around_samples_counts_nothing_twice() {
     });
     let ended = taken[0].gaps.iter().filter(|gap| gap.detail.contains("had ended"));
     assert_eq!(ended.map(|gap| gap.count).collect::<Vec<_>>(), [1]);
+}
+
+/// An agent with long intervals that is killed at a look.
+fn killed(folder: &Path, looks: usize) {
+    let hits = (0..looks).map(|_| vec![hit(State::User, u32::MAX, 0)]).collect();
+    let made = Made { hits, dies: Some(looks), ..Made::default() };
+    let long = Options {
+        interval: Duration::from_hours(1),
+        ..options(folder, 1 << 20, Budget::default())
+    };
+    let mut agent = Agent::new(Box::new(made), long, Gaps::default()).unwrap();
+    let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        agent.run(&|| false, &mut |_| Delivery::Taken, &mut |_| {});
+    }));
+    assert!(died.is_err());
+}
+
+#[test]
+fn an_interval_survives_the_agent_that_is_killed_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    // Kept at its first look, and two seconds later, which is the third or fourth.
+    killed(folder.path(), 4);
+    std::thread::sleep(Duration::from_millis(300));
+    let mut taken = Vec::new();
+    run(&mut agent(folder.path(), Made::default(), 1 << 20), 1, &mut |batch| {
+        taken.push(batch.clone());
+        Delivery::Taken
+    });
+    let count = |batch: &Batch, what: &str| {
+        let gap = batch.gaps.iter().find(|gap| gap.detail.contains(what));
+        gap.map(|gap| gap.count)
+    };
+    assert_eq!(taken.len(), 2);
+    let (survived, next) = (&taken[0], &taken[1]);
+    assert!((3..=4).contains(&survived.samples()), "{survived:?}");
+    assert_eq!(count(survived, "killed in the middle"), Some(1));
+    assert_eq!(count(survived, "not sampled"), None);
+    let between = next.begin.0.saturating_sub(survived.end.0) / 1_000_000;
+    let told = count(next, "milliseconds were not sampled").unwrap();
+    assert!(told >= 300 && told.abs_diff(between) < 50, "{told} of {between}");
+    assert_eq!(count(next, "killed"), None);
+    // Who ends by himself leaves no interval, but until when he sampled.
+    let mut last = Vec::new();
+    run(&mut agent(folder.path(), Made::default(), 1 << 20), 1, &mut |batch| {
+        last.push(batch.clone());
+        Delivery::Taken
+    });
+    assert_eq!(last.len(), 1);
+    assert!(count(&last[0], "not sampled").is_none_or(|told| told < 10_000), "{last:?}");
 }

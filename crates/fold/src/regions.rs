@@ -12,7 +12,7 @@ mod nodes;
 mod spans;
 mod without;
 
-pub use self::anchors::anchors;
+pub use self::anchors::{anchors, anchors_within};
 pub use self::borders::borders;
 pub use self::choose::{Choice, ChooseError, Wanted, choose};
 pub use self::columns::{MOST_COUNTERS, ProbeColumns, StackColumns, counter_name, probes, stacks};
@@ -165,6 +165,11 @@ pub fn is_iteration(event_type: u32) -> bool {
 
 /// Every region of a trace, by falling time; those that share one name (all iterations) are one.
 pub fn possible(trace: &Trace) -> Vec<Possible> {
+    possible_within(trace, &|_, _| true)
+}
+
+/// Every region of a part of a trace: instances whose begin and end are `inside`. Regions without any there are left out.
+pub fn possible_within(trace: &Trace, inside: &dyn Fn(u64, u64) -> bool) -> Vec<Possible> {
     #[derive(Default)]
     struct Sum {
         instances: u64,
@@ -184,11 +189,16 @@ pub fn possible(trace: &Trace) -> Vec<Possible> {
         }
     };
     spans::walk(trace, is_region_type, &mut |span| {
+        if !inside(span.begin, span.end) {
+            return;
+        }
         let value = Some(span.value).filter(|_| !is_iteration(span.event_type));
         let region = Region::Value { event_type: span.event_type, value };
         add(region, span.location, Nanos(span.end) - Nanos(span.begin));
     });
-    let ended = |one: &StateRecord| one.end != UNKNOWN_TIME && one.end >= one.begin;
+    let ended = |one: &StateRecord| {
+        one.end != UNKNOWN_TIME && one.end >= one.begin && inside(one.begin, one.end)
+    };
     let mut states: Vec<StateRecord> = trace.states.iter().filter(ended).collect();
     states.sort_by_key(|one| one.location);
     for one in states {
@@ -206,7 +216,7 @@ pub fn possible(trace: &Trace) -> Vec<Possible> {
             locations: sum.locations,
         })
         .collect();
-    found.extend(anchors(trace).into_iter().map(|anchor| Possible {
+    found.extend(anchors_within(trace, inside).into_iter().map(|anchor| Possible {
         region: anchor.region,
         name: names.of(anchor.region),
         of: names.kind(anchor.region),

@@ -124,18 +124,28 @@ pub enum State {
 
 /// Where the table is in the memory of a process, from the text of its `/proc/PID/maps`.
 pub fn table_in(maps: &str) -> Option<Range<u64>> {
+    tables_in(maps).next()
+}
+
+/// All mappings that have the name of a table: what else a program calls so is none, which its header tells.
+pub fn tables_in(maps: &str) -> impl Iterator<Item = Range<u64>> {
     named_in(maps, "/memfd:talea_mark")
 }
 
 /// Where the header of the OpenTelemetry process context is, from the text of `/proc/PID/maps`.
 pub fn context_in(maps: &str) -> Option<Range<u64>> {
-    ["/memfd:OTEL_CTX", "[anon_shmem:OTEL_CTX]", "[anon:OTEL_CTX]"]
-        .iter()
-        .find_map(|name| named_in(maps, name))
+    contexts_in(maps).next()
 }
 
-fn named_in(maps: &str, name: &str) -> Option<Range<u64>> {
-    maps.lines().find_map(|line| {
+/// All mappings that have the name of a process context: whoever reads them takes the first that is one.
+pub fn contexts_in(maps: &str) -> impl Iterator<Item = Range<u64>> {
+    ["/memfd:OTEL_CTX", "[anon_shmem:OTEL_CTX]", "[anon:OTEL_CTX]"]
+        .into_iter()
+        .flat_map(|name| named_in(maps, name))
+}
+
+fn named_in(maps: &str, name: &'static str) -> impl Iterator<Item = Range<u64>> {
+    maps.lines().filter_map(move |line| {
         let mut words = line.split_ascii_whitespace();
         let (begin, end) = words.next()?.split_once('-')?;
         // Access, offset, device and inode stand between.
@@ -340,6 +350,9 @@ mod tests {
         assert_eq!(table_in(maps), Some(0x7f00_0000_0000..0x7f00_0000_2000));
         assert_eq!(context_in(maps), Some(0x7f00_0000_3000..0x7f00_0000_4000));
         assert_eq!(table_in("7f-7e rw-s 0 0 0 /memfd:talea_mark\nx"), None);
+        let twice = ["100-200 rw-s 0 00:01 8 /memfd:talea_mark (deleted)\n", maps].concat();
+        let found: Vec<u64> = tables_in(&twice).map(|range| range.start).collect();
+        assert_eq!(found, [0x100, 0x7f00_0000_0000]);
     }
 
     proptest! {

@@ -2,6 +2,8 @@
 //!
 //! Owns the two forms. Reading debug information is for the crate that may open files.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// An executable or shared library that calls came from.
@@ -9,8 +11,40 @@ use serde::{Deserialize, Serialize};
 pub struct Module {
     /// Path of the file when it was mapped.
     pub path: String,
-    /// GNU build id in hexadecimal; empty where the file has none.
+    /// GNU build id in hexadecimal. Where a file has none, it is empty, or says which file it was ([`FileIdentity`]).
     pub build_id: String,
+}
+
+/// Which file of a host it was, at which state of it. The text `file-DEVICE-INODE-SIZE-CHANGED`, numbers in hexadecimal, stands in place of a build id: no build id
+/// looks so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FileIdentity {
+    /// Number of the file system's device, as stat(2) has it.
+    pub device: u64,
+    /// Number of the file in it.
+    pub inode: u64,
+    /// Bytes of the file.
+    pub size: u64,
+    /// When its content was changed last, in nanoseconds since 1970.
+    pub changed: i64,
+}
+
+impl FileIdentity {
+    /// What a text says; none where it is a build id.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut numbers = text.strip_prefix("file-")?.split('-');
+        let mut next = || u64::from_str_radix(numbers.next()?, 16).ok();
+        let (device, inode, size, changed) = (next()?, next()?, next()?, next()?);
+        let changed = changed.cast_signed();
+        numbers.next().is_none().then_some(Self { device, inode, size, changed })
+    }
+}
+
+impl fmt::Display for FileIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { device, inode, size, changed } = self;
+        write!(f, "file-{device:x}-{inode:x}-{size:x}-{changed:x}")
+    }
 }
 
 /// One return address, as an offset in the file that was mapped there.

@@ -98,9 +98,67 @@ pub fn grouped(count: u64) -> String {
     out
 }
 
+/// A moment in nanoseconds since 1970 as RFC 3339 has it, in UTC: `2026-05-04T10:00:00Z`, with a fraction where there is one.
+pub fn moment(at: Nanos) -> String {
+    const SECOND: u64 = 1_000_000_000;
+    let (seconds, fraction) = (at.0 / SECOND, at.0 % SECOND);
+    let (year, month, day) = civil(seconds / 86_400);
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    let fraction = match fraction {
+        0 => String::new(),
+        _ => format!(".{fraction:09}").trim_end_matches('0').to_owned(),
+    };
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z")
+}
+
+/// Year, month and day of a day since 1970-01-01. After Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms" (`civil_from_days`): years begin in
+/// March, so that the day that some of them have more is their last.
+fn civil(day: u64) -> (u64, u64, u64) {
+    let day = day + 719_468;
+    let (era, day_of_era) = (day / 146_097, day % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * day_of_year + 2) / 153;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    (year, month, day_of_year - (153 * from_march + 2) / 5 + 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn moments_are_dates() {
+        let check = |millis: u64, expected| {
+            assert_eq!(moment(Nanos(millis * 1_000_000)), expected);
+        };
+        check(0, "1970-01-01T00:00:00Z");
+        check(951_782_399_500, "2000-02-28T23:59:59.5Z");
+        check(951_782_400_000, "2000-02-29T00:00:00Z");
+        check(951_868_800_000, "2000-03-01T00:00:00Z");
+        check(1_709_164_800_000, "2024-02-29T00:00:00Z");
+        check(1_735_689_599_000, "2024-12-31T23:59:59Z");
+        check(1_735_689_600_250, "2025-01-01T00:00:00.25Z");
+        check(4_107_542_400_000, "2100-03-01T00:00:00Z");
+        assert_eq!(moment(Nanos(1)), "1970-01-01T00:00:00.000000001Z");
+        assert_eq!(moment(Nanos(i64::MAX as u64)), "2262-04-11T23:47:16.854775807Z");
+        // Each day follows the one before it.
+        let mut last = (1970, 1, 1);
+        for day in 1..200_000 {
+            let (year, month, of_month) = civil(day);
+            let next = match last {
+                (y, m, d) if (year, month) == (y, m) => of_month == d + 1,
+                (y, m, d) => {
+                    let follows = (year, month) == (y, m + 1) || (year, month, m) == (y + 1, 1, 12);
+                    of_month == 1 && d >= 28 && follows
+                }
+            };
+            assert!(next, "{last:?} {:?}", (year, month, of_month));
+            last = (year, month, of_month);
+        }
+    }
 
     #[test]
     fn counts_are_read_in_groups() {

@@ -95,6 +95,9 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
     for (signal, flag) in [(SIGINT, &stop), (SIGTERM, &stop), (SIGHUP, &hangs_up)] {
         signal_hook::flag::register(signal, Arc::clone(flag)).map_err(NodeError::Signals)?;
     }
+    if let Counters::These(names) = &options.counters {
+        system::check_counters(names)?;
+    }
     // Each batch keeps its own interval until it is merged into hours: one machine asks for minutes.
     let kept = sqlite::Options { slice: Nanos(0), ..sqlite::Options::default() };
     let node = options.node.clone().unwrap_or_else(host);

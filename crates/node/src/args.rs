@@ -7,7 +7,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use talea_model::{Bytes, Nanos, written};
 use talea_topology::CpuSet;
 
@@ -15,6 +15,15 @@ use crate::{Counters, Options, Sampler, Starting, Task};
 
 /// Where the agent is told of jobs.
 pub const RUN_DIR: &str = "/run/talea";
+
+// The command line of `talea-agent`, whose help is that of its options: a doc comment would take its place.
+#[allow(missing_docs)]
+#[derive(Debug, Parser)]
+#[command(name = "talea-agent", version, max_term_width = 100)]
+pub struct Cli {
+    #[command(flatten)]
+    pub args: AgentArgs,
+}
 
 /// Sample every core of this node, all the time
 #[derive(Debug, Args)]
@@ -145,8 +154,11 @@ Example, in a prolog of Slurm:
   talea agent job-start || true")]
 struct StartArgs {
     /// Name of the job [default: SLURM_JOB_ID or PBS_JOBID of the environment]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", conflicts_with = "place")]
     id: Option<String>,
+    /// The same, as `job-end` has it
+    #[arg(value_name = "ID")]
+    place: Option<String>,
     /// Its owner [default: SLURM_JOB_UID of the environment]
     #[arg(long, value_name = "UID")]
     user: Option<u32>,
@@ -212,7 +224,7 @@ impl From<AgentArgs> for Task {
         match args.job {
             Some(JobCommand::JobStart(job)) => {
                 return Self::Start(Starting {
-                    id: job.id,
+                    id: job.id.or(job.place),
                     user: job.user,
                     cores: Starting::cores(job.cpus, job.exclusive),
                     monitored: job.no_monitoring.then_some(false),
@@ -254,6 +266,24 @@ mod tests {
             assert!(interval(long).unwrap_err().contains("at most 1h"), "{long}");
         }
         assert!(interval("0").is_err());
+    }
+
+    #[test]
+    fn jobs_are_named_in_the_same_two_ways() {
+        let task = |words: &[&str]| {
+            let words = ["talea-agent"].iter().chain(words);
+            Cli::try_parse_from(words).map(|cli| Task::from(cli.args))
+        };
+        for words in [&["--id", "17"][..], &["17"]] {
+            let start = task(&[&["job-start"], words].concat()).unwrap();
+            assert!(matches!(start, Task::Start(Starting { id: Some(id), .. }) if id == "17"));
+            let end = task(&[&["job-end"], words].concat()).unwrap();
+            assert!(matches!(end, Task::End { id: Some(id), .. } if id == "17"));
+        }
+        let help = <Cli as clap::CommandFactory>::command().render_help().to_string();
+        assert!(help.starts_with("Sample every core of this node, all the time\n"), "{help}");
+        assert!(task(&["job-start", "17", "--id", "18"]).is_err());
+        assert!(task(&["job-end", "17", "--id", "18"]).is_err());
     }
 
     #[test]

@@ -56,7 +56,10 @@ impl NodeError {
             | Self::Agent(_)
             | Self::Signals(_) => false,
             Self::Store(_) | Self::Also(_) | Self::Send(_) | Self::NoId | Self::User { .. } => true,
-            Self::Sampler(error) => matches!(error, OpenError::Period { .. }),
+            Self::Sampler(error) => matches!(
+                error,
+                OpenError::Period { .. } | OpenError::Counter { .. } | OpenError::Counters { .. }
+            ),
             Self::Told(error) => matches!(error, ToldError::Id { .. }),
         }
     }

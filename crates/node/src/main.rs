@@ -8,14 +8,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use talea_node::Task;
-use talea_node::args::AgentArgs;
-
-#[derive(Debug, Parser)]
-#[command(name = "talea-agent", version, max_term_width = 100)]
-struct Cli {
-    #[command(flatten)]
-    args: AgentArgs,
-}
+use talea_node::args::Cli;
 
 fn main() -> ExitCode {
     let task = Task::from(Cli::parse().args);
@@ -31,8 +24,7 @@ fn main() -> ExitCode {
 
 /// Messages quote names from outside, which must not command the terminal.
 fn say(message: &str) {
-    let harmless = |c: char| if c == '\n' || !c.is_control() { c } else { '\u{fffd}' };
-    let message: String = message.chars().map(harmless).collect();
+    let message = talea_model::text::without_hidden_in_lines(message);
     // Nobody is left to be told that standard error is gone.
     let _ = writeln!(std::io::stderr(), "talea-agent: {message}");
 }

@@ -1,20 +1,9 @@
 //! External text, prepared for a picture or a page.
 //!
-//! Owns the removal of characters (control characters, and marks that change the direction of writing and
-//! so can make a name look like another), the cutting of long text, and the escapes of XML.
+//! Owns the escapes of XML; [`talea_model::text`] defines the characters that are replaced and the cut of long text.
 
 /// At most `longest` characters without any that are not drawn; cuts and replacements are visible.
-pub(crate) fn plain(text: &str, longest: usize) -> String {
-    let mut out = String::new();
-    for (at, c) in text.chars().enumerate() {
-        if at == longest {
-            out.push('…');
-            break;
-        }
-        out.push(if hidden(c) { '\u{fffd}' } else { c });
-    }
-    out
-}
+pub(crate) use talea_model::text::shortened as plain;
 
 /// `plain` with the five special characters of XML replaced.
 pub(crate) fn xml(text: &str, longest: usize) -> String {
@@ -30,12 +19,6 @@ pub(crate) fn xml(text: &str, longest: usize) -> String {
         }
     }
     out
-}
-
-fn hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-        || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
 #[cfg(test)]

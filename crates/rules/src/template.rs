@@ -4,6 +4,7 @@
 //! digits; `{{` and `}}` are braces. What fills a place is bytes from outside: control characters do not get
 //! through, and each is cut.
 
+use talea_model::text::shortened;
 use talea_store::Dimension;
 
 use crate::metrics;
@@ -107,7 +108,8 @@ impl Template {
                 Piece::Text(plain) => text.push_str(plain),
                 Piece::Name(dimension) => {
                     text.push_str(
-                        &name(*dimension).map_or_else(|| "(unknown)".to_owned(), |n| harmless(&n)),
+                        &name(*dimension)
+                            .map_or_else(|| "(unknown)".to_owned(), |n| shortened(&n, LONGEST)),
                     );
                 }
                 Piece::Value { name, percent } => {
@@ -120,16 +122,6 @@ impl Template {
         }
         text
     }
-}
-
-/// A name from outside, as a sentence can have it.
-fn harmless(name: &str) -> String {
-    let mut out: String =
-        name.chars().take(LONGEST).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    if name.chars().nth(LONGEST).is_some() {
-        out.push('…');
-    }
-    out
 }
 
 /// Three digits, with k, M, G where there are more before the point.
@@ -164,10 +156,10 @@ mod tests {
         assert_eq!(text.names().collect::<Vec<_>>(), [Dimension::Job, Dimension::Library]);
         assert_eq!(text.values().collect::<Vec<_>>(), ["waiting", "faults"]);
         let filled = text.filled(
-            |name| (name == Dimension::Job).then(|| "47\n11".to_owned()),
+            |name| (name == Dimension::Job).then(|| "47\n1\u{202e}1".to_owned()),
             |name| Some(if name == "waiting" { 0.9231 } else { 45_300.0 }),
         );
-        assert_eq!(filled, "{x} 92.3 % of 47\u{fffd}11 in (unknown): 45.3 k a second");
+        assert_eq!(filled, "{x} 92.3 % of 47\u{fffd}1\u{fffd}1 in (unknown): 45.3 k a second");
         assert!(Template::parse("{x").is_err() && Template::parse("a } b").is_err());
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Owns the files that one recorded run leaves behind: their places ([`directory`]), the format of the binary ones ([`container`],
 //! [`journal`] for those that grow), the memory that survives a killed process ([`mapped`]), and the data for interpreting recorded
-//! addresses and times ([`modules`], [`symbols`], [`sites`], [`code`], [`clock`]). It refuses analysis.
+//! addresses and times ([`modules`], [`symbols`], [`sites`], [`code`], [`clock`]; [`foreign`] and [`helpers`] for files named by others).
+//! It refuses analysis.
 //!
 //! Unsafe code stands only where the kernel or the dynamic loader is called (`mapped`, `modules`), and in the allocator (`pages`).
 
@@ -14,6 +15,8 @@ pub mod code;
 pub mod container;
 pub mod counters;
 pub mod directory;
+pub mod foreign;
+pub mod helpers;
 pub mod journal;
 pub mod limits;
 pub mod lists;

@@ -85,23 +85,26 @@ const LOADS: [Load; 4] = [
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args().nth(1).map(PathBuf::from).ok_or("usage: site FOLDER")?;
-    let store = folder.join("site.db");
+    let (store, config) = (folder.join("site.db"), folder.join("config"));
     fill(&store)?;
     for (name, uid, role) in
         [("root", 0, Role::Operator), ("ada", 1001, Role::User), ("ben", 1002, Role::User)]
     {
-        add_user(&folder, name, uid, role, PASSWORD)?;
+        add_user(&config, name, uid, role, PASSWORD)?;
     }
     serve(Options {
         store: format!("sqlite:{}", store.display()),
         slice: Nanos(SLICE),
         most: None,
+        oldest: Nanos(90 * 86_400 * SECOND),
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-        config: folder,
+        config,
         tls: None,
+        insecure: false,
         findings: Arc::new(Idle),
         functions: Arc::new(Places),
         connections: talea_serve::MOST_CONNECTIONS,
+        connections_of_address: talea_serve::MOST_CONNECTIONS,
         patience: talea_serve::Patience::default(),
         ready: Box::new(|address| println!("http://{address}")),
     })?;

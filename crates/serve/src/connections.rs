@@ -1,24 +1,37 @@
-//! Connections: how many there are at a time, and how long one may stand still.
+//! Connections: how many there are at a time, of all and of one address, and how long one may stand still.
 //!
-//! Owns the bound on connections, beyond which new ones are closed at once, and the end of those whose other side does not read. How long requests may
-//! take to come is the matter of who reads them. It refuses to know what goes over a connection.
+//! Owns the bounds on connections, beyond which new ones are closed at once, what is kept for agents and operators that are known, and the end of those whose
+//! other side does not read. How long requests may take to come is the matter of who reads them. It refuses to know what goes over a connection.
 
+use std::collections::HashMap;
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum_server::accept::Accept;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Sleep, sleep};
+
+use crate::log::Seldom;
 
 /// Most connections at a time.
 pub const MOST: usize = 4096;
+/// Most connections of one address at a time, unless an option says otherwise.
+pub const MOST_OF_ADDRESS: usize = 256;
+/// One in so many is kept for addresses of known agents and operators.
+const RESERVED: usize = 4;
+/// Connections of such an address that may be among those.
+const OF_KNOWN: usize = 8;
+/// How long an address is known after it showed a token of a node or was an operator's.
+const KNOWN: Duration = Duration::from_hours(24);
+/// Most addresses that are known at a time.
+const MOST_KNOWN: usize = 65_536;
 /// Files that are open beside connections: of the store's handles, users, tokens and the runtime.
 const OTHER_FILES: u64 = 128;
 
@@ -53,29 +66,151 @@ pub(crate) fn bound(most: usize) -> usize {
     most.min(room.max(16))
 }
 
-/// Takes connections as long as there are fewer than its bound.
+/// The address that limits count by: of version 6 the whole /64, as whoever has one of its addresses has the others too.
+pub(crate) fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(long) => IpAddr::V6((u128::from(long) & !u128::from(u64::MAX)).into()),
+        short @ IpAddr::V4(_) => short,
+    }
+}
+
+/// Why a connection is closed at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TooMany {
+    All,
+    OfAddress,
+}
+
+/// Connections that are open, and who is known.
+#[derive(Debug, Default)]
+struct Open {
+    all: usize,
+    of_address: HashMap<IpAddr, usize>,
+    known: HashMap<IpAddr, Instant>,
+}
+
+impl Open {
+    fn take(&mut self, from: IpAddr, most: usize, of_address: usize) -> Result<(), TooMany> {
+        let own = self.of_address.get(&from).copied().unwrap_or(0);
+        if own >= of_address {
+            return Err(TooMany::OfAddress);
+        }
+        let is_known = self.known.get(&from).is_some_and(|at| at.elapsed() < KNOWN);
+        let has_room = self.all < most - most / RESERVED;
+        let is_kept_for = self.all < most && is_known && own < OF_KNOWN;
+        if !has_room && !is_kept_for {
+            return Err(TooMany::All);
+        }
+        self.all += 1;
+        self.of_address.insert(from, own + 1);
+        Ok(())
+    }
+
+    fn give_back(&mut self, from: IpAddr) {
+        self.all = self.all.saturating_sub(1);
+        match self.of_address.get_mut(&from) {
+            Some(own) if *own > 1 => *own -= 1,
+            _ => drop(self.of_address.remove(&from)),
+        }
+    }
+
+    fn know(&mut self, from: IpAddr, now: Instant) {
+        if self.known.len() >= MOST_KNOWN && !self.known.contains_key(&from) {
+            self.known.retain(|_, at| now.duration_since(*at) < KNOWN);
+            if self.known.len() >= MOST_KNOWN {
+                return;
+            }
+        }
+        self.known.insert(from, now);
+    }
+}
+
+#[derive(Debug)]
+struct Room {
+    most: usize,
+    of_address: usize,
+    open: Mutex<Open>,
+    turned_away: AtomicU64,
+    turned_away_of_address: AtomicU64,
+    log: Seldom,
+}
+
+impl Room {
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A place among the connections.
+#[derive(Debug)]
+struct Held {
+    room: Arc<Room>,
+    from: IpAddr,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.room.open().give_back(self.from);
+    }
+}
+
+/// Takes connections as long as there are fewer than its bounds.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounded {
-    room: Arc<Semaphore>,
-    most: usize,
+    room: Arc<Room>,
     answer: Duration,
-    turned_away: Arc<AtomicU64>,
 }
 
 impl Bounded {
-    pub(crate) fn new(most: usize, patience: Patience) -> Self {
-        let room = Arc::new(Semaphore::new(most));
-        Self { room, most, answer: patience.answer, turned_away: Arc::default() }
+    /// So many connections, and so many of one address.
+    pub(crate) fn new(most: usize, of_address: usize, patience: Patience) -> Self {
+        let room = Room {
+            most,
+            of_address: of_address.clamp(1, most.max(1)),
+            open: Mutex::default(),
+            turned_away: AtomicU64::default(),
+            turned_away_of_address: AtomicU64::default(),
+            log: Seldom::new(1, Duration::from_mins(1)),
+        };
+        Self { room: Arc::new(room), answer: patience.answer }
     }
 
     /// Connections that are open.
     pub(crate) fn open(&self) -> usize {
-        self.most - self.room.available_permits()
+        self.room.open().all
     }
 
     /// Connections that were closed because there were too many.
     pub(crate) fn turned_away(&self) -> u64 {
-        self.turned_away.load(Ordering::Relaxed)
+        self.room.turned_away.load(Ordering::Relaxed)
+    }
+
+    /// Those of them that were closed because their address had too many.
+    pub(crate) fn turned_away_of_address(&self) -> u64 {
+        self.room.turned_away_of_address.load(Ordering::Relaxed)
+    }
+
+    /// Keeps room for who showed a token of a node, or is an operator.
+    pub(crate) fn know(&self, from: IpAddr) {
+        self.room.open().know(network(from), Instant::now());
+    }
+
+    fn take(&self, from: IpAddr) -> io::Result<Held> {
+        let room = &self.room;
+        let taken = room.open().take(from, room.most, room.of_address);
+        let Err(too_many) = taken else { return Ok(Held { room: Arc::clone(room), from }) };
+        room.turned_away.fetch_add(1, Ordering::Relaxed);
+        let why = match too_many {
+            TooMany::All => format!("there are {} connections", self.open()),
+            TooMany::OfAddress => {
+                room.turned_away_of_address.fetch_add(1, Ordering::Relaxed);
+                format!("it has {} connections", room.of_address)
+            }
+        };
+        let from = from.to_string();
+        let values = [("from", from.as_str()), ("why", &why)];
+        room.log.line(&from, "connections are turned away", &values);
+        Err(io::Error::other("too many connections"))
     }
 }
 
@@ -85,16 +220,10 @@ impl<S> Accept<TcpStream, S> for Bounded {
     type Future = std::future::Ready<io::Result<(Connection, S)>>;
 
     fn accept(&self, stream: TcpStream, service: S) -> Self::Future {
-        let taken = Arc::clone(&self.room).try_acquire_owned().map(|permit| Connection {
-            stream,
-            answer: self.answer,
-            stuck: None,
-            _held: permit,
-        });
-        std::future::ready(taken.map(|connection| (connection, service)).map_err(|_| {
-            self.turned_away.fetch_add(1, Ordering::Relaxed);
-            io::Error::other("too many connections")
-        }))
+        let held = stream.peer_addr().and_then(|from| self.take(network(from.ip())));
+        let connection =
+            held.map(|held| Connection { stream, answer: self.answer, stuck: None, _held: held });
+        std::future::ready(connection.map(|connection| (connection, service)))
     }
 }
 
@@ -105,7 +234,7 @@ pub(crate) struct Connection {
     answer: Duration,
     /// Since something waits to be written.
     stuck: Option<Pin<Box<Sleep>>>,
-    _held: OwnedSemaphorePermit,
+    _held: Held,
 }
 
 impl Connection {
@@ -166,5 +295,68 @@ impl AsyncWrite for Connection {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    use super::*;
+
+    #[test]
+    fn addresses_have_their_share_and_known_ones_a_reserve() {
+        let address = |n: u32| IpAddr::V4(Ipv4Addr::from(0x0a00_0000 + n));
+        let mut open = Open::default();
+        let (most, of_address) = (64, 10);
+        let taken = |open: &mut Open, n: u32| open.take(address(n), most, of_address);
+        for _ in 0..of_address {
+            taken(&mut open, 0).unwrap();
+        }
+        assert_eq!(taken(&mut open, 0), Err(TooMany::OfAddress));
+        for n in 1..5 {
+            (0..10).for_each(|_| {
+                let _ = taken(&mut open, n);
+            });
+        }
+        // Three quarters are taken.
+        assert_eq!(open.all, 48);
+        assert_eq!(taken(&mut open, 9), Err(TooMany::All));
+        let now = Instant::now();
+        for n in [7, 8] {
+            open.know(address(n), now);
+            (0..OF_KNOWN).for_each(|_| taken(&mut open, n).unwrap());
+            assert_eq!(taken(&mut open, n), Err(TooMany::All));
+        }
+        assert_eq!(open.all, most);
+        open.know(address(10), now);
+        assert_eq!(taken(&mut open, 10), Err(TooMany::All));
+        for n in 0..9 {
+            (0..10).for_each(|_| {
+                if open.of_address.contains_key(&address(n)) {
+                    open.give_back(address(n));
+                }
+            });
+        }
+        assert_eq!((open.all, open.of_address.len()), (0, 0));
+    }
+
+    #[test]
+    fn addresses_of_version_6_count_by_network() {
+        let long =
+            |low: u64| IpAddr::V6(Ipv6Addr::from((0x2001_0db8_u128 << 96) + u128::from(low)));
+        assert_eq!(network(long(1)), network(long(u64::MAX)));
+        let mapped = IpAddr::V6(Ipv4Addr::LOCALHOST.to_ipv6_mapped());
+        assert_eq!(network(mapped), IpAddr::V4(Ipv4Addr::LOCALHOST));
+    }
+
+    #[test]
+    fn tables_do_not_grow() {
+        let mut open = Open::default();
+        let now = Instant::now();
+        for n in 0..MOST_KNOWN as u32 + 1000 {
+            open.know(IpAddr::V4(Ipv4Addr::from(n)), now);
+        }
+        assert_eq!(open.known.len(), MOST_KNOWN);
     }
 }

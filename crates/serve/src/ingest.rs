@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 
 use crate::log;
 use crate::refusal::Refusal;
-use crate::state::Counts;
+use crate::state::{Counts, Logs};
 
 /// Most requests that wait.
 const MOST_WAITING: usize = 1024;
@@ -92,6 +92,7 @@ impl Ingest {
     pub(crate) fn start(
         store: Box<dyn Store>,
         counts: Arc<Counts>,
+        logs: Arc<Logs>,
     ) -> std::io::Result<(Self, JoinHandle<()>, oneshot::Receiver<()>)> {
         let (queue, requests) = sync_channel(MOST_WAITING);
         let waiting = Arc::new(AtomicUsize::new(0));
@@ -101,7 +102,7 @@ impl Ingest {
         let thread = thread.spawn(move || {
             // Dropped however the thread ends.
             let _lives = lives;
-            Writer { store, counts, bytes: waiting }.run(&requests);
+            Writer { store, counts, logs, bytes: waiting, failing: false }.run(&requests);
         })?;
         Ok((Self { queue: Mutex::new(Some(queue)), bytes }, thread, gone))
     }
@@ -134,7 +135,10 @@ impl Ingest {
 struct Writer {
     store: Box<dyn Store>,
     counts: Arc<Counts>,
+    logs: Arc<Logs>,
     bytes: Arc<AtomicUsize>,
+    /// The last step failed.
+    failing: bool,
 }
 
 impl Writer {
@@ -182,6 +186,7 @@ impl Writer {
             requests.iter_mut().flat_map(|request| std::mem::take(&mut request.batches)).collect();
         match self.store.put_all(&batches) {
             Ok(puts) => {
+                self.works();
                 let mut puts = puts.into_iter();
                 let of_one = |length| taken(puts.by_ref().take(length));
                 lengths.into_iter().map(of_one).map(|taken| Ok(self.counted(taken))).collect()
@@ -195,14 +200,29 @@ impl Writer {
                     rest = others;
                     let put = self.store.put_all(own);
                     let put = put.map(|puts| self.counted(taken(puts.into_iter())));
-                    answers.push(put.map_err(Refusal::from));
+                    answers.push(put.map_err(|error| self.failed(error)));
                 }
                 answers
             }
             Err(error) => {
-                let refusal = Refusal::from(error);
+                let refusal = self.failed(error);
                 lengths.iter().map(|_| Err(refusal.clone())).collect()
             }
+        }
+    }
+
+    /// What is answered where the store fails, which is said once.
+    fn failed(&mut self, error: StoreError) -> Refusal {
+        let refusal = Refusal::from(error);
+        self.logs.note(&refusal, &self.counts);
+        self.failing |= refusal.cause.is_some();
+        refusal
+    }
+
+    fn works(&mut self) {
+        if std::mem::take(&mut self.failing) {
+            self.logs.store.clear();
+            log::line("the store takes batches again", &[]);
         }
     }
 
@@ -217,7 +237,9 @@ impl Writer {
         match self.store.retain(Nanos::now(), STEPS) {
             Ok(retained) => retained.more,
             Err(error) => {
-                log::line("old times stay as they are", &[("error", &error.to_string())]);
+                let error = error.to_string();
+                let text = "old times stay as they are";
+                self.logs.store.line(&format!("{text}: {error}"), text, &[("error", &error)]);
                 false
             }
         }

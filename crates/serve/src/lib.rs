@@ -17,6 +17,8 @@ mod pages;
 mod prometheus;
 mod question;
 mod refusal;
+mod refused;
+mod rendered;
 mod routes;
 mod server;
 mod state;
@@ -24,7 +26,9 @@ mod state;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod turns;
 
-pub use connections::{MOST as MOST_CONNECTIONS, Patience};
+pub use connections::{MOST as MOST_CONNECTIONS, MOST_OF_ADDRESS, Patience};
+pub use question::moment;
 pub use server::{Options, ServeError, serve};
 pub use state::{Findings, Functions, NoFindings};

@@ -218,7 +218,7 @@ fn words(all: &[&str]) -> String {
 }
 
 /// Seconds since 1970, or RFC 3339.
-pub(crate) fn moment(text: &str) -> Option<Nanos> {
+pub fn moment(text: &str) -> Option<Nanos> {
     if let Ok(seconds) = text.parse::<f64>() {
         let nanos = seconds * 1e9;
         let within = seconds.is_finite() && (0.0..=EVER.0 as f64).contains(&nanos);

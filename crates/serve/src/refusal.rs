@@ -19,11 +19,13 @@ pub(crate) struct Refusal {
     pub(crate) message: String,
     /// Seconds until it is worth to try again.
     pub(crate) retry: Option<u64>,
+    /// What the store said, for the server's own log.
+    pub(crate) cause: Option<String>,
 }
 
 impl Refusal {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), retry: None }
+        Self { status, message: message.into(), retry: None, cause: None }
     }
 
     /// 400: it cannot be meant.
@@ -84,13 +86,13 @@ impl From<StoreError> for Refusal {
             StoreError::Full { .. } => Self::busy("the store is full"),
             StoreError::Busy { .. } => Self::busy("the store is busy"),
             // Soon it would take as long.
-            StoreError::TooLong { .. } => {
+            StoreError::TooLong { .. } | StoreError::TooLarge { .. } => {
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
             }
-            other => {
-                crate::log::line("store", &[("error", &other.to_string())]);
-                Self::busy("the store does not answer; the server's log says why")
-            }
+            other => Self {
+                cause: Some(other.to_string()),
+                ..Self::busy("the store does not answer; the server's log says why")
+            },
         }
     }
 }

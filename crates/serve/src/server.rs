@@ -4,6 +4,7 @@
 //! under way, then what waits for the store. Where the thread that writes ends by a bug, so does the server: who watches it starts it again.
 
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,13 +25,14 @@ use crate::access::{Access, AccessError};
 use crate::connections::{self, Bounded, Patience};
 use crate::heard::Heard;
 use crate::ingest::Ingest;
-use crate::state::{Counts, Findings, Functions, Readers, Shared, State};
+use crate::refused::Refused;
+use crate::rendered::Answers;
+use crate::state::{Counts, Findings, Functions, LONGEST, Logs, Readers, Shared, State};
+use crate::turns::Turns;
 use crate::{log, routes};
 
 /// How long requests that are under way have when the server ends.
 const GRACE: Duration = Duration::from_secs(10);
-/// How long a question may take; others wait as long for their turn.
-const LONGEST: Duration = Duration::from_secs(30);
 /// Threads of requests; the store has its own.
 const THREADS: usize = 2;
 
@@ -42,18 +44,24 @@ pub struct Options {
     pub slice: Nanos,
     /// Most bytes of the store, if it is a file.
     pub most: Option<Bytes>,
+    /// Oldest batches that are taken, by their end.
+    pub oldest: Nanos,
     /// Where it listens; port 0 for any that is free.
     pub listen: SocketAddr,
     /// Folder of `users` and `tokens`.
     pub config: PathBuf,
     /// Certificates and key in PEM; without them there is no TLS.
     pub tls: Option<(PathBuf, PathBuf)>,
+    /// Whether to listen on other addresses than loopback without TLS.
+    pub insecure: bool,
     /// What rules find.
     pub findings: Arc<dyn Findings>,
     /// How functions get names.
     pub functions: Arc<dyn Functions>,
     /// Most connections at a time; fewer where the system does not give so many files.
     pub connections: usize,
+    /// Most connections of one address at a time.
+    pub connections_of_address: usize,
     /// How long the other side of one may take.
     pub patience: Patience,
     /// Called with the address once it listens.
@@ -75,6 +83,14 @@ pub enum ServeError {
         /// What the system says.
         source: std::io::Error,
         /// Where.
+        address: SocketAddr,
+    },
+    /// Passwords and tokens could be read on the way.
+    #[error(
+        "without TLS passwords and tokens can be read on the way to `{address}`: expected --tls-cert and --tls-key, an address of 127.0.0.0/8 behind a proxy that has TLS, or --insecure"
+    )]
+    Insecure {
+        /// Where it would listen.
         address: SocketAddr,
     },
     /// Certificates or key cannot be used.
@@ -114,30 +130,50 @@ pub(crate) fn serve_on(
     told: oneshot::Receiver<()>,
     exchanged: impl FnOnce(Box<dyn Store>) -> Box<dyn Store>,
 ) -> Result<(), ServeError> {
+    let is_open = options.tls.is_none() && !options.listen.ip().to_canonical().is_loopback();
+    if is_open && !options.insecure {
+        return Err(ServeError::Insecure { address: options.listen });
+    }
     let access = Access::open(&options.config)?;
     let (users, tokens) = access.count();
     let counts = Arc::new(Counts::default());
-    let kept =
-        sqlite::Options { slice: options.slice, most: options.most, ..sqlite::Options::default() };
+    let logs = Arc::new(Logs::default());
+    let kept = sqlite::Options {
+        slice: options.slice,
+        most: options.most,
+        // Whoever has a node's token may say anything.
+        strict: true,
+        ..sqlite::Options::default()
+    };
     let files = match address::parse(&options.store)? {
         Address::Sqlite(path) => of_sqlite(&path),
         Address::Prometheus(_) => Vec::new(),
     };
     let writer = address::open(&options.store, Mode::Write, &kept)?;
     let nodes = writer.nodes(Visible::All)?;
-    let (ingest, thread, gone) = Ingest::start(exchanged(writer), Arc::clone(&counts))?;
+    let (ingest, thread, gone) =
+        Ingest::start(exchanged(writer), Arc::clone(&counts), Arc::clone(&logs))?;
     let named = options.store.clone();
     let reading = sqlite::Options { longest: Some(LONGEST), ..kept };
     let open = move || address::open(&named, Mode::Read, &reading);
     let state = Arc::new(State {
         access,
         readers: Readers::new(Box::new(open)),
+        turns: Turns::default(),
+        answers: Answers::default(),
         ingest,
         room: routes::Room::default(),
         asking: routes::Asking::default(),
-        connections: Bounded::new(connections::bound(options.connections), options.patience),
+        connections: Bounded::new(
+            connections::bound(options.connections),
+            options.connections_of_address,
+            options.patience,
+        ),
         patience: options.patience,
         heard: Heard::before(&nodes, Nanos::now(), Instant::now()),
+        refused: Refused::default(),
+        oldest: options.oldest,
+        logs,
         counts,
         findings: options.findings,
         functions: options.functions,
@@ -161,7 +197,7 @@ pub(crate) fn serve_on(
             ("tokens", &tokens.to_string()),
         ],
     );
-    if options.tls.is_none() && !address.ip().is_loopback() {
+    if is_open {
         log::line("passwords and tokens can be read on the way: there is no TLS", &[]);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -263,6 +299,13 @@ fn without_tls() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
 /// Certificates with their key. Only HTTP/1.1 is offered: telling the versions apart would wait for the first bytes without a bound.
 fn read(certificates: &Path, key: &Path) -> std::io::Result<Arc<ServerConfig>> {
     let other = std::io::Error::other;
+    let mode = std::fs::metadata(key)?.mode() & 0o777;
+    if mode & 0o027 != 0 {
+        let key = key.display();
+        let why =
+            format!("others may read or write the key (mode {mode:o}), expected 600: `{key}`");
+        return Err(std::io::Error::other(why));
+    }
     let chain = CertificateDer::pem_file_iter(certificates).and_then(Iterator::collect);
     let chain: Vec<_> = chain.map_err(other)?;
     let key = PrivateKeyDer::from_pem_file(key).map_err(other)?;

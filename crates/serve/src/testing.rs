@@ -30,7 +30,7 @@ pub(crate) fn batch(node: &str, number: u64, jobs: &[(&str, u32, &str)]) -> Batc
         begin: Nanos(begin),
         end: Nanos(begin + 10 * SECOND),
         period: Nanos(SECOND),
-        cores: 2,
+        cores: jobs.len().max(2) as u32,
         sampler: Sampler::Bpf,
         jobs: jobs
             .iter()

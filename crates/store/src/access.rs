@@ -3,6 +3,7 @@
 //! Owns what is read of files and what an address may be. It refuses to send anything by itself, to follow redirects and to take a proxy: a token goes
 //! to this server and no other.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
@@ -27,6 +28,14 @@ pub enum WayError {
     File {
         /// What the system said.
         source: io::Error,
+        /// The file.
+        path: PathBuf,
+    },
+    /// Others may read a token, or change it.
+    #[error("others may read or write the token (mode {mode:o}), expected 600: chmod 600 `{path}`")]
+    Open {
+        /// The file's permissions.
+        mode: u32,
         /// The file.
         path: PathBuf,
     },
@@ -122,7 +131,7 @@ impl Way {
         }
         let base = format!("{address}/api/v1");
         base.parse::<ureq::http::Uri>().map_err(|_| refused())?;
-        let token = read(&server.token)?;
+        let token = secret(&server.token)?;
         let token = token.trim();
         if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             let expected = "a token, as `talea serve token add` prints it";
@@ -169,9 +178,26 @@ impl Way {
     }
 }
 
-fn read(path: &Path) -> Result<String, WayError> {
+/// What is in a file that is nobody else's business.
+fn secret(path: &Path) -> Result<String, WayError> {
     let failed = |source| WayError::File { source, path: path.to_owned() };
     let file = fs::File::open(path).map_err(failed)?;
+    let found = file.metadata().map_err(failed)?;
+    let mode = found.mode() & 0o777;
+    // A pipe is who is at its other end.
+    if found.is_file() && mode & 0o027 != 0 {
+        return Err(WayError::Open { mode, path: path.to_owned() });
+    }
+    text(file, path)
+}
+
+fn read(path: &Path) -> Result<String, WayError> {
+    let failed = |source| WayError::File { source, path: path.to_owned() };
+    text(fs::File::open(path).map_err(failed)?, path)
+}
+
+fn text(file: fs::File, path: &Path) -> Result<String, WayError> {
+    let failed = |source| WayError::File { source, path: path.to_owned() };
     let mut text = String::new();
     io::Read::read_to_string(&mut io::Read::take(file, LONGEST), &mut text).map_err(failed)?;
     Ok(text)

@@ -44,16 +44,19 @@ pub(crate) fn shorten(batch: &mut Batch) {
     }
 }
 
+/// Why a batch is not taken.
+pub(crate) fn refused(batch: &Batch, why: String) -> StoreError {
+    let node = cut(&batch.id.node).chars().take(80).collect();
+    StoreError::Batch { node, number: batch.id.number, why }
+}
+
 /// What a store would refuse about a batch; servers ask before they take batches of many nodes in one step.
 ///
 /// # Errors
 /// Names the batch and what was expected.
 pub fn check(batch: &Batch) -> Result<(), StoreError> {
     let id = &batch.id;
-    let refused = |why: String| {
-        let node = cut(&id.node).chars().take(80).collect();
-        Err(StoreError::Batch { node, number: id.number, why })
-    };
+    let refused = |why| Err(refused(batch, why));
     if let Err(why) = batch.check() {
         return refused(why);
     }

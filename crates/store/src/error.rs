@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::ErrorCode;
+use talea_model::Bytes;
 
 /// Why a store cannot be opened, take or answer.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +34,14 @@ pub enum StoreError {
     TooLong {
         /// How long it may take.
         longest: Duration,
+    },
+    /// A question takes more memory than it may.
+    #[error(
+        "the question takes more than {most} of memory, expected one of less time, fewer dimensions or more filters"
+    )]
+    TooLarge {
+        /// How much it may take.
+        most: Bytes,
     },
     /// The address of a store is not one.
     #[error("store `{address}`: {why}")]
@@ -95,6 +104,30 @@ pub enum StoreError {
     Open {
         /// What `SQLite` says.
         source: rusqlite::Error,
+        /// The file.
+        path: PathBuf,
+    },
+    /// Somebody removed the file while it was open.
+    #[error(
+        "the file of the store was removed or cannot be looked at, nothing is stored: put it back, or start again for a new one: `{path}`"
+    )]
+    Removed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Somebody removed or replaced what belongs to the file while it was open.
+    #[error(
+        "the `-wal` or `-shm` of the store was removed or replaced, nothing is stored: put it back, or start again: `{path}`"
+    )]
+    Beside {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Somebody replaced the file while it was open.
+    #[error(
+        "the file of the store was replaced, nothing is stored until the new one has not changed for two seconds: `{path}`"
+    )]
+    Replaced {
         /// The file.
         path: PathBuf,
     },

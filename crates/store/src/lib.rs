@@ -14,11 +14,14 @@ pub mod access;
 pub mod address;
 mod answer;
 mod arrival;
+mod bounds;
 mod error;
 pub mod export;
 mod glob;
 #[cfg(test)]
 mod oracle;
+mod plausible;
+mod private;
 pub mod prometheus;
 mod proportion;
 pub mod public;
@@ -32,12 +35,16 @@ pub mod sqlite;
 mod tests;
 pub mod wire;
 
+use std::sync::Arc;
+
 use talea_model::Nanos;
 use talea_model::shares::Batch;
 
 pub use answer::{Answer, JobSeen, NodeSeen, Point, Row, Series, Totals, Value};
 pub use arrival::{LONGEST_INTERVAL, LONGEST_NAME, MOST_COUNTERS, check};
+pub use bounds::Bounds;
 pub use error::StoreError;
+pub use plausible::{MOST_CORES, plausible};
 pub use proportion::{Proportion, Z};
 pub use question::{Dimension, MOST_FIGURES, MOST_POINTS, MOST_ROWS, Question, Text, Visible};
 pub use rates::{QUANTILES, RateRow, Rates, SpreadSeen, rank};
@@ -124,6 +131,14 @@ pub trait Store: Send {
     /// What the system refuses.
     fn sees(&self) -> Result<Visible, StoreError> {
         Ok(Visible::All)
+    }
+
+    /// Bounds what is asked from now on, all of it together; nothing where a store cannot be stopped, or for ever by `None`.
+    fn bound(&mut self, _bounds: Option<Arc<Bounds>>) {}
+
+    /// False where a handle is of no more use, as its file was removed or replaced: another one must be opened to ask again.
+    fn is_current(&self) -> bool {
+        true
     }
 
     /// Makes old times coarser, in at most `steps` steps, each of which survives on its own. `now` is nanoseconds since 1970.

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use talea_model::shares::{Activity, Batch, BatchId, Counter, Job};
+use talea_model::written::moment;
 use talea_model::{Gap, GapKind, Gaps, Module, Nanos};
 
 use crate::arrival::{NO_ADDRESS, cut, losses, nanos, owner, rate_owner, spread_owner};
@@ -306,9 +307,9 @@ impl Oracle {
         if let Some((begin, end)) =
             time.filter(|time| time.0 < question.from || time.1 > question.to)
         {
-            let (begin, end) = (begin.seconds(), end.seconds());
+            let (begin, end) = (moment(begin), moment(end));
             let detail = format!(
-                "times are kept in slices, which count whole: the answer is of {begin} s to {end} s since 1970"
+                "times are kept in slices, which count whole: the answer is of {begin} to {end}"
             );
             gaps.note(Gap { kind: GapKind::Estimated, rank: None, detail, count: 0 });
         }

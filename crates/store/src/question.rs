@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use talea_model::shares::Activity;
+use talea_model::written::moment;
 use talea_model::{Gap, GapKind, Gaps, Nanos};
 
 use crate::arrival::cut;
@@ -187,9 +188,9 @@ impl Question {
             kind: GapKind::Estimated,
             rank: None,
             detail: format!(
-                "times are kept in slices, which count whole: the answer is of {} s to {} s since 1970",
-                begin.seconds(),
-                end.seconds()
+                "times are kept in slices, which count whole: the answer is of {} to {}",
+                moment(begin),
+                moment(end)
             ),
             count: 0,
         });

@@ -19,6 +19,7 @@ mod part;
 mod place;
 mod serve;
 mod show;
+mod store;
 mod task;
 mod top;
 mod topo;
@@ -72,6 +73,7 @@ Examples:
   talea agent --store sqlite:t.db         sample every core of this node, all the time
   talea usage --store sqlite:t.db         what its cores were used for
   talea serve --store sqlite:t.db         the same for many nodes, on pages
+  talea store forget --store sqlite:t.db --node n1 --all    remove what a node sent
   talea top                               the same, live on a screen
   talea jobs --store sqlite:t.db          the jobs that ran, and what is wrong with them
   talea doctor                            what works on this machine, and how to get the rest
@@ -102,6 +104,7 @@ enum Command {
     Agent(Box<talea_node::args::AgentArgs>),
     Usage(always::UsageArgs),
     Serve(Box<serve::ServeArgs>),
+    Store(store::StoreArgs),
     Top(top::TopArgs),
     Jobs(top::JobsArgs),
     Doctor(DoctorArgs),

@@ -59,3 +59,38 @@ pub(crate) fn man(options: &ManOptions) -> Result<(), WriteError> {
     std::fs::create_dir_all(path).map_err(failed)?;
     clap_mangen::generate_to(cli::command(), path).map_err(failed)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use clap::CommandFactory as _;
+
+    /// The package of compute nodes has no program that could make them. `TALEA_UPDATE=1` writes them anew.
+    #[test]
+    fn the_manual_pages_of_the_package_are_those_of_the_options() {
+        let made = tempfile::tempdir().unwrap();
+        clap_mangen::generate_to(talea_node::args::Cli::command(), made.path()).unwrap();
+        let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/man");
+        let names = |folder: &Path| {
+            let entries = fs::read_dir(folder).into_iter().flatten();
+            let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            names
+        };
+        if std::env::var_os("TALEA_UPDATE").is_some() {
+            fs::create_dir_all(&kept).unwrap();
+            for name in names(made.path()) {
+                fs::copy(made.path().join(&name), kept.join(&name)).unwrap();
+            }
+        }
+        assert_eq!(names(&kept), names(made.path()));
+        assert!(names(&kept).iter().any(|name| name == "talea-agent.1"));
+        for name in names(&kept) {
+            let [kept, made] = [&*kept, made.path()].map(|folder| folder.join(&name));
+            let stale = fs::read_to_string(kept).unwrap() != fs::read_to_string(made).unwrap();
+            assert!(!stale, "{name:?} is not what the options say: run this with TALEA_UPDATE=1");
+        }
+    }
+}

@@ -68,6 +68,7 @@ fn perform(task: Task) -> ExitCode {
         Task::Usage(options) => code(always::usage(&options)),
         Task::Serve(cli::Serve::Serve(options)) => code(always::serve(&options)),
         Task::Serve(cli::Serve::Change(config, change)) => code(always::change(&config, &change)),
+        Task::Store(task) => code(always::store(&task)),
         Task::Top(options) => code(always::top(&options)),
         Task::Jobs(options) => code(always::jobs(&options)),
         Task::Doctor { json } => match doctor::doctor(json) {

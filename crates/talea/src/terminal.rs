@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use talea_model::Gaps;
+use talea_model::text::{without_hidden, without_hidden_in_lines};
 pub(crate) use talea_model::written::grouped;
 use talea_report::data::Category;
 
@@ -54,16 +55,10 @@ pub(crate) fn cell(text: &str, width: usize) -> String {
     clean(text, if columns().is_some() { width } else { limit() })
 }
 
-/// One message for people.
+/// One message for people. It may quote files and names from outside, which must not command the terminal.
 pub(crate) fn say(message: &str) {
     // Nobody is left to be told that standard error is gone.
-    let _ = writeln!(std::io::stderr(), "talea: {}", obeyed_by_none(message));
-}
-
-/// Messages quote files and names from outside, which must not command the terminal; lines stay lines.
-fn obeyed_by_none(message: &str) -> String {
-    let harmless = |c: char| c == '\n' || c == '\t' || !c.is_control();
-    message.chars().map(|c| if harmless(c) { c } else { '\u{fffd}' }).collect()
+    let _ = writeln!(std::io::stderr(), "talea: {}", without_hidden_in_lines(message));
 }
 
 /// The panic hook: a bug, what to do about it, and where it is.
@@ -92,6 +87,7 @@ impl Progress {
         const QUIET: Duration = Duration::from_secs(2);
         if self.terminal && self.begin.elapsed() >= QUIET {
             self.shown = true;
+            let what = without_hidden(what);
             let _ = write!(std::io::stderr(), "\r\x1b[Ktalea: {what} ...");
         }
     }
@@ -155,10 +151,9 @@ pub(crate) fn bar(part: f64, width: usize) -> String {
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
 }
 
-/// Text from outside without what a terminal would obey, cut to `width` columns; the cut is seen.
+/// Text from outside without hidden characters ([`talea_model::text`]), cut to `width` columns; the cut is seen.
 pub(crate) fn clean(text: &str, width: usize) -> String {
-    let mut out: String =
-        text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(width + 1).collect();
+    let mut out = without_hidden(&text.chars().take(width + 1).collect::<String>());
     if out.chars().count() > width {
         out = out.chars().take(width.saturating_sub(1)).collect();
         out.push('…');
@@ -223,9 +218,10 @@ mod tests {
     }
 
     #[test]
-    fn text_from_outside_cannot_command_the_terminal() {
-        assert_eq!(obeyed_by_none("a\x1b[2J\r\u{9b}b\n\tc"), "a\u{fffd}[2J\u{fffd}\u{fffd}b\n\tc");
+    fn text_from_outside_can_neither_command_nor_deceive() {
         assert_eq!(clean("a\x1b[2Jb", 10), "a\u{fffd}[2Jb");
+        assert_eq!(clean("a\u{202e}b\u{200b}\u{61c}c", 10), "a\u{fffd}b\u{fffd}\u{fffd}c");
+        assert_eq!(wrapped("a\u{2066}b \u{ad}", 9), ["a\u{fffd}b \u{fffd}"]);
         assert_eq!(clean("abcdef", 4), "abc…");
         assert_eq!(clean("abcd", 4), "abcd");
     }

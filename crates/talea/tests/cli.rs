@@ -24,6 +24,7 @@ mod cli {
     mod fabric_table;
     mod fold;
     mod full;
+    mod hanging;
     mod hostile;
     mod late;
     mod marked;
@@ -31,6 +32,7 @@ mod cli {
     mod modern;
     mod names;
     mod objects;
+    mod packages;
     mod paths;
     mod perfetto;
     mod place;
@@ -43,6 +45,7 @@ mod cli {
     mod show;
     mod slurm;
     mod special;
+    mod stores;
     mod survive;
     mod threads;
     mod top;

@@ -4,22 +4,28 @@
 export type Child = Node | string | null | undefined | false;
 type Props = Record<string, string | number | boolean | ((event: any) => void) | undefined>;
 
-/** At most `longest` characters without control characters and marks that turn the direction of writing. */
+/** Characters that readers do not see or that turn the direction of writing; the same as `talea_model::text`, and halves of pairs. */
+const HIDDEN = /[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\u2028\u2029\ufff9-\ufffb]/gu;
+
+/** At most `longest` characters without hidden ones; what was cut or replaced can be seen. */
 export function plain(text: string, longest = 160): string {
   const cut = text.length > longest ? text.slice(0, longest) + "\u2026" : text;
-  return cut.replace(
-    /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff]/g,
-    "\ufffd",
-  );
+  return cut.replace(HIDDEN, "\ufffd");
 }
+
+/** The same of text that may have lines: nothing gets into a page around this. */
+const visible = (text: string): string => text.replace(HIDDEN, (c) => (c === "\n" || c === "\t" ? c : "\ufffd"));
+
+/** Attributes that people read. */
+const READ = new Set(["title", "aria-label", "placeholder", "alt"]);
 
 function fill(element: Element, props: Props, children: Child[]): void {
   for (const [name, value] of Object.entries(props)) {
     if (typeof value === "function") element.addEventListener(name.slice(2), value);
     else if (value === true) element.setAttribute(name, "");
-    else if (value !== false && value !== undefined) element.setAttribute(name, String(value));
+    else if (value !== false && value !== undefined) element.setAttribute(name, READ.has(name) ? visible(String(value)) : String(value));
   }
-  for (const child of children) if (child) element.append(child);
+  for (const child of children) if (child) element.append(typeof child === "string" ? visible(child) : child);
 }
 
 export function h<K extends keyof HTMLElementTagNameMap>(

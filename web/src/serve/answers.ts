@@ -25,6 +25,8 @@ export interface Point { begin_ns: number; all_samples: number; samples: number;
 export interface Series { by: Dimension[]; keys: Key[][]; step_ns: number; points: Point[]; gaps: Gap[] }
 
 export interface NodeSeen { name: string; first_ns: number; last_ns: number; cores: number; sampler: string; interval_ns: number | null }
+/** What the server refused of a node since it was started, for operators. */
+export interface NodeRefused { node: string; requests: number; last_ns: number; why: string }
 export interface JobSeen { job: string; user: number | null; first_ns: number; last_ns: number; nodes: number; samples: number; core_seconds: number }
 export interface Spread { counter: string; unit: string; cores: number; quantiles: number[] }
 export interface Finding {

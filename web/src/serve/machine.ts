@@ -2,7 +2,7 @@
 
 import { h, plain } from "../report/dom";
 import { count, percent } from "../report/units";
-import type { Finding, Gap, NodeSeen, Series, Usage } from "./answers";
+import type { Finding, Gap, NodeRefused, NodeSeen, Series, Usage } from "./answers";
 import type { Questions } from "./api";
 import { get, Refused, tried } from "./api";
 import { Breakdown } from "./breakdown";
@@ -59,12 +59,13 @@ export class MachinePage implements Page {
     const node = route.params.get("node");
     const question: Questions = { ...asked(route), node };
     const usage = (by: string, limit: number): Promise<Usage | Refused> => tried(get<Usage>("usage", { ...question, by, limit }, signal));
-    const seen = tried(get<{ nodes: NodeSeen[] }>("nodes", {}, signal));
+    const seen = tried(get<{ nodes: NodeSeen[]; refused?: NodeRefused[] }>("nodes", {}, signal));
     const asking = [usage("activity", 10), usage("job,user", 26), usage("executable", 26), usage("library", 26)] as const;
     const findings = tried(get<{ findings: Finding[]; gaps?: Gap[] }>("findings", { ...ruledTimes(route), node }, signal));
     const listed = await seen;
     const all = listed instanceof Refused ? [] : present(listed.nodes, route);
     const nodes = node === null ? all : all.filter((one) => like(node, one.name));
+    const refused = (listed instanceof Refused ? [] : listed.refused ?? []).filter((one) => node === null || like(node, one.node));
     const series = await nodeSeries(route, { node }, nodes.length, signal);
     const [activities, jobs, executables, libraries] = await Promise.all(asking);
     const found = await findings;
@@ -75,19 +76,20 @@ export class MachinePage implements Page {
     this.jobs.set(jobs);
     this.executables.set(executables);
     this.libraries.set(libraries);
-    this.says.set(this.sentences(route, { activities, jobs, executables, libraries }, data, found instanceof Refused ? [] : found.findings));
+    this.says.set(this.sentences(route, { activities, jobs, executables, libraries }, data, found instanceof Refused ? [] : found.findings, refused));
     const title = node === null ? (isLive(route) ? "machine now" : "machine") : `node ${plain(node, 80)}`;
     const cores = nodes.reduce((sum, one) => sum + one.cores, 0);
     this.frame.title([title, ...(nodes.length > 1 ? [`${count(nodes.length)} nodes`] : []), ...(cores ? [`${count(cores)} cores`] : [])], title);
     this.frame.gaps([...(activities instanceof Refused ? empty : activities).gaps, ...(found instanceof Refused ? [] : found.gaps ?? [])]);
   }
 
-  private sentences(route: Route, answers: Record<"activities" | "jobs" | "executables" | "libraries", Usage | Refused>, data: NodeTimes | null, findings: Finding[]): Said[] {
+  private sentences(route: Route, answers: Record<"activities" | "jobs" | "executables" | "libraries", Usage | Refused>, data: NodeTimes | null, findings: Finding[], refused: NodeRefused[]): Said[] {
     const said: Said[] = [];
     const { activities } = answers;
     if (activities instanceof Refused) return [{ text: plain(activities.message, 300), to: "nodes", bad: true }];
     const n = activities.matched_samples;
-    if (!n) return [{ text: "Nothing was observed in this time.", to: "nodes" }];
+    const rejected = this.refused(refused);
+    if (!n) return [{ text: "Nothing was observed in this time.", to: "nodes" }, ...rejected];
     const [busy, waiting, idle] = [sum(activities, ["user", "kernel"]), sum(activities, ["waiting"]), sum(activities, ["idle"])];
     said.push({ text: `${part(busy, n)} of ${core(activities.matched_core_seconds)} of cores were used` +
       (waiting ? `, ${part(waiting, n)} waited on cores that jobs have` : "") + (idle ? `, ${part(idle, n)} were idle` : "") + ".", to: "nodes" });
@@ -100,6 +102,7 @@ export class MachinePage implements Page {
           to: silent.length > 1 ? link("machine", { ...times(route), order: "value" }) : to("node", silent[0]!), bad: true });
       }
     }
+    said.push(...rejected);
     if (findings.length) {
       said.push({ text: `${findings.length} finding${findings.length === 1 ? "" : "s"} of the rules${"from" in asked(route) ? "" : " now"}, such as: ${plain(findings[0]!.title, 200)}`, to: link("findings", times(route)), bad: true });
     }
@@ -110,6 +113,15 @@ export class MachinePage implements Page {
     most(answers.jobs, "job", (name, share) => `Job \`${plain(name, 60)}\` has the most: ${share}.`);
     most(answers.libraries, "library", (name, share) => `The file with the most time is \`${plain(name.split("/").pop() ?? name, 60)}\`: ${share}${busy ? `, ${percent(this.of(answers.libraries, busy))} of what is used` : ""}.`);
     return said;
+  }
+
+  /** Nodes whose batches the server did not believe, the latest first. */
+  private refused(refused: NodeRefused[]): Said[] {
+    const latest = [...refused].sort((a, b) => b.last_ns - a.last_ns)[0];
+    if (!latest) return [];
+    const name = (text: string): string => `\`${plain(text, 40).replace(/`/g, "'")}\``;
+    const others = refused.length > 1 ? ` and ${count(refused.length - 1)} other node${refused.length > 2 ? "s" : ""}` : "";
+    return [{ text: `Batches of ${name(latest.node)}${others} were refused since the server started, at last: ${plain(latest.why, 300).replace(/`/g, "'")}.`, to: to("node", latest.node), bad: true }];
   }
 
   private of(usage: Usage | Refused, busy: number): number {

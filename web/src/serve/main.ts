@@ -1,6 +1,6 @@
 // The program of the server's pages: finds out who asks, shows the page that the address names, and asks again while one looks.
 
-import { h } from "../report/dom";
+import { h, plain } from "../report/dom";
 import { themes } from "../report/theme";
 import type { Me } from "./answers";
 import { get, onStranger, post, Refused } from "./api";
@@ -14,7 +14,7 @@ import { OfPage } from "./of";
 import type { Frame, Page } from "./page";
 import type { Route } from "./route";
 import { DIMENSIONS } from "./answers";
-import { read } from "./route";
+import { link, read, wrongTimes } from "./route";
 import { SearchPage } from "./search";
 import { SoftwarePage } from "./software";
 
@@ -60,6 +60,17 @@ function inside(me: Me): void {
     if (!Object.hasOwn(PAGES, route.page)) route.page = "machine";
     const key = same(route);
     around.show(route);
+    // Figures of another time than the address says would be taken for those of the address.
+    const wrong = wrongTimes(route);
+    if (wrong !== null) {
+      page = null;
+      around.title([route.page], route.page);
+      around.gaps([]);
+      around.main.replaceChildren(h("p", { class: "empty wrong", role: "alert" }, plain(wrong, 200), ". ", h("a", { href: link(route.page, { ...Object.fromEntries(route.params), last: null, from: null, to: null }) }, "Show the usual time.")));
+      around.main.dataset["shown"] = location.hash;
+      around.main.removeAttribute("aria-busy");
+      return around.says("nothing is shown", true);
+    }
     const fresh = key !== shown || !page;
     if (fresh) {
       page = PAGES[route.page]!(frame, route);

@@ -54,6 +54,18 @@ export function asked(route: Route): Asked {
   return { last: last && seconds(last) !== null ? last : USUAL };
 }
 
+/** What is wrong with the times of an address; null where they can be read, or are not there. */
+export function wrongTimes(route: Route): string | null {
+  const [last, from, to] = TIMES.map((key) => route.params.get(key) || null) as [string | null, string | null, string | null];
+  if (last !== null && seconds(last) === null) return `last=${last} is no time: expected such as 15m, 1h or 7d`;
+  for (const [key, text] of [["from", from], ["to", to]] as const) {
+    if (text !== null && instant(text) === null) return `${key}=${text} is no time: expected such as 2026-05-04T10:00:00Z, or seconds since 1970`;
+  }
+  if ((from === null) !== (to === null)) return `${from === null ? "to" : "from"} stands alone: expected both from and to`;
+  if (from !== null && to !== null && instant(from)! >= instant(to)!) return `from=${from} is not before to=${to}`;
+  return null;
+}
+
 /** What rules are asked for: without chosen times it is what holds now, however long back the page looks. */
 export function ruledTimes(route: Route): { from: string; to: string } | Record<string, never> {
   const times = asked(route);

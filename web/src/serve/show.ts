@@ -108,8 +108,9 @@ export function whisker(share: Share | null, top: number, className = ""): HTMLE
   return h("span", { class: "whisker", title: sure(share), role: "img", "aria-label": sure(share) }, bar, line);
 }
 
-/** Times of a text that says them in seconds since 1970, as all others on the page are. */
-const dated = (text: string): string => text.replace(/\b(\d{9,11}) s to (\d{9,11}) s since 1970/g, (_, from: string, to: string) => span(Number(from) * 1e9, Number(to) * 1e9));
+/** Times of a text that says them in UTC, as all others on the page are. */
+const dated = (text: string): string =>
+  text.replace(/\b(\d{4}-\d\d-\d\dT[\d:.]{8,18}Z) to (\d{4}-\d\d-\d\dT[\d:.]{8,18}Z)/g, (_, from: string, to: string) => span(Date.parse(from) * 1e6, Date.parse(to) * 1e6));
 
 /** What is missing, as a strip; counts of many intervals are those of all. */
 export function gaps(all: Gap[]): HTMLElement {

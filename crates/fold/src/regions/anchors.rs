@@ -39,9 +39,16 @@ pub struct Anchor {
 
 /// All anchors of a trace, the best first.
 pub fn anchors(trace: &Trace) -> Vec<Anchor> {
+    anchors_within(trace, &|_, _| true)
+}
+
+/// The same of a part of a trace: calls that begin `inside`.
+pub fn anchors_within(trace: &Trace, inside: &dyn Fn(u64, u64) -> bool) -> Vec<Anchor> {
     // Times of each call, by location.
     let mut calls = BTreeMap::<(u32, i64), BTreeMap<u32, Vec<u64>>>::new();
-    for event in trace.events.iter() {
+    let (mut begin, mut end) = (u64::MAX, 0);
+    for event in trace.events.iter().filter(|event| inside(event.time, event.time)) {
+        (begin, end) = (begin.min(event.time), end.max(event.time));
         for (&event_type, &value) in event.types.iter().zip(event.values) {
             if value == 0 || !types::MPI.contains(&event_type) {
                 continue;
@@ -53,9 +60,7 @@ pub fn anchors(trace: &Trace) -> Vec<Anchor> {
             times.entry(event.location).or_default().push(event.time);
         }
     }
-    let end = trace.events.time.iter().copied().max().unwrap_or_default();
-    let begin = trace.events.time.iter().copied().min().unwrap_or_default();
-    let whole = (end - begin) as f64;
+    let whole = end.saturating_sub(begin) as f64;
     let mut found = Vec::new();
     for ((event_type, value), by_location) in calls {
         let mut distances = Vec::new();

@@ -126,14 +126,14 @@ pub fn hostile() -> ReportData {
     report.sites[9].procedure = attack.to_owned();
     report.sites[9].function = "x".repeat(1 << 20);
     report.sites[9].path = vec![attack.to_owned(), "f".repeat(1 << 20)];
-    report.sites[10].function = "\u{202e}gnp.exe \u{5d0}\u{5d1}\u{5d2}".to_owned();
+    report.sites[10].function = "\u{202e}gnp\u{61c}\u{200b}.exe \u{5d0}\u{5d1}\u{5d2}".to_owned();
     report.sites[10].file = attack.to_owned();
     fill::groups(&mut report);
     report.findings[0].text = format!("{attack} `{attack}` 99 %");
     report.findings[1].text = "\u{5e9}\u{5dc}\u{5d5}\u{5dd} \u{202e}abc".to_owned();
     report.classes[0].name = attack.to_owned();
     report.classes[0].graph.nodes[3].label = attack.to_owned();
-    report.classes[0].graph.nodes[4].label = "\u{202e}".repeat(5000);
+    report.classes[0].graph.nodes[4].label = "\u{202e}\u{61c}\u{ad}".repeat(2000);
     report.classes[0].graph.loops[0].label = attack.to_owned();
     report.classes[0].tree.children[0].label = attack.to_owned();
     report.ranks[1].host = attack.to_owned();

@@ -385,7 +385,7 @@ pub fn nothing(f: Use<'_>) {
 
 /// Names that are no names.
 pub fn hostile(f: Use<'_>) {
-    let evil = "</script><img src=x onerror=alert(1)>\u{202e}";
+    let evil = "</script><img src=x onerror=alert(1)>\u{202e}\u{61c}\u{e0041}";
     let mut draft = Draft::default();
     let kind = draft.kind(evil, Some(1.0)).unwrap();
     for router in 0..3 {

@@ -2,8 +2,7 @@
 //!
 //! Owns the guarantee that a reader, or a crash, sees the old content or the new content and nothing between, and the actual
 //! place when the name is a link or a device. It relies on rename(2) being atomic within one directory. The one exception: a
-//! dangling link temporarily has an empty file as its target, as only creating it there makes the system check whether the
-//! link may be followed. It is removed if nothing is put there, but a crash leaves it.
+//! dangling link temporarily has an empty file as its target. It is removed if nothing is put there, but a crash leaves it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -71,9 +70,7 @@ impl Destination {
             // Opening makes the system check whether the link may be followed; a rename onto its target does not.
             Ok(found) if found.is_symlink() => {
                 let (file, is_made) = match to_write().open(path) {
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                        (to_write().create(true).truncate(false).open(path)?, true)
-                    }
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => made_behind(path)?,
                     opened => (opened?, false),
                 };
                 if file.metadata()?.is_file() {
@@ -87,6 +84,28 @@ impl Destination {
             }
             _ => Ok(Self::New(Name { path: path.to_owned(), is_made: false })),
         }
+    }
+}
+
+/// Creates the missing target of a link; true if this process created it. A file that another process created meanwhile
+/// stays, even while it is empty.
+fn made_behind(link: &Path) -> io::Result<(File, bool)> {
+    // The maximum that the kernel follows (path_resolution(7)).
+    const MOST: usize = 40;
+    let mut end = link.to_owned();
+    for _ in 0..MOST {
+        match fs::read_link(&end) {
+            // An absolute path replaces the folder.
+            Ok(next) => end = end.parent().unwrap_or(Path::new("")).join(next),
+            Err(_) => break,
+        }
+    }
+    match OpenOptions::new().write(true).create_new(true).open(&end) {
+        Ok(file) => Ok((file, true)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Ok((OpenOptions::new().write(true).open(link)?, false))
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -121,4 +140,25 @@ fn beside(path: &Path) -> PathBuf {
     name.push(path.file_name().unwrap_or_default());
     name.push(format!(".{}.{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
     path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_made_here_goes_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let [link, chain, later] = ["link", "chain", "later"].map(|name| dir.path().join(name));
+        std::os::unix::fs::symlink("later", &link).unwrap();
+        std::os::unix::fs::symlink(&link, &chain).unwrap();
+        assert!(made_behind(&chain).unwrap().1);
+        // Somebody else makes the file between the look and the making, and has not written yet.
+        let (_file, is_made) = made_behind(&chain).unwrap();
+        assert!(!is_made);
+        drop(Name { path: later.clone(), is_made });
+        assert!(later.exists());
+        drop(Name { path: later.clone(), is_made: true });
+        assert!(!later.exists());
+    }
 }

@@ -23,18 +23,15 @@ pub(super) fn find(path: &Path, elf: &Elf<'_>, roots: &[PathBuf]) -> Option<(Pat
     by_build_id(build_id, roots).or_else(|| by_link(path, elf, build_id, roots))
 }
 
-/// Possible places of the debug file of the module at `path`, in the order of [`find`], for callers that read
-/// files themselves.
-pub(super) fn places(
-    path: &Path,
-    build_id: &[u8],
-    link: Option<&[u8]>,
-    roots: &[PathBuf],
-) -> Vec<PathBuf> {
+/// Possible places of the debug file of a build below each root, for callers that read files themselves.
+pub(super) fn places_by_id(build_id: &[u8], roots: &[PathBuf]) -> Vec<PathBuf> {
     let name = name_of(build_id);
-    let by_id = name.iter().flat_map(|name| roots.iter().map(move |root| root.join(name)));
-    let by_link = link.map_or_else(Vec::new, |name| beside(path, name, roots));
-    by_id.chain(by_link).collect()
+    name.iter().flat_map(|name| roots.iter().map(move |root| root.join(name))).collect()
+}
+
+/// Possible places by the name in the module at `path`, which [`find`] tries after these.
+pub(super) fn places_by_link(path: &Path, link: Option<&[u8]>, roots: &[PathBuf]) -> Vec<PathBuf> {
+    link.map_or_else(Vec::new, |name| beside(path, name, roots))
 }
 
 /// The file with the common parts of several debug files, if `path` needs one.

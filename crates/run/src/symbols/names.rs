@@ -2,26 +2,35 @@
 //!
 //! Owns the bounds: of a file only its symbol tables are read, up to a bound and into memory; of files the most recently requested are
 //! kept, up to a bound of bytes. One file is read at a time, while queries about known ones continue. Lines and inlined calls are
-//! [`super::Resolver`]'s: the memory of their parsers is not bounded by a file's length. As there, a file of another build is not used.
+//! [`super::Resolver`]'s: the memory of their parsers is not bounded by a file's length. As there, a file of another build is not used;
+//! one without build id only if it is the very file that ran. No file is read through a symbolic link, or without permission of the
+//! [`Readers`] ([`crate::foreign`]).
 
 use std::collections::HashMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use std::{fmt, fs, io};
 
 use object::{Object as _, ObjectSection as _, SectionKind};
-use talea_model::Module;
+use talea_model::{FileIdentity, Module};
 use typed_arena::Arena;
 
-use super::debug_file::places;
+use super::debug_file::{places_by_id, places_by_link};
 use super::demangle::demangled_of;
 use super::functions::Functions;
 use super::hexadecimal;
 use super::pieces::{self, Pieces};
+use crate::foreign::{self, Readers};
+use crate::helpers::{Helpers, mount_of};
 
 /// Time for which a file that could not be used is not tried again.
 const AGAIN: Duration = Duration::from_mins(1);
+
+/// Maximum time for reading a file: symbols of 128 MiB from a slow disk.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Maximum number of file systems without answer at a time; beyond it, no file is read until one answers.
+const MOST_HUNG: usize = 8;
 
 /// Bounds of reading and keeping.
 #[derive(Clone, Copy, Debug)]
@@ -55,15 +64,24 @@ pub enum NoNames {
     /// Not the file that ran.
     #[error("the file is of another build")]
     OtherBuild,
+    /// Reading it has not ended: its file system is away.
+    #[error("its file system does not answer")]
+    Hangs,
+    /// It has no build id, and nothing else says which file ran.
+    #[error("nothing says which file ran: it has no build id")]
+    Unidentified,
 }
 
 /// Functions by module and address. Many threads may query it at a time.
 pub struct FunctionNames {
     debug_roots: Vec<PathBuf>,
     bounds: Bounds,
+    readers: Readers,
     kept: Mutex<Kept>,
     /// Locked while a file is read: the memory of reading is used once.
     pub(super) reading: Mutex<()>,
+    /// Threads that read in place of the caller, by mount point.
+    helpers: Helpers<PathBuf>,
 }
 
 type File = Result<Functions, NoNames>;
@@ -89,14 +107,21 @@ fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl FunctionNames {
-    /// Names of files and of their separate debug files in `/usr/lib/debug`.
-    pub fn new(bounds: Bounds) -> Self {
-        Self::with_debug_roots(vec![PathBuf::from("/usr/lib/debug")], bounds)
+    /// Names of files that `readers` may read, and of their separate debug files in `/usr/lib/debug`.
+    pub fn new(bounds: Bounds, readers: Readers) -> Self {
+        Self::with_debug_roots(vec![PathBuf::from("/usr/lib/debug")], bounds, readers)
     }
 
     /// As [`FunctionNames::new`], with other folders for separate debug files.
-    pub fn with_debug_roots(debug_roots: Vec<PathBuf>, bounds: Bounds) -> Self {
-        Self { debug_roots, bounds, kept: Mutex::default(), reading: Mutex::default() }
+    pub fn with_debug_roots(debug_roots: Vec<PathBuf>, bounds: Bounds, readers: Readers) -> Self {
+        Self {
+            debug_roots,
+            bounds,
+            readers,
+            kept: Mutex::default(),
+            reading: Mutex::default(),
+            helpers: Helpers::new(PATIENCE, MOST_HUNG),
+        }
     }
 
     /// The function that contains the instruction at a virtual address, in the numbering of the module's program headers; `None` where no
@@ -124,9 +149,20 @@ impl FunctionNames {
         if let Some(file) = locked(&self.kept).file(module) {
             return file;
         }
-        let file = Arc::new(read(module, &self.debug_roots, self.bounds.of_file));
+        let file = Arc::new(self.read(module));
         locked(&self.kept).keep(module, Arc::clone(&file), self.bounds);
         file
+    }
+}
+
+impl FunctionNames {
+    /// Reads a file in a separate thread, which is left behind where the file system does not answer.
+    fn read(&self, module: &Module) -> File {
+        let place = mount_of(Path::new(&module.path));
+        let (module, roots) = (module.clone(), self.debug_roots.clone());
+        let (most, readers) = (self.bounds.of_file, self.readers);
+        let found = self.helpers.ask(place, move || read(&module, &roots, most, readers));
+        found.unwrap_or(Err(NoNames::Hangs))
     }
 }
 
@@ -171,34 +207,56 @@ impl fmt::Debug for FunctionNames {
     }
 }
 
-fn read(module: &Module, debug_roots: &[PathBuf], most: u64) -> File {
+fn read(module: &Module, debug_roots: &[PathBuf], most: u64, readers: Readers) -> File {
+    if module.build_id.is_empty() {
+        return Err(NoNames::Unidentified);
+    }
     let path = Path::new(&module.path);
+    let foreign = |path: &Path| foreign::open(path, readers);
     let mut functions = Functions::default();
-    let debug = add(path, &module.build_id, debug_roots, most, &mut functions)?;
-    for place in debug {
-        // Best first; a file of another program does not count, and only a build id identifies it.
+    let debug = add(path, foreign, &module.build_id, most, &mut functions)?;
+    let Some(Debug { build_id, link }) = debug else { return Ok(finished(functions)) };
+    // Best first. Places by build id are the system's, with links of root; a name beside the file is the file's choice.
+    let ours = places_by_id(&build_id, debug_roots).into_iter().map(|place| (place, true));
+    let beside = places_by_link(path, link.as_deref(), debug_roots);
+    for (place, is_ours) in ours.chain(beside.into_iter().map(|place| (place, false))) {
+        let open = |path: &Path| if is_ours { pieces::open(path) } else { foreign(path) };
         let mut more = Functions::default();
-        if !module.build_id.is_empty()
-            && add(&place, &module.build_id, &[], most, &mut more).is_ok()
-        {
-            functions = more;
-            break;
+        // A file of another program does not count, and only a build id identifies it.
+        if !build_id.is_empty() && add(&place, open, &module.build_id, most, &mut more).is_ok() {
+            return Ok(finished(more));
         }
     }
-    functions.finish();
-    Ok(functions)
+    Ok(finished(functions))
 }
 
-/// Adds the tables of one file; returns the places of more tables if it was stripped.
+fn finished(mut functions: Functions) -> Functions {
+    functions.finish();
+    functions
+}
+
+/// Identification of the separate debug file of a stripped file.
+struct Debug {
+    build_id: Vec<u8>,
+    link: Option<Vec<u8>>,
+}
+
+/// Adds the tables of one file; returns the identification of its debug file if it was stripped.
 fn add(
     path: &Path,
+    open: impl Fn(&Path) -> io::Result<fs::File>,
     build_id: &str,
-    debug_roots: &[PathBuf],
     most: u64,
     functions: &mut Functions,
-) -> Result<Vec<PathBuf>, NoNames> {
-    let unreadable = |error: std::io::Error| NoNames::Unreadable(error.to_string());
-    let file = pieces::open(path).map_err(unreadable)?;
+) -> Result<Option<Debug>, NoNames> {
+    let unreadable = |error: io::Error| NoNames::Unreadable(error.to_string());
+    let file = open(path).map_err(unreadable)?;
+    let expected = FileIdentity::parse(build_id);
+    if let Some(expected) = expected
+        && foreign::identity(&file.metadata().map_err(unreadable)?) != expected
+    {
+        return Err(NoNames::OtherBuild);
+    }
     let arena = Arena::new();
     let pieces = Pieces::of(&file, &arena, most).map_err(unreadable)?;
     let too_large = || NoNames::TooLarge(most);
@@ -206,7 +264,7 @@ fn add(
         if pieces.is_refused() { too_large() } else { NoNames::NotElf(error.to_string()) }
     })?;
     let found = elf.build_id().ok().flatten().unwrap_or_default();
-    if !build_id.is_empty() && hexadecimal(found) != build_id {
+    if expected.is_none() && hexadecimal(found) != build_id {
         return Err(if pieces.is_refused() { too_large() } else { NoNames::OtherBuild });
     }
     // Tables of names as a whole, else each name would be read on its own.
@@ -221,5 +279,6 @@ fn add(
     }
     let is_stripped = elf.symbol_table().is_none();
     let link = elf.gnu_debuglink().ok().flatten().map(|(name, _)| name);
-    Ok(if is_stripped { places(path, found, link, debug_roots) } else { Vec::new() })
+    let debug = || Debug { build_id: found.to_vec(), link: link.map(<[u8]>::to_vec) };
+    Ok(is_stripped.then(debug))
 }

@@ -1,6 +1,7 @@
 //! Names of functions in files that change, are large, are many, or are none.
 
 use std::fs;
+use std::path::Path;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -9,9 +10,16 @@ use proptest::prelude::*;
 use super::names::{Bounds, FunctionNames, NoNames};
 use super::tests::{address, compiled, module, run};
 use super::*;
+use crate::foreign::{self, Readers};
+
+/// A file as it ran, known without a build id.
+fn ran(path: &Path) -> Module {
+    let build_id = foreign::identity(&fs::metadata(path).unwrap()).to_string();
+    Module { path: path.to_str().unwrap().to_owned(), build_id }
+}
 
 fn names(bounds: Bounds) -> FunctionNames {
-    FunctionNames::with_debug_roots(Vec::new(), bounds)
+    FunctionNames::with_debug_roots(Vec::new(), bounds, Readers::ThisProcess)
 }
 
 #[test]
@@ -45,6 +53,76 @@ fn another_build_a_pipe_or_a_large_file_says_why_it_has_no_names() {
 }
 
 #[test]
+fn without_build_id_only_the_file_that_ran_has_names() {
+    let (dir, path) = compiled(&["-Wl,--build-id=none"]);
+    let (own, at) = (ran(&path), address(&path, "outer"));
+    let named = |module: &Module| names(Bounds::default()).name(module, at);
+    assert_eq!(named(&own), Ok(Some("outer".to_owned())));
+    // As earlier agents told of it.
+    let unknown = Module { build_id: String::new(), ..own.clone() };
+    assert_eq!(named(&unknown), Err(NoNames::Unidentified));
+    // Another file in its place, which only who asks may read.
+    let secret = dir.path().join("secret");
+    fs::rename(&path, dir.path().join("away")).unwrap();
+    run("cc", &["-g", "-Wl,--build-id=none", "-o", "secret", "p.c"], dir.path());
+    std::os::unix::fs::symlink(&secret, &path).unwrap();
+    assert_eq!(named(&own), Err(NoNames::Unreadable("a link is in its path".to_owned())));
+    assert!(matches!(named(&unknown), Err(NoNames::Unidentified)));
+    fs::remove_file(&path).unwrap();
+    fs::hard_link(&secret, &path).unwrap();
+    assert_eq!(named(&own), Err(NoNames::OtherBuild));
+    fs::remove_file(&path).unwrap();
+    fs::rename(dir.path().join("away"), &path).unwrap();
+    assert_eq!(named(&own), Ok(Some("outer".to_owned())));
+    // The same file at a later state.
+    let later = fs::File::options().append(true).open(&path).unwrap();
+    later.set_len(fs::metadata(&path).unwrap().len() + 1).unwrap();
+    assert_eq!(named(&own), Err(NoNames::OtherBuild));
+}
+
+/// A build id is no secret and no proof: somebody may give a program that of a file which only others may read.
+#[test]
+fn a_build_id_opens_no_file_that_who_asks_may_not_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (dir, path) = compiled(&[]);
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let (own, at) = (module(&path), address(&path, "outer"));
+    let named = |readers| {
+        FunctionNames::with_debug_roots(Vec::new(), Bounds::default(), readers).name(&own, at)
+    };
+    let set = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    let outer = Ok(Some("outer".to_owned()));
+    assert_eq!(named(Readers::Everybody), outer);
+    for mode in [0o700, 0o711, 0o750] {
+        set(mode);
+        assert_eq!(named(Readers::ThisProcess), outer, "{mode:o}");
+        let refused = NoNames::Unreadable("not everybody may read it".to_owned());
+        assert_eq!(named(Readers::Everybody), Err(refused), "{mode:o}");
+    }
+    set(0o755);
+    let secret = dir.path().join("secret");
+    fs::rename(&path, &secret).unwrap();
+    std::os::unix::fs::symlink(&secret, &path).unwrap();
+    for readers in [Readers::ThisProcess, Readers::Everybody] {
+        let refused = NoNames::Unreadable("a link is in its path".to_owned());
+        assert_eq!(named(readers), Err(refused));
+    }
+}
+
+#[test]
+fn a_debug_file_beside_a_program_is_not_reached_by_a_link() {
+    let (dir, path) = compiled(&[]);
+    let (own, at) = (module(&path), address(&path, "outer"));
+    run("objcopy", &["--only-keep-debug", "p", "p.debug"], dir.path());
+    run("strip", &["p"], dir.path());
+    run("objcopy", &["--add-gnu-debuglink=p.debug", "p"], dir.path());
+    assert_eq!(names(Bounds::default()).name(&own, at), Ok(Some("outer".to_owned())));
+    fs::rename(dir.path().join("p.debug"), dir.path().join("secret")).unwrap();
+    std::os::unix::fs::symlink("secret", dir.path().join("p.debug")).unwrap();
+    assert_eq!(names(Bounds::default()).name(&own, at), Ok(None));
+}
+
+#[test]
 fn stripped_files_have_the_names_of_their_debug_files() {
     let (dir, path) = compiled(&[]);
     let (own, at) = (module(&path), address(&path, "outer"));
@@ -57,7 +135,8 @@ fn stripped_files_have_the_names_of_their_debug_files() {
     let place = root.join(format!(".build-id/{}/{}.debug", &own.build_id[..2], &own.build_id[2..]));
     fs::create_dir_all(place.parent().unwrap()).unwrap();
     fs::rename(dir.path().join("p.debug"), &place).unwrap();
-    let by_id = FunctionNames::with_debug_roots(vec![root], Bounds::default());
+    let by_id =
+        FunctionNames::with_debug_roots(vec![root], Bounds::default(), Readers::ThisProcess);
     assert_eq!(by_id.name(&own, at), Ok(Some("outer".to_owned())));
 }
 
@@ -89,7 +168,7 @@ fn a_file_with_more_names_than_are_kept_is_read_each_time() {
     let (own, at) = (module(&path), address(&path, "outer"));
     let small = dir.path().join("small");
     fs::write(&small, "").unwrap();
-    let small = Module { path: small.to_str().unwrap().to_owned(), build_id: String::new() };
+    let small = ran(&small);
     // Room for a file without names.
     let known = names(Bounds { kept: 400, ..Bounds::default() });
     assert!(matches!(known.name(&small, 0), Err(NoNames::NotElf(_))));
@@ -128,7 +207,7 @@ fn one_long_name_of_many_symbols_takes_no_more_than_is_allowed() {
     let labels = (0..500).map(label).collect::<Vec<_>>().concat();
     fs::write(dir.path().join("p.s"), format!(".text\n{labels}")).unwrap();
     run("cc", &["-shared", "-nostdlib", "-o", "p", "p.s"], dir.path());
-    let own = module(&dir.path().join("p"));
+    let own = ran(&dir.path().join("p"));
     let at = address(&dir.path().join("p"), &format!("{name}7"));
     let small = Bounds { of_file: 1 << 20, ..Bounds::default() };
     assert_eq!(names(small).name(&own, at), Err(NoNames::TooLarge(1 << 20)));
@@ -163,7 +242,7 @@ fn damaged_files_never_panic_nor_take_more_than_is_allowed() {
         bytes.truncate(cut.unwrap_or(length));
         let path = dir.path().join("damaged");
         fs::write(&path, bytes).unwrap();
-        let module = Module { path: path.to_str().unwrap().into(), build_id: String::new() };
+        let module = ran(&path);
         let known = names(Bounds { of_file: 1 << 16, ..Bounds::default() });
         for address in [at, 0, u64::MAX] {
             let _ = known.name(&module, address);

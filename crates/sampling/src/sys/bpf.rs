@@ -1,12 +1,25 @@
-//! Taking all entries out of a BPF map, many with each call, and giving perf events to programs.
+//! Loading a BPF program with its types, taking all entries out of a map, many with each call, and giving perf events to programs.
 //!
-//! Owns what the loader of programs (aya) does not offer of bpf(2): `BPF_MAP_LOOKUP_AND_DELETE_BATCH` (Linux 5.6), as with three calls an
+//! Owns what aya does not offer of bpf(2): programs without its loader; `BPF_MAP_LOOKUP_AND_DELETE_BATCH` (Linux 5.6), as with three calls an
 //! entry, emptying a map takes longer than the samples in it did; and events of others than the loader's in arrays of events.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd as _, OwnedFd};
 
+use aya_obj::generated::bpf_insn;
+
+/// `BPF_MAP_CREATE`, `BPF_PROG_LOAD`, `BPF_BTF_LOAD`, `BPF_MAP_FREEZE`.
+const MAP: libc::c_int = 0;
+const PROGRAM: libc::c_int = 5;
+const TYPES: libc::c_int = 18;
+const FREEZE: libc::c_int = 22;
+/// `BPF_PROG_TYPE_PERF_EVENT`, `BPF_MAP_TYPE_ARRAY_OF_MAPS`.
+const PERF_EVENT: u32 = 7;
+const ARRAY_OF_MAPS: u32 = 12;
+/// Bytes of the verifier's log, of which the end is wanted.
+const LOG: usize = 1 << 24;
 /// `BPF_MAP_UPDATE_ELEM`, `BPF_MAP_DELETE_ELEM`.
 const UPDATE: libc::c_int = 2;
 const DELETE: libc::c_int = 3;
@@ -39,6 +52,192 @@ struct Entry {
     key: u64,
     value: u64,
     flags: u64,
+}
+
+/// The part of `union bpf_attr` for types.
+#[repr(C)]
+struct NewTypes {
+    types: u64,
+    log: u64,
+    length: u32,
+    log_length: u32,
+    log_level: u32,
+    none: u32,
+}
+
+/// The part of `union bpf_attr` for a new map.
+#[repr(C)]
+struct NewMap {
+    kind: u32,
+    key: u32,
+    value: u32,
+    entries: u32,
+    flags: u32,
+    inner: u32,
+    node: u32,
+    name: [u8; 16],
+}
+
+/// The part of `union bpf_attr` for a new program.
+#[repr(C)]
+struct NewProgram {
+    kind: u32,
+    instructions: u32,
+    code: u64,
+    license: u64,
+    log_level: u32,
+    log_length: u32,
+    log: u64,
+    version: u32,
+    flags: u32,
+    name: [u8; 16],
+    device: u32,
+    attached: u32,
+    types: u32,
+    function_bytes: u32,
+    functions: u64,
+    function_count: u32,
+    line_bytes: u32,
+    lines: u64,
+    line_count: u32,
+    none: u32,
+}
+
+/// A program for events.
+#[derive(Debug)]
+pub(crate) struct Program<'a> {
+    /// Its name, of which the kernel keeps 15 bytes.
+    pub(crate) name: &'a str,
+    pub(crate) instructions: &'a [bpf_insn],
+    pub(crate) license: &'a CStr,
+    /// Types that `functions` speaks of.
+    pub(crate) types: BorrowedFd<'a>,
+    /// Where its functions begin (`struct bpf_func_info`), and the bytes of one of them.
+    pub(crate) functions: (&'a [u8], usize),
+}
+
+/// A name as the kernel keeps it.
+fn name(text: &str) -> [u8; 16] {
+    let mut name = [0; 16];
+    let length = text.len().min(15);
+    name[..length].copy_from_slice(&text.as_bytes()[..length]);
+    name
+}
+
+/// A call that gives a descriptor.
+///
+/// # Safety
+/// `part` must begin as `union bpf_attr` does for the command, and the addresses in it be of what the command reads or writes.
+unsafe fn descriptor<T>(command: libc::c_int, part: &mut T) -> io::Result<OwnedFd> {
+    // SAFETY: as the caller says; the size is told.
+    let result =
+        unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(part), size_of::<T>()) };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel has just made it for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(result as i32) })
+}
+
+/// Gives the kernel the types of a program (BTF).
+///
+/// # Errors
+/// Those of bpf(2).
+pub(crate) fn load_types(bytes: &[u8]) -> io::Result<OwnedFd> {
+    let mut part = NewTypes {
+        types: bytes.as_ptr() as u64,
+        log: 0,
+        length: bytes.len() as u32,
+        log_length: 0,
+        log_level: 0,
+        none: 0,
+    };
+    // SAFETY: the command reads `length` bytes at `types`, which outlive the call.
+    unsafe { descriptor(TYPES, &mut part) }
+}
+
+/// An array of one map that is like `inner`.
+///
+/// # Errors
+/// Those of bpf(2).
+pub(crate) fn array_of_maps(text: &str, inner: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let mut part = NewMap {
+        kind: ARRAY_OF_MAPS,
+        key: 4,
+        value: 4,
+        entries: 1,
+        flags: 0,
+        inner: inner.as_raw_fd() as u32,
+        node: 0,
+        name: name(text),
+    };
+    // SAFETY: there are no addresses in it; the descriptor is open for the call.
+    unsafe { descriptor(MAP, &mut part) }
+}
+
+/// Gives the only value of a map of constants, which nobody can change from then on.
+///
+/// # Errors
+/// Those of bpf(2).
+pub(crate) fn fill_and_freeze(map: BorrowedFd<'_>, value: &[u8]) -> io::Result<()> {
+    let key = 0_u32;
+    let descriptor = map.as_raw_fd() as u32;
+    let (key, value) = ((&raw const key) as u64, value.as_ptr() as u64);
+    let entry = Entry { map: descriptor, none: 0, key, value, flags: 0 };
+    // SAFETY: the command reads four bytes of the key and as many of the value as the map was made for, which are those of the section of the
+    // object that both come from.
+    let result =
+        unsafe { libc::syscall(libc::SYS_bpf, UPDATE, &raw const entry, size_of::<Entry>()) };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the command reads the four bytes of the descriptor.
+    let result = unsafe { libc::syscall(libc::SYS_bpf, FREEZE, &raw const descriptor, 4_usize) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Gives the kernel a program.
+///
+/// # Errors
+/// Those of bpf(2), with the verifier's log.
+pub(crate) fn load_program(program: &Program<'_>) -> Result<OwnedFd, (io::Error, String)> {
+    let (functions, bytes) = program.functions;
+    let mut part = NewProgram {
+        kind: PERF_EVENT,
+        instructions: program.instructions.len() as u32,
+        code: program.instructions.as_ptr() as u64,
+        license: program.license.as_ptr() as u64,
+        log_level: 0,
+        log_length: 0,
+        log: 0,
+        version: 0,
+        flags: 0,
+        name: name(program.name),
+        device: 0,
+        attached: 0,
+        types: program.types.as_raw_fd() as u32,
+        function_bytes: bytes as u32,
+        functions: functions.as_ptr() as u64,
+        function_count: (functions.len() / bytes.max(1)) as u32,
+        line_bytes: 0,
+        lines: 0,
+        line_count: 0,
+        none: 0,
+    };
+    // SAFETY: the command reads the instructions, the license up to its zero and the functions, whose numbers and sizes are told and which outlive
+    // the call.
+    let error = match unsafe { descriptor(PROGRAM, &mut part) } {
+        Ok(loaded) => return Ok(loaded),
+        Err(error) => error,
+    };
+    // Once more to hear why: the log takes longer than the verifier.
+    let mut log = vec![0_u8; LOG];
+    (part.log_level, part.log_length, part.log) = (1, LOG as u32, log.as_mut_ptr() as u64);
+    // SAFETY: as above; it also writes at most `log_length` bytes at `log`.
+    unsafe { descriptor(PROGRAM, &mut part) }.map_err(|_| {
+        let length = log.iter().position(|&byte| byte == 0).unwrap_or(LOG);
+        (error, String::from_utf8_lossy(&log[..length]).into_owned())
+    })
 }
 
 /// Puts an event into an array of events, or takes one out. The array keeps it open.

@@ -1,6 +1,6 @@
 //! The unsafe calls, each behind a safe function.
 //!
-//! Owns `perf_event_open`, the buffers that the kernel fills with samples, maps of BPF programs, files mapped for reading, and the functions
+//! Owns `perf_event_open`, the buffers that the kernel fills with samples, BPF programs and their maps, files mapped for reading, and the functions
 //! of libhwloc. Everything else that the crate asks of the kernel has safe calls in the standard library or in rustix.
 
 #[cfg(target_arch = "x86_64")]

@@ -1,6 +1,7 @@
 //! The events of all cores, as cores come and go.
 //!
-//! Owns which cores are sampled, opening an event on each, and changing their periods. What a core's event is, the ways to sample say.
+//! Owns which cores are sampled, opening an event on each, changing their periods, and counting the samples that did not come. What a core's event is, the ways
+//! to sample say.
 
 use std::fs::File;
 
@@ -8,8 +9,10 @@ use rustix::time::{ClockId, clock_gettime};
 use talea_model::{GapKind, Gaps};
 use talea_topology::CpuSet;
 
+use super::hit::{self, Hit};
+use super::idle::{self, Account, Accounts, Samples};
 use super::steering::Steering;
-use super::{OpenError, Options, note_count};
+use super::{OpenError, Options};
 use crate::cpus;
 use crate::root::{Root, Watched};
 use crate::source::gap;
@@ -32,27 +35,26 @@ pub(super) struct Clock<E> {
     opened: u64,
     /// Samples that the core had before.
     before: u64,
+    account: Account,
 }
 
-impl<E: AsRef<File>> Clock<E> {
-    /// Changes the period if it is time to; `taken` samples were taken on the core in all. Gives how many did not come, if it stood still.
-    ///
-    /// Shares do not depend on the period being just so: where the kernel does not change it, it stays.
-    pub(super) fn steer(&mut self, now: u64, taken: u64) -> u64 {
-        let elapsed = now.saturating_sub(self.opened);
-        let next = self.steering.next(elapsed, taken.saturating_sub(self.before));
-        next.map_or(0, |next| {
-            let _ = set_period(self.event.as_ref(), next.period);
-            next.absent
-        })
+impl<E> Clock<E> {
+    /// What is known of its samples at a time, of which `taken` were taken on the core in all.
+    fn samples(&self, now: u64, taken: u64) -> Samples {
+        let due = self.steering.due(now.saturating_sub(self.opened));
+        Samples { at: now, due, taken: taken.saturating_sub(self.before) }
     }
 }
 
-/// Says how many samples did not come on cores that stood still.
-pub(super) fn note_absent(gaps: &mut Gaps, absent: u64) {
-    note_count(gaps, GapKind::Missing, absent, || {
-        "samples did not come: the clocks of cores stood still, as those of virtual cores may while these are idle".to_owned()
-    });
+impl<E: AsRef<File>> Clock<E> {
+    /// Changes the period if it is time to.
+    ///
+    /// Shares do not depend on the period being just so: where the kernel does not change it, it stays.
+    pub(super) fn steer(&mut self, now: u64) {
+        if let Some(period) = self.steering.next(now.saturating_sub(self.opened)) {
+            let _ = set_period(self.event.as_ref(), period);
+        }
+    }
 }
 
 /// All of them.
@@ -64,6 +66,7 @@ pub(super) struct Clocks<E> {
     file: Watched,
     text: String,
     options: Options,
+    accounts: Accounts,
 }
 
 impl<E> Clocks<E> {
@@ -78,8 +81,14 @@ impl<E> Clocks<E> {
     ) -> Result<Self, OpenError> {
         let mut file = root.watch("sys/devices/system/cpu/online");
         let text = file.read().unwrap_or_default().to_owned();
-        let mut clocks =
-            Self { all: Vec::new(), root: root.clone(), file, text, options: options.clone() };
+        let mut clocks = Self {
+            all: Vec::new(),
+            root: root.clone(),
+            file,
+            text,
+            options: options.clone(),
+            accounts: Accounts::new(root),
+        };
         let online = cpus::online(root);
         let wanted = clocks.wanted(&online);
         if wanted.is_empty() {
@@ -104,8 +113,37 @@ impl<E> Clocks<E> {
     ) -> Result<(), OpenError> {
         let mut steering = Steering::new(self.options.period.0, self.options.seed, core);
         let event = open(core, steering.first())?;
-        self.all.push(Clock { core, event, steering, opened: now(), before });
+        let opened = now();
+        let account = Account::new(core, Samples { at: opened, due: 0, taken: 0 }, &self.accounts);
+        self.all.push(Clock { core, event, steering, opened, before, account });
         Ok(())
+    }
+
+    /// Adds idle samples that did not come to the hits of a collection, which are those from `first` on, and says what is missing. `taken` are the samples
+    /// of a core in all, asked for after `now`.
+    pub(super) fn account(
+        &mut self,
+        now: u64,
+        taken: impl Fn(u32) -> u64,
+        (hits, first): (&mut Vec<Hit>, usize),
+        gaps: &mut Gaps,
+    ) {
+        idle::came(self.all.iter_mut().map(|clock| &mut clock.account), &hits[first..]);
+        let is_due =
+            |clock: &Clock<E>| clock.account.is_due(&clock.samples(now, taken(clock.core)));
+        if !self.all.iter().any(is_due) {
+            return;
+        }
+        self.accounts.read();
+        let (mut counted, mut missing) = (0, 0);
+        for clock in &mut self.all {
+            let samples = clock.samples(now, taken(clock.core));
+            let (new, told) = clock.account.settle(&samples, &self.accounts);
+            idle::add(hits, clock.core, new);
+            (counted, missing) = (counted + new, missing + told);
+        }
+        idle::note(gaps, counted, missing);
+        hit::bring_together(hits, first);
     }
 
     /// Which cores are sampled.
@@ -132,6 +170,7 @@ impl<E> Clocks<E> {
             gaps.note(gap(GapKind::Missing, detail));
         }
         self.all.retain(|clock| now.contains(clock.core as usize));
+        self.accounts.read();
         for core in now.without(&before).iter() {
             let core = core as u32;
             if let Err(error) = self.add(core, taken(core), &mut open) {

@@ -3,6 +3,7 @@
 //! Owns what their names mean for a core, and opening them: free running, never set back, and not pinned, so that the kernel lets them take
 //! turns with those of others. It refuses counters that are of a whole package, as no core could say whose they are.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 
@@ -10,7 +11,9 @@ use talea_model::shares::Counter;
 use talea_model::{GapKind, Gaps};
 use talea_topology::CpuSet;
 
+use super::OpenError;
 use super::rates::MOST_COUNTERS;
+use crate::perf::devices::DeviceEvent;
 use crate::perf::meaning::{self, Threads};
 use crate::perf::names;
 use crate::root::Root;
@@ -30,6 +33,41 @@ pub fn default_counters() -> Vec<String> {
     let hardware = HARDWARE.iter().filter(|name| find(&root, name).is_ok());
     hardware.chain(&SOFTWARE).map(|&name| name.to_owned()).collect()
 }
+
+/// What is wrong with the names of counters that somebody asks for, whatever this machine has: typed wrongly, of a whole package, or too many. What is known and cannot be counted here is
+/// a gap when a sampler is opened.
+///
+/// # Errors
+/// Names the first such counter.
+pub fn check_counters(names: &[String]) -> Result<(), OpenError> {
+    check_names(&Root::machine(), names)
+}
+
+fn check_names(root: &Root, names: &[String]) -> Result<(), OpenError> {
+    let different: BTreeSet<&str> = names.iter().map(|asked| named(asked).0).collect();
+    if different.len() > MOST_COUNTERS {
+        return Err(OpenError::Counters { found: different.len(), most: MOST_COUNTERS });
+    }
+    for asked in names {
+        let name = named(asked).1;
+        let refused = |why: &'static str| Err(OpenError::Counter { name: name.to_owned(), why });
+        match meaning::event(root, name) {
+            // The kernel may keep the list of tracepoints from this process.
+            None if names::modifiers(name).0.contains(':') => {}
+            None => return refused(UNKNOWN),
+            Some(Ok(event)) if !is_of_a_core(&event) => return refused(PACKAGE),
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn is_of_a_core(event: &DeviceEvent) -> bool {
+    !event.shared && (event.scale - 1.0).abs() <= f64::EPSILON
+}
+
+const UNKNOWN: &str = "is not known: `talea topo --counters` and `perf list` show names";
+const PACKAGE: &str = "is of a whole package or another device, expected one of a core";
 
 /// Which counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,11 +105,11 @@ fn find(root: &Root, asked: &str) -> Result<Wanted, String> {
     let (own, name) = named(asked);
     let refused = |what: &str| Err(format!("counter `{name}` {what}"));
     let Some(event) = meaning::event(root, name) else {
-        return refused("is not known: `talea topo --counters` and `perf list` show names");
+        return refused(UNKNOWN);
     };
     let event = event?;
-    if event.shared || (event.scale - 1.0).abs() > f64::EPSILON {
-        return refused("is of a whole package or another device, expected one of a core");
+    if !is_of_a_core(&event) {
+        return refused(PACKAGE);
     }
     let tried = meaning::probe(root, name, &event, &Threads::All)?;
     let mut instances = event.instances;
@@ -162,6 +200,24 @@ mod tests {
             return;
         }
         assert_eq!(counters.names(), [Counter { name: "faults".to_owned(), unit: "1".to_owned() }]);
+    }
+
+    #[test]
+    fn names_that_are_none_are_refused_at_once() {
+        let check = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            check_names(&Root::machine(), &names).map_err(|error| error.to_string())
+        };
+        // Hardware and PMUs that are not here are no mistake of who asks.
+        let known = ["cycles", "flops=r0f03", "page-faults:u", "no_pmu/event=1/", "sched:nothing"];
+        assert_eq!(check(&known), Ok(()));
+        assert_eq!(check(&["page-faults"; 20]), Ok(()));
+        let refused = check(&["cycles", "cyclse"]).unwrap_err();
+        assert!(refused.starts_with("counter `cyclse` is not known: `talea topo"), "{refused}");
+        assert!(check(&["mine=nonsense"]).unwrap_err().contains("`nonsense` is not known"));
+        let many: Vec<String> = (0..9).map(|n| format!("c{n}=page-faults")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert!(check(&many).unwrap_err().contains("9 counters, expected at most 8"));
     }
 
     #[test]

@@ -19,6 +19,22 @@ pub enum OpenError {
         /// What was asked for.
         period: Nanos,
     },
+    /// The name of a counter is none.
+    #[error("counter `{name}` {why}")]
+    Counter {
+        /// As it was asked for.
+        name: String,
+        /// What it is, and what was expected.
+        why: &'static str,
+    },
+    /// More counters than are read at a sample.
+    #[error("{found} counters, expected at most {most}: leave some out")]
+    Counters {
+        /// That were asked for.
+        found: usize,
+        /// That can be read.
+        most: usize,
+    },
     /// None of the cores that were asked for runs.
     #[error("expected cores that run, found none of {asked}; {online} run")]
     NoCore {

@@ -14,6 +14,7 @@ mod counters;
 pub mod damaged;
 mod error;
 mod hit;
+mod idle;
 mod mappings;
 mod merge;
 mod own;
@@ -34,7 +35,7 @@ use talea_model::shares::{Counter, Sampler};
 use talea_model::{GapKind, Gaps, Nanos};
 use talea_topology::CpuSet;
 
-pub use counters::{HARDWARE, SOFTWARE, default_counters};
+pub use counters::{HARDWARE, SOFTWARE, check_counters, default_counters};
 pub use error::OpenError;
 pub use hit::{FileId, Hit, State};
 pub use rates::{MOST_COUNTERS, Rated, Sum};
@@ -190,8 +191,7 @@ pub fn open(
 ///
 /// A sample takes the core that it hits about 10 µs where a mapping must be looked up, else 1 µs: each core remembers for half a second where
 /// its samples lay, so that a library that takes another's place in the same process may be taken for it as long. A collection takes
-/// this process .2 ms, and waits for the kernel meanwhile (some milliseconds). To open it takes 30 ms and 27 MB for as long, which the loader's look at all types of the
-/// kernel needs; 6 MB stay.
+/// this process .2 ms, and waits for the kernel meanwhile (some milliseconds). To open it takes some tens of milliseconds.
 ///
 /// # Errors
 /// Names what is missing: capabilities, BTF, a newer kernel.

@@ -173,8 +173,8 @@ impl SystemSampler for Own {
             // periods that stay the same for long.
             let elapsed = now.saturating_sub(thread.opened);
             let ran = thread.taken.saturating_mul(self.options.period.0).min(elapsed);
-            if let Some(next) = thread.steering.next(ran, thread.taken) {
-                let _ = set_period(&thread.event, next.period);
+            if let Some(period) = thread.steering.next(ran) {
+                let _ = set_period(&thread.event, period);
             }
         }
         let first = hits.len();

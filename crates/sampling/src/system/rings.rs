@@ -160,22 +160,22 @@ impl SystemSampler for Rings {
     fn collect(&mut self, hits: &mut Vec<Hit>, gaps: &mut Gaps) -> io::Result<()> {
         gaps.merge(std::mem::take(&mut self.untold));
         let now = clocks::now();
-        let mut absent = 0;
+        let first = hits.len();
         for clock in &mut self.clocks.all {
             let core = clock.core as usize;
             if self.taken.len() <= core {
                 self.taken.resize(core + 1, 0);
             }
             self.taken[core] += self.merge.drain(&mut clock.event.buffer);
-            absent += clock.steer(now, self.taken[core]);
+            clock.steer(now);
             if let Some(refused) = clock.event.refused.take() {
                 gaps.note(gap(GapKind::Missing, refused));
             }
         }
-        clocks::note_absent(gaps, absent);
         self.merge.apply(now, hits, gaps);
         let (taken, shape, root) = (&self.taken, self.shape, Root::machine());
         let taken = |core: u32| taken.get(core as usize).copied().unwrap_or(0);
+        self.clocks.account(now, taken, (hits, first), gaps);
         let counters = &self.counters;
         self.clocks
             .follow(gaps, taken, |core, period| open_ring(&root, shape, counters, core, period));

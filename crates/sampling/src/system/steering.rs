@@ -18,26 +18,19 @@ pub(super) struct Steering {
     random: u64,
     /// What it is now.
     period: u64,
-    /// When the period changed last, in the time that [`Steering::next`] is told, and how many samples there were.
-    last: (u64, u64),
+    /// When the period changed last, in the time that [`Steering::next`] is told.
+    last: u64,
     /// Samples that are missing by the periods so far.
     debt: f64,
-}
-
-/// What follows from looking at a core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Steered {
-    /// The next period in nanoseconds.
-    pub(super) period: u64,
-    /// Samples that did not come since the period changed last, if that is more than half: the core stood still.
-    pub(super) absent: u64,
+    /// Samples that were due when the period changed last.
+    due: u64,
 }
 
 impl Steering {
     /// Periods around `mean` nanoseconds, for a core.
     pub(super) fn new(mean: u64, seed: u64, core: u32) -> Self {
         let random = seed ^ (u64::from(core) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        Self { mean: mean.max(1), random, period: mean.max(1), last: (0, 0), debt: 0.0 }
+        Self { mean: mean.max(1), random, period: mean.max(1), last: 0, debt: 0.0, due: 0 }
     }
 
     /// The first period.
@@ -45,15 +38,15 @@ impl Steering {
         self.choose(0.0)
     }
 
-    /// The next period, if it is time for one: after `elapsed` nanoseconds in which there were `taken` samples.
-    pub(super) fn next(&mut self, elapsed: u64, taken: u64) -> Option<Steered> {
-        let since = elapsed.saturating_sub(self.last.0);
+    /// The next period in nanoseconds, if it is time for one: after `elapsed` nanoseconds.
+    pub(super) fn next(&mut self, elapsed: u64) -> Option<u64> {
+        let since = elapsed.saturating_sub(self.last);
         if since < self.mean.saturating_mul(SAMPLES) {
             return None;
         }
-        let (expected, came) = (since as f64 / self.mean as f64, taken.saturating_sub(self.last.1));
-        self.last = (elapsed, taken);
-        let missing = expected - came as f64;
+        let expected = since as f64 / self.mean as f64;
+        self.due = self.due(elapsed);
+        self.last = elapsed;
         // By what the period was, not by what came: a core that stood still, as idle ones may, would be sampled more often when it is
         // busy. Half a sample is lost by changing the period.
         self.debt += expected - (since as f64 / self.period as f64 - 0.5);
@@ -61,8 +54,12 @@ impl Steering {
         self.debt = self.debt.clamp(-most, most);
         // As long as the last time, it will be until the next change.
         let more = self.debt / expected;
-        let absent = if missing > expected / 2.0 { missing as u64 } else { 0 };
-        Some(Steered { period: self.choose(-more / (1.0 + more)), absent })
+        Some(self.choose(-more / (1.0 + more)))
+    }
+
+    /// Samples of a clock that never stood still, after `elapsed` nanoseconds: a new period starts it anew.
+    pub(super) fn due(&self, elapsed: u64) -> u64 {
+        self.due + elapsed.saturating_sub(self.last) / self.period
     }
 
     fn choose(&mut self, correction: f64) -> u64 {
@@ -82,13 +79,14 @@ impl Steering {
 mod tests {
     use super::*;
 
-    /// A timer as the kernel's is, looked at every `look` nanoseconds: a new period starts it anew. It stands still where `still` says so.
+    /// A timer as the kernel's is, looked at every `look` nanoseconds: a new period starts it anew. It stands still where `still` says so. Samples that it
+    /// took, its periods, and samples that were due.
     fn run(seed: u64, look: u64, until: u64, still: impl Fn(u64) -> bool) -> (u64, Vec<u64>, u64) {
         const MEAN: u64 = 1_000_000;
         let mut steering = Steering::new(MEAN, seed, 3);
         let mut period = steering.first();
         let mut periods = vec![period];
-        let (mut taken, mut since, mut absent) = (0, 0, 0);
+        let (mut taken, mut since) = (0, 0);
         let mut now = 0;
         while now < until {
             now += look;
@@ -96,35 +94,34 @@ mod tests {
                 taken += (now - since) / period;
             }
             since += (now - since) / period * period;
-            if let Some(next) = steering.next(now, taken) {
-                (period, since) = (next.period, now);
-                absent += next.absent;
-                periods.push(next.period);
+            if let Some(next) = steering.next(now) {
+                (period, since) = (next, now);
+                periods.push(next);
             }
         }
-        (taken, periods, absent)
+        (taken, periods, steering.due(now))
     }
 
     #[test]
     fn the_mean_is_kept_and_periods_vary() {
         for look in [100_000, 1_700_000, 50_000_000, 1_000_000_000] {
-            let (taken, periods, absent) = run(7, look, 100_000_000_000, |_| false);
+            let (taken, periods, due) = run(7, look, 100_000_000_000, |_| false);
             assert!((99_700..=100_300).contains(&taken), "{taken} looked at every {look}");
             let mut different = periods.clone();
             different.sort_unstable();
             different.dedup();
             assert!(different.len() * 100 >= periods.len() * 95, "{different:?}");
             assert!(periods.iter().all(|p| (690_000..=1_310_000).contains(p)), "{periods:?}");
-            assert_eq!(absent, 0);
+            assert_eq!(due, taken);
         }
     }
 
     #[test]
     fn what_a_core_missed_while_it_stood_still_is_not_made_good() {
         let half = 50_000_000_000;
-        let (taken, _, absent) = run(7, 10_000_000, 2 * half, |now| now < half);
+        let (taken, _, due) = run(7, 10_000_000, 2 * half, |now| now < half);
         assert!((49_900..=50_100).contains(&taken), "{taken}");
-        assert!((49_900..=50_100).contains(&absent), "{absent}");
+        assert!((99_800..=100_200).contains(&due), "{due}");
     }
 
     #[test]

@@ -167,6 +167,114 @@ fn idle_cores_are_counted() {
     }
 }
 
+/// Computes for a part of its core's time, in pieces of some milliseconds: the part in percent.
+const PART_TIME: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + t.tv_nsec / 1e9; }
+volatile unsigned long sum;
+int main(int argc, char **argv) {
+    double part = argc > 1 ? atof(argv[1]) / 100 : 1;
+    puts("ready"); fflush(stdout);
+    for (;;) {
+        /* Never the same, so that it keeps step with nothing. */
+        double whole = .01 + .02 * drand48(), begin = now();
+        while (now() < begin + part * whole) for (int i = 0; i < 1000; i++) sum += i;
+        double rest = (1 - part) * whole;
+        if (rest > 0) nanosleep(&(struct timespec){0, rest * 1e9}, 0);
+    }
+}
+"#;
+
+/// Seconds that a core was idle, and that the host had taken it away, since the start.
+fn idle_seconds(core: usize) -> (f64, f64) {
+    let text = std::fs::read_to_string("/proc/stat").unwrap();
+    let name = format!("cpu{core} ");
+    let line = text.lines().find_map(|line| line.strip_prefix(&name)).unwrap();
+    let ticks: Vec<f64> = line.split_whitespace().map(|word| word.parse().unwrap()).collect();
+    let second = rustix::param::clock_ticks_per_second() as f64;
+    ((ticks[3] + ticks[4]) / second, ticks[7] / second)
+}
+
+/// Shares of idle time at three rates at once, in standard errors from the kernel's own account, while each core computes for a part of its time.
+fn idle_errors(part: u32, way: &str, seconds: f64, program: &Path) -> Option<Vec<(u64, f64)>> {
+    let rates = [(1, 1_000_000_000), (10, 100_000_000), (97, 10_309_278)];
+    let mut samplers: Vec<(u64, Box<dyn SystemSampler>)> = Vec::new();
+    for (rate, period) in rates {
+        let opened = if way == "bpf" {
+            open_bpf(&options(period))
+        } else {
+            open_rings(&options(period), None)
+        };
+        match opened {
+            Ok(sampler) => samplers.push((rate, sampler)),
+            Err(error) => return skip(&error.to_string()),
+        }
+    }
+    let cores: Vec<usize> = samplers[0].1.cores().iter().collect();
+    let children: Vec<_> = cores
+        .iter()
+        .map(|core| {
+            let mut command = Command::new("taskset");
+            let command =
+                command.args(["-c", &core.to_string()]).arg(program).arg(part.to_string());
+            Running(command.stdout(Stdio::null()).spawn().unwrap())
+        })
+        .collect();
+    std::thread::sleep(Duration::from_millis(500));
+    let mut gaps = Gaps::default();
+    for (_, sampler) in &mut samplers {
+        sampler.collect(&mut Vec::new(), &mut gaps).unwrap();
+    }
+    let sum = || {
+        cores.iter().map(|&core| idle_seconds(core)).fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1))
+    };
+    let (begin, before) = (Instant::now(), sum());
+    let mut hits = vec![Vec::new(); samplers.len()];
+    while begin.elapsed().as_secs_f64() < seconds {
+        std::thread::sleep(Duration::from_millis(500));
+        for ((_, sampler), hits) in samplers.iter_mut().zip(&mut hits) {
+            sampler.collect(hits, &mut gaps).unwrap();
+        }
+    }
+    let (after, elapsed) = (sum(), begin.elapsed().as_secs_f64() * cores.len() as f64);
+    drop(children);
+    let counted: Vec<u64> =
+        gaps.iter().filter(|gap| gap.kind == GapKind::Estimated).map(|gap| gap.count).collect();
+    println!("idle samples that did not come, by collections: {counted:?}");
+    let all = elapsed - (after.1 - before.1);
+    let expected = ((after.0 - before.0) / all).clamp(0.0, 1.0);
+    let errors = samplers.iter().zip(&hits).map(|((rate, _), hits)| {
+        let samples = count(hits, |_| true) as f64;
+        let found = count(hits, |hit| hit.state == State::Idle) as f64 / samples;
+        // A sample more or less at either end, and ticks of the account.
+        let error = (expected * (1.0 - expected) / samples).sqrt() + 0.5 / samples + 0.01 / elapsed;
+        println!("{way}, {part} %, {rate} Hz: idle {found:.4} of {samples} samples, {expected:.4} by /proc/stat: {:+.1}", (found - expected) / error);
+        (*rate, (found - expected) / error)
+    });
+    Some(errors.collect())
+}
+
+/// Clocks of idle cores stand still in virtual machines: shares are those of the kernel's account all the same.
+#[test]
+fn idle_time_is_what_the_kernel_says() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = compiled(folder.path(), "parttime", PART_TIME, &[]) else { return };
+    for way in ["bpf", "rings"] {
+        for part in [5, 15, 50, 100] {
+            let far = |seconds| {
+                let errors = idle_errors(part, way, seconds, &program)?;
+                Some(errors.iter().filter(|(_, error)| error.abs() > 3.0).count())
+            };
+            // One of some hundred is farther by chance: it is looked at again, longer.
+            let Some(first) = far(8.0) else { return };
+            assert!(first == 0 || far(16.0) == Some(0), "{way}, {part} %");
+        }
+    }
+}
+
 #[test]
 fn libraries_are_told_from_programs() {
     const LIBRARY: &str = "volatile unsigned long sum; void work(void) { for (unsigned long i = 0; i < 1000000; i++) sum += i; }";

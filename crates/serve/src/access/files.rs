@@ -1,6 +1,6 @@
 //! The two files of secrets: who may read them, and how they are changed.
 //!
-//! Owns permissions (0600, refused when group or others may read or write), whole replacement by renaming, and that two commands at a time do not lose each other's
+//! Owns permissions (0600 in a folder of 0750 at most, refused when others may read or write, or somebody else owns them), whole replacement by renaming, and that two commands at a time do not lose each other's
 //! lines. What a line means, `users` and `tokens` know.
 
 use std::fs::{self, File, OpenOptions};
@@ -22,12 +22,38 @@ pub enum AccessError {
         /// The file or folder.
         path: PathBuf,
     },
+    /// There is no folder to read users and tokens from.
+    #[error(
+        "no folder of users and tokens; `talea serve user add NAME --uid N --operator --config DIR` makes one: `{path}`"
+    )]
+    Missing {
+        /// The folder.
+        path: PathBuf,
+    },
     /// Others than its owner may read or change it.
     #[error("others may read or write it (mode {mode:o}), expected 600: `{path}`")]
     Open {
         /// Its permissions.
         mode: u32,
         /// The file.
+        path: PathBuf,
+    },
+    /// Others than its owner may read or change what is in a folder.
+    #[error(
+        "others may read or write the folder (mode {mode:o}), expected 750 or 700: chmod g-w,o-rwx `{path}`"
+    )]
+    Folder {
+        /// Its permissions.
+        mode: u32,
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Somebody else owns a file or folder, and may change it.
+    #[error("user {owner} owns it, expected root or the user of the server: `{path}`")]
+    Owner {
+        /// As the system numbers users.
+        owner: u32,
+        /// The file or folder.
         path: PathBuf,
     },
     /// A line is none.
@@ -53,13 +79,40 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, AccessError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(error)),
     };
-    let mode = file.metadata().map_err(failed)?.mode() & 0o777;
+    let found = file.metadata().map_err(failed)?;
+    let mode = found.mode() & 0o777;
     if mode & 0o077 != 0 {
         return Err(AccessError::Open { mode, path: path.to_owned() });
     }
+    owned(&found, path)?;
     let mut text = String::new();
     file.take(MOST).read_to_string(&mut text).map_err(failed)?;
     Ok(Some(text))
+}
+
+/// Refuses what neither root nor this user owns.
+fn owned(found: &fs::Metadata, path: &Path) -> Result<(), AccessError> {
+    let owner = found.uid();
+    if owner == 0 || owner == rustix::process::geteuid().as_raw() {
+        return Ok(());
+    }
+    Err(AccessError::Owner { owner, path: path.to_owned() })
+}
+
+/// Refuses a folder whose files others could replace, or whose names they could read, and one that is missing.
+pub(super) fn closed(folder: &Path) -> Result<(), AccessError> {
+    let found = match fs::metadata(folder) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(AccessError::Missing { path: folder.to_owned() });
+        }
+        Err(source) => return Err(AccessError::Io { source, path: folder.to_owned() }),
+    };
+    let mode = found.mode() & 0o777;
+    if mode & 0o027 != 0 {
+        return Err(AccessError::Folder { mode, path: folder.to_owned() });
+    }
+    owned(&found, folder)
 }
 
 /// Replaces a file by what `change` makes of it, as one step.
@@ -71,6 +124,7 @@ pub(super) fn change<T>(
     let path = folder.join(name);
     let failed = |source| AccessError::Io { source, path: path.clone() };
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+    closed(folder)?;
     let private = |options: &mut OpenOptions, path: &Path| options.mode(0o600).open(path);
     // Held until the end: commands that change the same files wait for each other.
     let lock =

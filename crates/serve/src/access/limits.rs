@@ -1,11 +1,13 @@
 //! How often somebody may be wrong about a password.
 //!
-//! Owns counts by name and by address over a window of time, in bounded tables. An attempt counts before its password is checked, so that many
+//! Owns counts by name and by address over a window of time, in bounded tables. Operators are not locked out by what others at their address guess. An attempt counts before its password is checked, so that many
 //! at once are no way around, and is taken back when it was right. Tokens and sessions are not limited: nobody guesses 256 bits.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
+
+use crate::connections::network;
 
 const WINDOW: Duration = Duration::from_mins(5);
 const MOST_OF_NAME: usize = 10;
@@ -23,38 +25,49 @@ enum Key {
 pub(super) struct Limits(HashMap<Key, Vec<Instant>>);
 
 fn keys(name: &str, address: IpAddr) -> [(Key, usize); 2] {
-    let address = match address.to_canonical() {
-        // Whoever has one address of version 6 has the other 2^64 of its network too.
-        IpAddr::V6(long) => IpAddr::V6((u128::from(long) & !u128::from(u64::MAX)).into()),
-        short @ IpAddr::V4(_) => short,
-    };
+    let address = network(address);
     let short: String = name.chars().take(255).collect();
     [(Key::Name(short), MOST_OF_NAME), (Key::Address(address), MOST_OF_ADDRESS)]
 }
 
+/// An attempt that may be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Attempt {
+    /// How long all but operators of this address must wait: what is said where the password is wrong, so that an answer does not tell who is one.
+    pub(super) wait: Option<Duration>,
+}
+
 impl Limits {
-    /// Counts an attempt, or says how long to wait.
+    /// Counts an attempt at the name of an operator or another one, or says how long to wait.
     pub(super) fn attempt(
         &mut self,
         name: &str,
         address: IpAddr,
+        is_operator: bool,
         now: Instant,
-    ) -> Result<(), Duration> {
-        let keys = keys(name, address);
+    ) -> Result<Attempt, Duration> {
+        let mut keys = keys(name, address).to_vec();
+        let mut attempt = Attempt { wait: None };
         for (key, most) in &keys {
             let Some(times) = self.0.get_mut(key) else { continue };
             times.retain(|time| now.duration_since(*time) < WINDOW);
             if let Some(first) = times.first().filter(|_| times.len() >= *most) {
-                return Err(WINDOW.saturating_sub(now.duration_since(*first)));
+                let wait = WINDOW.saturating_sub(now.duration_since(*first));
+                if !is_operator || matches!(key, Key::Name(_)) {
+                    return Err(wait);
+                }
+                attempt.wait = Some(wait);
             }
         }
+        // The address has as many as it may: what an operator adds would only be taken back.
+        keys.retain(|(key, _)| attempt.wait.is_none() || matches!(key, Key::Name(_)));
         for (key, _) in keys {
             if self.0.len() >= MOST && !self.0.contains_key(&key) {
                 self.forget(now);
             }
             self.0.entry(key).or_default().push(now);
         }
-        Ok(())
+        Ok(attempt)
     }
 
     fn forget(&mut self, now: Instant) {
@@ -71,8 +84,9 @@ impl Limits {
     }
 
     /// The attempt was right: it does not count.
-    pub(super) fn right(&mut self, name: &str, address: IpAddr) {
-        for (key, _) in keys(name, address) {
+    pub(super) fn right(&mut self, name: &str, address: IpAddr, attempt: Attempt) {
+        let is_counted = |key: &Key| attempt.wait.is_none() || matches!(key, Key::Name(_));
+        for (key, _) in keys(name, address).into_iter().filter(|(key, _)| is_counted(key)) {
             if let Some(times) = self.0.get_mut(&key) {
                 times.pop();
             }
@@ -92,14 +106,14 @@ mod tests {
         let now = Instant::now();
         let address = |n| IpAddr::V4(Ipv4Addr::new(10, 0, 0, n));
         for n in 0..MOST_OF_NAME {
-            limits.attempt("anna", address(n as u8), now).unwrap();
+            limits.attempt("anna", address(n as u8), false, now).unwrap();
         }
-        let wait = limits.attempt("anna", address(99), now).unwrap_err();
+        let wait = limits.attempt("anna", address(99), false, now).unwrap_err();
         assert_eq!(wait, WINDOW);
-        limits.attempt("berta", address(99), now).unwrap();
-        limits.attempt("anna", address(99), now + WINDOW).unwrap();
+        limits.attempt("berta", address(99), false, now).unwrap();
+        limits.attempt("anna", address(99), false, now + WINDOW).unwrap();
         for n in 0..100 {
-            let here = limits.attempt(&n.to_string(), address(100), now);
+            let here = limits.attempt(&n.to_string(), address(100), false, now);
             assert_eq!(here.is_ok(), n < MOST_OF_ADDRESS, "{n}");
         }
     }
@@ -109,9 +123,31 @@ mod tests {
         let mut limits = Limits::default();
         let (now, here) = (Instant::now(), IpAddr::V4(Ipv4Addr::LOCALHOST));
         for _ in 0..1000 {
-            limits.attempt("anna", here, now).unwrap();
-            limits.right("anna", here);
+            let attempt = limits.attempt("anna", here, false, now).unwrap();
+            limits.right("anna", here, attempt);
         }
+    }
+
+    #[test]
+    fn operators_get_in_where_others_guess() {
+        let mut limits = Limits::default();
+        let (now, here) = (Instant::now(), IpAddr::V4(Ipv4Addr::LOCALHOST));
+        for n in 0..MOST_OF_ADDRESS {
+            limits.attempt(&n.to_string(), here, false, now).unwrap();
+        }
+        let wait = limits.attempt("anna", here, false, now).unwrap_err();
+        for _ in 0..100 {
+            let attempt = limits.attempt("root", here, true, now).unwrap();
+            assert_eq!(attempt.wait, Some(wait));
+            limits.right("root", here, attempt);
+            // Nor does it let others guess once more.
+            limits.attempt("anna", here, false, now).unwrap_err();
+        }
+        // Who guesses at theirs is bound as anybody.
+        for _ in 0..MOST_OF_NAME {
+            limits.attempt("root", here, true, now).unwrap();
+        }
+        limits.attempt("root", here, true, now).unwrap_err();
     }
 
     #[test]
@@ -120,7 +156,7 @@ mod tests {
         let now = Instant::now();
         for n in 0..3 * MOST as u128 {
             let address = IpAddr::V6(Ipv6Addr::from((n << 64) + 7));
-            let _ = limits.attempt(&n.to_string(), address, now);
+            let _ = limits.attempt(&n.to_string(), address, false, now);
         }
         assert!(limits.0.len() <= MOST);
     }

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ring::hmac;
@@ -25,6 +25,7 @@ use talea_store::Visible;
 use tokio::sync::Semaphore;
 
 use crate::log;
+use crate::log::Seldom;
 use crate::refusal::Refusal;
 use crate::state::Shared;
 
@@ -43,6 +44,8 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How long a name and password that were right need not be hashed again: Grafana sends them with every question.
 const REMEMBERED: Duration = Duration::from_mins(5);
 const MOST_REMEMBERED: usize = 1000;
+/// Failures of an address that are said in five minutes.
+const LINES: u32 = 30;
 /// Passwords that are hashed at a time, 19 MiB each.
 const HASHED_AT_ONCE: usize = 2;
 
@@ -98,6 +101,8 @@ pub(crate) struct Access {
     hashing: Semaphore,
     /// What passwords of names that do not exist are compared with, so that these take as long.
     nobody: String,
+    /// Failed logins and refused tokens, by address.
+    failed: Seldom,
 }
 
 /// Nothing that is held panics half-way: what a lock has is whole even after a bug.
@@ -107,6 +112,7 @@ fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Access {
     pub(crate) fn open(folder: &Path) -> Result<Self, AccessError> {
+        files::closed(folder)?;
         let secret = tokens::random()?;
         let access = Self {
             folder: folder.to_owned(),
@@ -117,6 +123,7 @@ impl Access {
             key: hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()),
             hashing: Semaphore::new(HASHED_AT_ONCE),
             nobody: users::hashed(&secret)?,
+            failed: Seldom::new(LINES, Duration::from_mins(5)),
         };
         let read = read(folder)?;
         *locked(&access.files) = read;
@@ -168,21 +175,41 @@ impl Access {
 
     /// The same for who holds a permit to hash. Those who wait for one are no attempts yet: ten at once with the right password are not ten that are wrong.
     async fn checked(&self, name: &str, password: &str, address: IpAddr) -> Result<User, Refusal> {
+        let checked = self.unsaid(name, password, address).await;
+        if let Err(refusal) = &checked {
+            let why = match refusal.status {
+                StatusCode::TOO_MANY_REQUESTS => "too many wrong passwords",
+                _ => "wrong name or password",
+            };
+            self.failed("login failed", address, &[("user", name), ("why", why)]);
+        }
+        checked
+    }
+
+    /// Says who was refused, in a form that fail2ban reads (packaging/fail2ban).
+    fn failed(&self, what: &str, address: IpAddr, values: &[(&str, &str)]) {
+        let from = address.to_canonical().to_string();
+        self.failed.line(&from, what, &[&[("from", from.as_str())], values].concat());
+    }
+
+    async fn unsaid(&self, name: &str, password: &str, address: IpAddr) -> Result<User, Refusal> {
         if password.len() > users::LONGEST {
             return Err(Refusal::wrong());
         }
-        let attempt = locked(&self.limits).attempt(name, address, Instant::now());
-        attempt.map_err(|wait| Refusal::too_many(wait.as_secs() + 1))?;
         let user = self.files().users.get(name).cloned();
+        let is_operator = user.as_ref().is_some_and(|user| user.role == Role::Operator);
+        let too_many = |wait: Duration| Refusal::too_many(wait.as_secs() + 1);
+        let attempt = locked(&self.limits).attempt(name, address, is_operator, Instant::now());
+        let attempt = attempt.map_err(too_many)?;
         let hash = user.as_ref().map_or_else(|| self.nobody.clone(), |user| user.hash.clone());
         let password = password.to_owned();
         let right = tokio::task::spawn_blocking(move || users::verified(&password, &hash));
         match (right.await.map_err(|_| Refusal::bug())?, user) {
             (true, Some(user)) => {
-                locked(&self.limits).right(name, address);
+                locked(&self.limits).right(name, address, attempt);
                 Ok(user)
             }
-            _ => Err(Refusal::wrong()),
+            _ => Err(attempt.wait.map_or_else(Refusal::wrong, too_many)),
         }
     }
 
@@ -200,15 +227,23 @@ impl Access {
 
     async fn who(&self, headers: &HeaderMap, address: IpAddr) -> Result<Who, Refusal> {
         if let Some(authorization) = headers.get(header::AUTHORIZATION) {
-            let text = authorization.to_str().map_err(|_| Refusal::wrong())?;
-            let (scheme, rest) = text.split_once(' ').ok_or_else(Refusal::wrong)?;
-            return if scheme.eq_ignore_ascii_case("bearer") {
+            let (scheme, rest) = authorization
+                .to_str()
+                .ok()
+                .and_then(|text| text.split_once(' '))
+                .unwrap_or_default();
+            if scheme.eq_ignore_ascii_case("basic") {
+                return self.of_basic(rest.trim(), address).await.map(Who::Person);
+            }
+            let found = if scheme.eq_ignore_ascii_case("bearer") {
                 self.of_token(rest.trim())
-            } else if scheme.eq_ignore_ascii_case("basic") {
-                self.of_basic(rest.trim(), address).await.map(Who::Person)
             } else {
                 Err(Refusal::wrong())
             };
+            if found.is_err() {
+                self.failed("token refused", address, &[]);
+            }
+            return found;
         }
         let secret = cookie(headers).ok_or_else(Refusal::unknown)?;
         let session = locked(&self.sessions)
@@ -244,8 +279,11 @@ impl Access {
 
     async fn of_basic(&self, encoded: &str, address: IpAddr) -> Result<Person, Refusal> {
         let decoded = STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        let decoded = decoded.ok_or_else(Refusal::wrong)?;
-        let (name, password) = decoded.split_once(':').ok_or_else(Refusal::wrong)?;
+        let decoded = decoded.unwrap_or_default();
+        let Some((name, password)) = decoded.split_once(':') else {
+            self.failed("login failed", address, &[("why", "no name and password")]);
+            return Err(Refusal::wrong());
+        };
         let mut seen = [0; 32];
         seen.copy_from_slice(hmac::sign(&self.key, decoded.as_bytes()).as_ref());
         if let Some(person) = self.remembered(&seen, name) {
@@ -311,7 +349,12 @@ impl FromRequestParts<Shared> for Person {
 
     async fn from_request_parts(parts: &mut Parts, state: &Shared) -> Result<Self, Refusal> {
         match state.access.who(&parts.headers, address(parts)).await? {
-            Who::Person(person) => Ok(person),
+            Who::Person(person) => {
+                if person.operator {
+                    state.connections.know(address(parts));
+                }
+                Ok(person)
+            }
             Who::Node(_) => Err(Refusal::role("a node's token may only send batches")),
         }
     }
@@ -322,7 +365,10 @@ impl FromRequestParts<Shared> for Node {
 
     async fn from_request_parts(parts: &mut Parts, state: &Shared) -> Result<Self, Refusal> {
         match state.access.who(&parts.headers, address(parts)).await? {
-            Who::Node(node) => Ok(node),
+            Who::Node(node) => {
+                state.connections.know(address(parts));
+                Ok(node)
+            }
             Who::Person(_) => Err(Refusal::role("expected a node's token")),
         }
     }

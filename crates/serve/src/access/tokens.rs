@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn a_token_is_found_by_itself_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path();
+        let folder = &folder.path().join("config");
         let first = add(folder, Kind::Node, "n1").unwrap();
         let second = add(folder, Kind::Node, "n1").unwrap();
         assert!(add(folder, Kind::User, "nobody").is_err());

@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn lines_come_back() {
         let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path();
+        let folder = &folder.path().join("config");
         assert!(!add(folder, "anna", 1000, Role::User, "long enough").unwrap());
         assert!(!add(folder, "Ömer b", 0, Role::Operator, "long enough").unwrap());
         assert!(add(folder, "anna", 1001, Role::User, "another one").unwrap());
@@ -187,10 +187,20 @@ mod tests {
     fn files_that_others_may_read_are_refused() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
-        add(folder.path(), "a", 1, Role::User, "long enough").unwrap();
-        let path = folder.path().join(FILE);
+        let folder = &folder.path().join("config");
+        add(folder, "a", 1, Role::User, "long enough").unwrap();
+        let path = folder.join(FILE);
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
-        assert!(matches!(list(folder.path()), Err(AccessError::Open { mode: 0o640, .. })));
+        assert!(matches!(list(folder), Err(AccessError::Open { mode: 0o640, .. })));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        // Whoever may write to the folder may put another file in its place.
+        for mode in [0o755, 0o770, 0o701] {
+            std::fs::set_permissions(folder, std::fs::Permissions::from_mode(mode)).unwrap();
+            let refused = add(folder, "b", 1, Role::User, "long enough");
+            assert!(matches!(refused, Err(AccessError::Folder { mode: seen, .. }) if seen == mode));
+        }
+        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o750)).unwrap();
+        add(folder, "b", 1, Role::User, "long enough").unwrap();
     }
 }

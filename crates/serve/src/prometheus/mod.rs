@@ -7,6 +7,9 @@
 mod answer;
 mod translate;
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Form, FromRequest, Path, Request, State};
@@ -14,20 +17,23 @@ use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 use talea_model::{Gap, GapKind, Gaps, Nanos};
-use talea_store::Visible;
+use talea_store::{Bounds, Store, StoreError, Visible};
 
 use crate::access::Person;
 use crate::question::{Parameters, duration, moment};
 use crate::refusal::Refusal;
+use crate::rendered::{LONGEST, Rendered, Text};
 use crate::routes::small;
 use crate::state::Shared;
 use answer::{AnswerError, Labels, Times, Values};
-use translate::{Leaf, METRICS};
+use translate::{Leaf, METRICS, MOST_LEAVES};
 
 /// Most times of a query.
 const MOST_TIMES: u64 = 11_000;
 /// Where nobody says which time, labels are those of the last thirty days.
 const LAST: Nanos = Nanos(30 * 86_400_000_000_000);
+/// What a row of names is counted as.
+const BYTES_OF_ROW: usize = 1024;
 /// Most values of a label, and most series.
 const MOST_VALUES: usize = 10_000;
 
@@ -69,17 +75,21 @@ impl IntoResponse for Error {
     }
 }
 
-type Answer = Result<Json<Value>, Error>;
+type Answer = Result<Rendered, Error>;
 
-fn success(data: &Value, gaps: &Gaps) -> Json<Value> {
+/// An answer around its data.
+fn success(data: Value, gaps: &Gaps) -> Value {
     let mut object = Map::new();
     object.insert("status".to_owned(), json!("success"));
-    object.insert("data".to_owned(), data.clone());
+    object.insert("data".to_owned(), data);
     if !gaps.is_empty() {
-        let warnings: Vec<String> = gaps.iter().map(Gap::told).collect();
-        object.insert("warnings".to_owned(), json!(warnings));
+        object.insert("warnings".to_owned(), json!(warnings(gaps)));
     }
-    Json(Value::Object(object))
+    Value::Object(object)
+}
+
+fn warnings(gaps: &Gaps) -> Vec<String> {
+    gaps.iter().map(Gap::told).collect()
 }
 
 /// Parameters from the address, and from the body of a form.
@@ -130,19 +140,7 @@ pub(crate) async fn query(State(state): State<Shared>, person: Person, asked: As
     let query = asked.query(person.visible())?;
     let time = asked.time("time")?.unwrap_or_else(Nanos::now);
     let times = Times { begin: time, end: time, step: None };
-    let (mut values, gaps) = evaluated(&state, query, times).await?;
-    let data = match values.pop() {
-        Some((_, Values::Scalar(value))) => {
-            json!({ "resultType": "scalar", "result": point(time, value) })
-        }
-        Some((_, Values::Vector(rows))) => {
-            let row = |(labels, value): (Labels, f64)| json!({ "metric": labels, "value": point(time, value) });
-            let rows: Vec<Value> = rows.into_iter().map(row).collect();
-            json!({ "resultType": "vector", "result": rows })
-        }
-        None => json!({ "resultType": "vector", "result": [] }),
-    };
-    Ok(success(&data, &gaps))
+    evaluated(&state, person, query, times, instant).await
 }
 
 pub(crate) async fn query_range(
@@ -165,50 +163,165 @@ pub(crate) async fn query_range(
         )));
     }
     let times = Times { begin, end, step: Some(step) };
-    let (values, gaps) = evaluated(&state, query, times).await?;
-    let mut rows: std::collections::BTreeMap<Labels, Vec<Value>> =
-        std::collections::BTreeMap::new();
-    for (time, values) in values {
-        let found = match values {
-            Values::Scalar(value) => vec![(Labels::new(), value)],
-            Values::Vector(found) => found,
-        };
-        for (labels, value) in found {
-            rows.entry(labels).or_default().push(point(time, value));
-        }
-    }
-    let row = |(labels, values)| json!({ "metric": labels, "values": Value::Array(values) });
-    let rows: Vec<Value> = rows.into_iter().map(row).collect();
-    Ok(success(&json!({ "resultType": "matrix", "result": rows }), &gaps))
+    evaluated(&state, person, query, times, range).await
 }
 
+/// Writes the data of an answer.
+type Write = fn(&answer::Answer, Times, &Bounds, &mut Text<'_>) -> Result<(), AnswerError>;
+
+/// Asks the store, computes and writes, within the bounds of one question.
 async fn evaluated(
     state: &Shared,
+    person: Person,
     query: translate::Query,
     times: Times,
-) -> Result<(Vec<(Nanos, Values)>, Gaps), Error> {
-    let answer = state.ask(move |store| Ok(answer::answer(store, &query, times))).await?;
-    answer.map_err(|error| match error {
-        AnswerError::Query(message) => Error::data(message),
-        AnswerError::Store(error) => Refusal::from(error).into(),
-    })
+    write: Write,
+) -> Answer {
+    let asker = person.clone();
+    let rendered = state.ask_within(&person, move |state, store, bounds| {
+        let bytes = match written(store, &query, times, bounds, write) {
+            Ok(bytes) => bytes,
+            Err(AnswerError::Query(message)) => return Ok(Err(message)),
+            Err(AnswerError::Store(error)) => return Err(error.into()),
+        };
+        Ok(Ok(state.answers.of(&asker, bytes)?))
+    });
+    rendered.await?.map_err(Error::data)
+}
+
+fn written(
+    store: &dyn Store,
+    query: &translate::Query,
+    times: Times,
+    bounds: &Bounds,
+    write: Write,
+) -> Result<Vec<u8>, AnswerError> {
+    let answer = answer::answer(store, query, times, bounds)?;
+    let mut text = Text::new(bounds);
+    text.push("{\"status\":\"success\",\"data\":");
+    write(&answer, times, bounds, &mut text)?;
+    if !answer.gaps.is_empty() {
+        text.push(",\"warnings\":");
+        text.json(&warnings(&answer.gaps));
+    }
+    text.push("}");
+    looked(&mut text)?;
+    Ok(text.done())
+}
+
+fn looked(text: &mut Text<'_>) -> Result<(), AnswerError> {
+    if text.look()? {
+        return Ok(());
+    }
+    Err(AnswerError::Query(format!(
+        "an answer of more than {} MiB, expected fewer rows or a longer step",
+        LONGEST >> 20
+    )))
+}
+
+/// The values of one time.
+fn instant(
+    answer: &answer::Answer,
+    times: Times,
+    _: &Bounds,
+    text: &mut Text<'_>,
+) -> Result<(), AnswerError> {
+    match answer.at(times.begin)? {
+        Values::Scalar(value) => {
+            text.push("{\"resultType\":\"scalar\",\"result\":");
+            point(text, times.begin, value);
+        }
+        Values::Vector(rows) => {
+            let labels = answer.labels().unwrap_or_default();
+            text.push("{\"resultType\":\"vector\",\"result\":[");
+            for (at, (row, value)) in rows.into_iter().enumerate() {
+                text.push(if at > 0 { ",{\"metric\":" } else { "{\"metric\":" });
+                metric(text, labels.get(row as usize));
+                text.push(",\"value\":");
+                point(text, times.begin, value);
+                text.push("}");
+                looked(text)?;
+            }
+            text.push("]");
+        }
+    }
+    text.push("}");
+    Ok(())
+}
+
+/// The values of each time, by row.
+fn range(
+    answer: &answer::Answer,
+    times: Times,
+    bounds: &Bounds,
+    text: &mut Text<'_>,
+) -> Result<(), AnswerError> {
+    let labels = answer.labels();
+    let mut rows: Vec<Vec<(Nanos, f64)>> = vec![Vec::new(); labels.map_or(1, <[_]>::len)];
+    for time in times.each() {
+        bounds.check()?;
+        let found = match answer.at(time)? {
+            Values::Scalar(value) => vec![(0, value)],
+            Values::Vector(found) => found,
+        };
+        bounds.take(found.len() * size_of::<(Nanos, f64)>())?;
+        for (row, value) in found {
+            if let Some(values) = rows.get_mut(row as usize) {
+                values.push((time, value));
+            }
+        }
+    }
+    text.push("{\"resultType\":\"matrix\",\"result\":[");
+    let mut is_first = true;
+    for (row, values) in rows.into_iter().enumerate().filter(|(_, values)| !values.is_empty()) {
+        text.push(if is_first { "{\"metric\":" } else { ",{\"metric\":" });
+        is_first = false;
+        metric(text, labels.and_then(|labels| labels.get(row)));
+        text.push(",\"values\":[");
+        for (at, (time, value)) in values.into_iter().enumerate() {
+            if at > 0 {
+                text.push(",");
+            }
+            point(text, time, value);
+        }
+        text.push("]}");
+        looked(text)?;
+    }
+    text.push("]}");
+    Ok(())
+}
+
+/// The labels of a row.
+fn metric(text: &mut Text<'_>, labels: Option<&Arc<Labels>>) {
+    text.push("{");
+    for (at, (name, value)) in labels.iter().flat_map(|labels| labels.iter()).enumerate() {
+        text.push(if at > 0 { ",\"" } else { "\"" });
+        text.push(name);
+        text.push("\":");
+        text.json(&**value);
+    }
+    text.push("}");
 }
 
 /// A time and a value as Prometheus writes them: the value is text, since JSON has no NaN.
-fn point(time: Nanos, value: f64) -> Value {
-    let text = match value {
+fn point(text: &mut Text<'_>, time: Nanos, value: f64) {
+    let value = match value {
         value if value.is_nan() => "NaN".to_owned(),
         value if value == f64::INFINITY => "+Inf".to_owned(),
         value if value == f64::NEG_INFINITY => "-Inf".to_owned(),
         value => value.to_string(),
     };
-    json!([(time.0 / 1_000_000) as f64 / 1e3, text])
+    text.push("[");
+    text.json(&((time.0 / 1_000_000) as f64 / 1e3));
+    text.push(",\"");
+    text.push(&value);
+    text.push("\"]");
 }
 
-pub(crate) async fn labels(State(_): State<Shared>, _: Person, _: Asked) -> Answer {
+pub(crate) async fn labels(State(state): State<Shared>, person: Person, _: Asked) -> Answer {
     let mut names = vec!["__name__"];
     names.extend(translate::LABELS.iter().map(|(name, _)| *name));
-    Ok(success(&json!(names), &Gaps::default()))
+    Ok(state.answers.json(&person, &success(json!(names), &Gaps::default()))?)
 }
 
 pub(crate) async fn values(
@@ -217,26 +330,28 @@ pub(crate) async fn values(
     Path(name): Path<String>,
     asked: Asked,
 ) -> Answer {
+    let plain = |data: Value| state.answers.json(&person, &success(data, &Gaps::default()));
     if name == "__name__" {
-        return Ok(success(&json!(METRICS.map(|metric| metric.0)), &Gaps::default()));
+        return Ok(plain(json!(METRICS.map(|metric| metric.0)))?);
     }
     // What Prometheus does not know has no values there either.
     let Some(dimension) = translate::dimension(&name) else {
-        return Ok(success(&json!([]), &Gaps::default()));
+        return Ok(plain(json!([]))?);
     };
     let (from, to) = asked.window()?;
     let mut selectors = Vec::new();
     for text in asked.0.all("match[]") {
         selectors.push(translate::selector_of_names(text, person.visible()).map_err(Error::data)?);
     }
+    few(selectors.len())?;
     if selectors.is_empty() {
         let (leaf, _) =
             translate::selector("talea_core_samples", person.visible()).map_err(Error::data)?;
         selectors.push(leaf);
     }
-    let name = name.clone();
-    let (all, gaps) = state
-        .ask(move |store| {
+    let (name, asker) = (name.clone(), person.clone());
+    let rendered = state
+        .ask_within(&person, move |state, store, bounds| {
             let (mut all, mut gaps) = (std::collections::BTreeSet::new(), Gaps::default());
             for mut leaf in selectors {
                 leaf.question.by = vec![dimension];
@@ -246,14 +361,23 @@ pub(crate) async fn values(
                         leaf.question.by.push(needed);
                     }
                 }
-                for labels in rows(store, &leaf, (from, to), &mut gaps)? {
-                    all.extend(labels.get(&name).cloned());
+                for labels in rows(store, &leaf, (from, to), bounds, &mut gaps)? {
+                    let own = labels.into_iter().find(|(other, _)| *other == name);
+                    all.extend(own.map(|(_, text)| text));
                 }
             }
-            Ok((all, gaps))
+            state.answers.json(&asker, &success(json!(all), &gaps))
         })
         .await?;
-    Ok(success(&json!(all), &gaps))
+    Ok(rendered)
+}
+
+/// Refuses more selectors than a query may have.
+fn few(selectors: usize) -> Result<(), Error> {
+    if selectors <= MOST_LEAVES {
+        return Ok(());
+    }
+    Err(Error::data(format!("expected at most {MOST_LEAVES} of `match[]`")))
 }
 
 pub(crate) async fn series(State(state): State<Shared>, person: Person, asked: Asked) -> Answer {
@@ -262,39 +386,46 @@ pub(crate) async fn series(State(state): State<Shared>, person: Person, asked: A
     for text in asked.0.all("match[]") {
         leaves.push(translate::selector(text, person.visible()).map_err(Error::data)?);
     }
+    few(leaves.len())?;
     if leaves.is_empty() {
         return Err(Error::data("expected `match[]`"));
     }
-    let (all, gaps) = state
-        .ask(move |store| {
+    let asker = person.clone();
+    let rendered = state
+        .ask_within(&person, move |state, store, bounds| {
             let (mut all, mut gaps) = (std::collections::BTreeSet::new(), Gaps::default());
             for (leaf, metric) in leaves {
-                for mut labels in rows(store, &leaf, (from, to), &mut gaps)? {
-                    labels.insert("__name__".to_owned(), metric.to_owned());
+                for labels in rows(store, &leaf, (from, to), bounds, &mut gaps)? {
+                    let mut labels: BTreeMap<&str, String> = labels.into_iter().collect();
+                    labels.insert("__name__", metric.to_owned());
                     all.insert(labels);
                 }
             }
-            Ok((all, gaps))
+            state.answers.json(&asker, &success(json!(all), &gaps))
         })
         .await?;
-    Ok(success(&json!(all), &gaps))
+    Ok(rendered)
 }
 
 /// Labels of a leaf's rows, with what the store says is missing.
 fn rows(
-    store: &dyn talea_store::Store,
+    store: &dyn Store,
     leaf: &Leaf,
     (from, to): (Nanos, Nanos),
+    bounds: &Bounds,
     gaps: &mut Gaps,
-) -> Result<Vec<Labels>, talea_store::StoreError> {
+) -> Result<Vec<Vec<(&'static str, String)>>, StoreError> {
     let mut question = leaf.question.clone();
     (question.from, question.to, question.limit) = (from, to, MOST_VALUES);
+    bounds.check()?;
     let answer = store.usage(&question)?;
+    // Names and what is made of them.
+    bounds.take(answer.rows.len() * BYTES_OF_ROW)?;
     gaps.merge(answer.gaps);
     if answer.rows.len() >= MOST_VALUES {
         let detail = format!("only the {MOST_VALUES} with most samples were looked at");
         gaps.note(Gap { kind: GapKind::MemoryBound, rank: None, detail, count: 0 });
     }
-    let labels = answer.rows.iter().map(|row| answer::labels(leaf, &row.key));
+    let labels = answer.rows.into_iter().map(|row| answer::labels(leaf, row.key));
     Ok(labels.filter(|labels| answer::passes(leaf, labels)).collect())
 }

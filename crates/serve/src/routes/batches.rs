@@ -81,8 +81,15 @@ pub(super) async fn put(
     Node(node): Node,
     request: Request,
 ) -> Result<Json<Value>, Refusal> {
-    let answer = taken(&state, node, request).await;
+    let answer = taken(&state, &node, request).await;
     if let Err(refusal) = &answer {
+        // What is to come again is no fault of the node.
+        if !matches!(refusal.status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::REQUEST_TIMEOUT)
+        {
+            state.refused.note(&node, &refusal.message, Nanos::now());
+            let values = [("node", node.as_str()), ("why", &refusal.message)];
+            state.logs.batches.line(&node, "batches are refused", &values);
+        }
         let counts = &state.counts;
         let count = match refusal.status {
             StatusCode::SERVICE_UNAVAILABLE => &counts.later,
@@ -93,16 +100,17 @@ pub(super) async fn put(
     answer
 }
 
-async fn taken(state: &Shared, node: String, request: Request) -> Result<Json<Value>, Refusal> {
+async fn taken(state: &Shared, node: &str, request: Request) -> Result<Json<Value>, Refusal> {
     let (parts, body) = request.into_parts();
     let _room = state.room.take(&parts.headers).await?;
     let bytes = whole(body, state.patience.body).await?;
     Counts::add(&state.counts.bytes, bytes.len() as u64);
     let one = Arc::clone(&state.room.unpacking).acquire_owned().await;
     let one = one.map_err(|_| Refusal::bug())?;
+    let (node, oldest) = (node.to_owned(), state.oldest);
     let batches = tokio::task::spawn_blocking(move || {
         let now = Nanos::now();
-        let mut batches = unpacked(&bytes, &node);
+        let mut batches = unpacked(&bytes, &node, now - oldest);
         batches.iter_mut().flatten().for_each(|batch| put_back(batch, now));
         drop(one);
         batches
@@ -140,8 +148,8 @@ fn put_back(batch: &mut Batch, now: Nanos) {
     });
 }
 
-/// Batches of a body, each of which a store takes.
-fn unpacked(bytes: &[u8], node: &str) -> Result<Vec<Batch>, Refusal> {
+/// Batches of a body, each of which a store takes, its cores can have done, and is not older than so.
+fn unpacked(bytes: &[u8], node: &str, oldest: Nanos) -> Result<Vec<Batch>, Refusal> {
     let (mut rest, mut batches, mut rows, mut left) = (bytes, Vec::new(), 0, MOST_UNPACKED);
     while !rest.is_empty() {
         let at = batches.len();
@@ -164,7 +172,15 @@ fn unpacked(bytes: &[u8], node: &str) -> Result<Vec<Batch>, Refusal> {
             error => refused(error.to_string()),
         })?;
         left -= length;
-        talea_store::check(&batch).map_err(|error| refused(error.to_string()))?;
+        let checked = talea_store::check(&batch).and_then(|()| talea_store::plausible(&batch));
+        checked.map_err(|error| refused(error.to_string()))?;
+        if batch.end < oldest {
+            let end = batch.end.seconds();
+            return Err(refused(format!(
+                "it ended {end} s after 1970, expected {} s at least: the node's clock is wrong, or it is older than `--oldest` of the server",
+                oldest.seconds()
+            )));
+        }
         if batch.id.node != node {
             let other = &batch.id.node;
             let why =
@@ -192,14 +208,14 @@ mod tests {
     #[test]
     fn bodies() {
         let two = framed(&[batch("n1", 0, &[]), batch("n1", 1, &[])]);
-        assert_eq!(unpacked(&two, "n1").unwrap().len(), 2);
-        assert_eq!(unpacked(&[], "n1").unwrap(), []);
-        let refused = unpacked(&two, "n2").unwrap_err();
+        assert_eq!(unpacked(&two, "n1", Nanos(0)).unwrap().len(), 2);
+        assert_eq!(unpacked(&[], "n1", Nanos(0)).unwrap(), []);
+        let refused = unpacked(&two, "n2", Nanos(0)).unwrap_err();
         assert_eq!(refused.status, StatusCode::FORBIDDEN);
         assert!(refused.message.contains("the token is of `n2`, batch 0 of `n1`"), "{refused:?}");
         for cut in 1..two.len() {
             // A cut exactly between two is a whole body.
-            let found = unpacked(&two[..cut], "n1");
+            let found = unpacked(&two[..cut], "n1", Nanos(0));
             assert!(found.is_err() || found.unwrap().len() == 1, "{cut}");
         }
     }
@@ -225,17 +241,17 @@ mod tests {
         large.phases.push("x".repeat(50 << 20));
         let one = framed(std::slice::from_ref(&large));
         assert!(one.len() < 10_000);
-        let two = unpacked(&one.repeat(2), "n1").unwrap();
+        let two = unpacked(&one.repeat(2), "n1", Nanos(0)).unwrap();
         let kept: usize = two.iter().map(|batch| batch.phases[0].capacity()).sum();
         assert!(kept <= 2 * talea_store::LONGEST_NAME, "{kept}");
-        let refused = unpacked(&one.repeat(3), "n1").unwrap_err();
+        let refused = unpacked(&one.repeat(3), "n1", Nanos(0)).unwrap_err();
         assert_eq!(refused.status, StatusCode::PAYLOAD_TOO_LARGE);
     }
 
     proptest! {
         #[test]
         fn no_bytes_do_harm(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
-            let _ = unpacked(&bytes, "n1");
+            let _ = unpacked(&bytes, "n1", Nanos(0));
         }
     }
 }

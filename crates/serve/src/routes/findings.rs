@@ -73,18 +73,19 @@ pub(super) async fn findings(
         let name = finding["node"].as_str();
         node.as_ref().is_none_or(|node| name.is_some_and(|name| node.matches(name)))
     };
-    let (findings, gaps) = of(&state, person.visible(), time, job, asked).await?;
+    let (findings, gaps) = of(&state, &person, time, job, asked).await?;
     Ok(Json(json!({ "findings": findings, "gaps": gaps })))
 }
 
 /// Findings of a time that are asked for.
 pub(super) async fn of(
     state: &Shared,
-    visible: Visible,
+    person: &Person,
     time: Option<(Nanos, Nanos)>,
     job: Option<(String, Option<u32>)>,
     asked: impl Fn(&Value) -> bool + Send + 'static,
 ) -> Result<(Vec<Value>, Gaps), Refusal> {
+    let visible = person.visible();
     let user = match visible {
         Visible::All => None,
         Visible::User(user) => Some(user),
@@ -106,7 +107,7 @@ pub(super) async fn of(
         let job = job.as_ref().map(|(name, owner)| (name.as_str(), *owner));
         rules.findings(visible, time, job)
     };
-    let (findings, gaps) = state.work(move |_| Ok(of_job())).await?;
+    let (findings, gaps) = state.work(person, move |_, _| Ok(of_job())).await?;
     let of_it = |finding: &Value| named.as_ref().is_none_or(|job| finding["job"] == *job);
     Ok((findings.into_iter().filter(|one| of_it(one) && asked(one)).collect(), gaps))
 }

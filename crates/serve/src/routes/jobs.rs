@@ -13,23 +13,28 @@ use super::findings;
 use crate::access::Person;
 use crate::question::{FILTERS, Parameters, TIME};
 use crate::refusal::Refusal;
+use crate::rendered::Rendered;
 use crate::state::Shared;
 
 pub(super) async fn jobs(
     State(state): State<Shared>,
     person: Person,
     parameters: Parameters,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Rendered, Refusal> {
     parameters.only(&[&TIME, &FILTERS, &["limit"]])?;
     let mut question = parameters.question(person.visible(), Nanos::now())?;
     let limit = question.limit;
     // One more than is asked for tells whether there are more.
     question.limit = (limit + 1).min(MOST_ROWS);
-    let mut jobs = state.ask(move |store| store.jobs(&question)).await?;
-    let mut gaps = Gaps::default();
-    public::cut(&mut jobs, limit, &mut gaps);
-    let jobs: Vec<Value> = jobs.iter().map(|job| Value::Object(public::job(job))).collect();
-    Ok(Json(json!({ "jobs": jobs, "gaps": gaps })))
+    let asker = person.clone();
+    let rendered = state.ask_within(&person, move |state, store, _| {
+        let mut jobs = store.jobs(&question)?;
+        let mut gaps = Gaps::default();
+        public::cut(&mut jobs, limit, &mut gaps);
+        let jobs: Vec<Value> = jobs.iter().map(|job| Value::Object(public::job(job))).collect();
+        state.answers.json(&asker, &json!({ "jobs": jobs, "gaps": gaps }))
+    });
+    rendered.await
 }
 
 pub(super) async fn job(
@@ -49,7 +54,7 @@ pub(super) async fn job(
     // Schedulers count anew at times: of several owners the one with most samples is shown, unless `user` says which.
     question.limit = 1;
     let asked = question.clone();
-    let found = state.ask(move |store| store.jobs(&asked)).await?;
+    let found = state.ask(&person, move |store| store.jobs(&asked)).await?;
     let job: JobSeen = found.into_iter().next().ok_or_else(Refusal::missing)?;
     let mut object = public::job(&job);
     let visible = person.visible();
@@ -58,7 +63,7 @@ pub(super) async fn job(
     let mut gaps = Gaps::default();
     // Rules look at all of a job's time: whoever shows the rest meanwhile asks for them by their own route.
     if with_findings {
-        let (found, more) = findings::of(&state, visible, time, of_it, |_| true).await?;
+        let (found, more) = findings::of(&state, &person, time, of_it, |_| true).await?;
         gaps = more;
         object.insert("findings".to_owned(), json!(found));
     }
@@ -67,7 +72,7 @@ pub(super) async fn job(
         user: job.job.user,
         ..Question::of(visible, question.from, question.to)
     };
-    let spreads = state.ask(move |store| store.spreads(&of_job)).await?;
+    let spreads = state.ask(&person, move |store| store.spreads(&of_job)).await?;
     let spreads: Vec<Value> = spreads.iter().map(public::spread).collect();
     object.insert("spreads".to_owned(), json!(spreads));
     object.insert("gaps".to_owned(), json!(gaps));

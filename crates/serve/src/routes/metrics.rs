@@ -51,6 +51,12 @@ pub(super) async fn metrics(
         ),
         ("commits_total", "counter", "steps of writing", count(&counts.commits)),
         ("commit_seconds_total", "counter", "time of these steps", seconds(&counts.commit_nanos)),
+        (
+            "store_failures_total",
+            "counter",
+            "requests for which the store failed",
+            count(&counts.store_failures),
+        ),
         ("questions_total", "counter", "questions to the store", count(&counts.questions)),
         (
             "question_seconds_total",
@@ -72,6 +78,12 @@ pub(super) async fn metrics(
             "counter",
             "connections that were closed because there were too many",
             state.connections.turned_away() as f64,
+        ),
+        (
+            "connections_turned_away_of_address_total",
+            "counter",
+            "those of them that were closed because their address had too many",
+            state.connections.turned_away_of_address() as f64,
         ),
         ("users", "gauge", "users that may log in", users as f64),
         ("tokens", "gauge", "tokens that are known", tokens as f64),

@@ -17,7 +17,11 @@ pub(super) async fn nodes(
 ) -> Result<Json<Value>, Refusal> {
     parameters.only(&[])?;
     let visible = person.visible();
-    let nodes = state.ask(move |store| store.nodes(visible)).await?;
+    let nodes = state.ask(&person, move |store| store.nodes(visible)).await?;
     let nodes: Vec<Value> = nodes.iter().map(public::node).collect();
-    Ok(Json(json!({ "nodes": nodes })))
+    let mut object = json!({ "nodes": nodes });
+    if person.operator {
+        object["refused"] = json!(state.refused.list());
+    }
+    Ok(Json(object))
 }

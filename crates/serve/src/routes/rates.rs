@@ -9,45 +9,50 @@ use talea_store::{RateRow, public};
 use crate::access::Person;
 use crate::question::{FILTERS, Parameters, TIME};
 use crate::refusal::Refusal;
+use crate::rendered::Rendered;
 use crate::state::Shared;
 
 pub(super) async fn rates(
     State(state): State<Shared>,
     person: Person,
     parameters: Parameters,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Rendered, Refusal> {
     parameters.only(&[&TIME, &FILTERS, &["by", "limit"]])?;
     let question = parameters.question(person.visible(), Nanos::now())?;
-    let rates = state.ask(move |store| store.rates(&question)).await?;
-    // Without functions, which rates are not told apart by, there is nothing here that blocks.
-    let functions = &*state.functions;
-    let row = |row: &RateRow| {
-        let words = rates.by.iter().map(|&by| public::word(by));
-        let mut name = |module: Option<&_>, address| functions.name(module, address);
-        let names = row.key.iter().map(|key| public::name(key, &mut name));
-        let mut object: Map<String, Value> = words.zip(names).collect();
-        for (key, value) in [
-            ("counter", json!(row.counter.name)),
-            ("unit", json!(row.counter.unit)),
-            ("rate", json!(row.rate())),
-            ("seconds", json!(row.nanos as f64 / 1e9)),
-            ("samples", json!(row.samples)),
-            ("nanos", json!(row.nanos)),
-            ("count", json!(row.count)),
-        ] {
-            object.insert(key.to_owned(), value);
-        }
-        Value::Object(object)
-    };
-    let rows: Vec<Value> = rates.rows.iter().map(row).collect();
-    Ok(Json(json!({
-        "begin_ns": rates.time.map(|(begin, _)| begin.0),
-        "end_ns": rates.time.map(|(_, end)| end.0),
-        "by": rates.by,
-        "groups": rates.groups,
-        "rows": rows,
-        "gaps": rates.gaps,
-    })))
+    let asker = person.clone();
+    let rendered = state.ask_within(&person, move |state, store, _| {
+        let rates = store.rates(&question)?;
+        let functions = &*state.functions;
+        let row = |row: &RateRow| {
+            let words = rates.by.iter().map(|&by| public::word(by));
+            let mut name = |module: Option<&_>, address| functions.name(module, address);
+            let names = row.key.iter().map(|key| public::name(key, &mut name));
+            let mut object: Map<String, Value> = words.zip(names).collect();
+            for (key, value) in [
+                ("counter", json!(row.counter.name)),
+                ("unit", json!(row.counter.unit)),
+                ("rate", json!(row.rate())),
+                ("seconds", json!(row.nanos as f64 / 1e9)),
+                ("samples", json!(row.samples)),
+                ("nanos", json!(row.nanos)),
+                ("count", json!(row.count)),
+            ] {
+                object.insert(key.to_owned(), value);
+            }
+            Value::Object(object)
+        };
+        let rows: Vec<Value> = rates.rows.iter().map(row).collect();
+        let object = json!({
+            "begin_ns": rates.time.map(|(begin, _)| begin.0),
+            "end_ns": rates.time.map(|(_, end)| end.0),
+            "by": rates.by,
+            "groups": rates.groups,
+            "rows": rows,
+            "gaps": rates.gaps,
+        });
+        state.answers.json(&asker, &object)
+    });
+    rendered.await
 }
 
 pub(super) async fn spreads(
@@ -57,7 +62,7 @@ pub(super) async fn spreads(
 ) -> Result<Json<Value>, Refusal> {
     parameters.only(&[&TIME, &FILTERS, &["limit"]])?;
     let question = parameters.question(person.visible(), Nanos::now())?;
-    let spreads = state.ask(move |store| store.spreads(&question)).await?;
+    let spreads = state.ask(&person, move |store| store.spreads(&question)).await?;
     let spreads: Vec<Value> = spreads.iter().map(public::spread).collect();
     Ok(Json(json!({ "spreads": spreads })))
 }

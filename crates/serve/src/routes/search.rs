@@ -39,7 +39,7 @@ pub(super) async fn search(
     question.limit = MOST;
     let pattern = Text::Like(format!("*{text}*"));
     let hits = state
-        .ask(move |store| {
+        .ask(&person, move |store| {
             let mut hits = Vec::new();
             for kind in KINDS {
                 let answer = store.usage(&asked(&question, kind, &pattern))?;

@@ -1,16 +1,13 @@
 //! The same as usage over time.
 
-use std::sync::Arc;
-
-use axum::Json;
 use axum::extract::State;
-use serde_json::Value;
 use talea_model::Nanos;
 use talea_store::public;
 
 use crate::access::Person;
 use crate::question::{FILTERS, Parameters, TIME};
 use crate::refusal::Refusal;
+use crate::rendered::Rendered;
 use crate::state::Shared;
 
 /// Keys where nobody says how many.
@@ -20,7 +17,7 @@ pub(super) async fn series(
     State(state): State<Shared>,
     person: Person,
     parameters: Parameters,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Rendered, Refusal> {
     parameters.only(&[&TIME, &FILTERS, &["by", "limit", "step"]])?;
     let now = Nanos::now();
     let mut question = parameters.question(person.visible(), now)?;
@@ -32,13 +29,16 @@ pub(super) async fn series(
         // All of the step that is not over yet.
         question.to = now + step;
     }
-    let mut series = state.ask(move |store| store.series(&question, step)).await?;
-    let mut gaps = std::mem::take(&mut series.gaps);
-    series.note_wide(step, &mut gaps);
-    series.gaps = gaps;
-    let functions = Arc::clone(&state.functions);
-    let shown = state.work(move |_| {
-        Ok(public::series(&series, &mut |module, address| functions.name(module, address)))
+    let asker = person.clone();
+    let rendered = state.ask_within(&person, move |state, store, bounds| {
+        let mut series = store.series(&question, step)?;
+        let mut gaps = std::mem::take(&mut series.gaps);
+        series.note_wide(step, &mut gaps);
+        series.gaps = gaps;
+        let mut name = |module: Option<&_>, address| state.functions.name(module, address);
+        let shown = public::series(&series, &mut name);
+        bounds.check()?;
+        state.answers.json(&asker, &shown)
     });
-    Ok(Json(shown.await?))
+    rendered.await
 }

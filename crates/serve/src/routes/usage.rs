@@ -1,21 +1,20 @@
 //! Who used how much.
 
-use axum::Json;
 use axum::extract::State;
-use serde_json::Value;
 use talea_model::Nanos;
-use talea_store::{Dimension, MOST_ROWS, Question, public};
+use talea_store::{Dimension, MOST_ROWS, public};
 
 use crate::access::Person;
 use crate::question::{FILTERS, Parameters, TIME};
 use crate::refusal::Refusal;
+use crate::rendered::Rendered;
 use crate::state::Shared;
 
 pub(super) async fn usage(
     State(state): State<Shared>,
     person: Person,
     parameters: Parameters,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Rendered, Refusal> {
     parameters.only(&[&TIME, &FILTERS, &["by", "limit"]])?;
     let mut question = parameters.question(person.visible(), Nanos::now())?;
     let limit = question.limit;
@@ -25,18 +24,14 @@ pub(super) async fn usage(
     }
     // Where the store is, is the business of who runs it.
     let store = if person.operator { state.store.clone() } else { String::new() };
-    let answer = of(&state, question).await?;
-    let functions = std::sync::Arc::clone(&state.functions);
-    let shown = state.work(move |_| {
-        let mut name = |module: Option<&_>, address| functions.name(module, address);
+    let asker = person.clone();
+    let rendered = state.ask_within(&person, move |state, asked, bounds| {
+        let answer = asked.usage(&question)?;
+        let mut name = |module: Option<&_>, address| state.functions.name(module, address);
         let mut rows = public::named(&answer, &mut name);
         rows.truncate(limit);
-        Ok(public::usage(&store, &answer, &rows))
+        bounds.check()?;
+        state.answers.json(&asker, &public::usage(&store, &answer, &rows))
     });
-    Ok(Json(shown.await?))
-}
-
-/// The answer to one question.
-pub(super) async fn of(state: &Shared, question: Question) -> Result<talea_store::Answer, Refusal> {
-    state.ask(move |store| store.usage(&question)).await
+    rendered.await
 }

@@ -22,7 +22,7 @@ fn to_be_killed() {
     crate::serve(options(folder.as_ref(), ready)).unwrap();
 }
 
-struct Killed(Child);
+pub(super) struct Killed(pub(super) Child);
 
 impl Drop for Killed {
     fn drop(&mut self) {
@@ -31,11 +31,11 @@ impl Drop for Killed {
     }
 }
 
-/// A server in a process of its own, with its address.
-fn started(folder: &std::path::Path) -> (Killed, String) {
+/// A server in a process of its own, with its address; what it says goes there.
+pub(super) fn started(folder: &std::path::Path, said: Stdio) -> (Killed, String) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "tests::killed::to_be_killed", "--nocapture"]);
-    command.env(FOLDER, folder).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.env(FOLDER, folder).stdout(Stdio::piped()).stderr(said);
     let mut child = command.spawn().unwrap();
     let out = child.stdout.take().unwrap();
     let killed = Killed(child);
@@ -57,7 +57,7 @@ fn killed_at_any_moment() {
         ureq::Agent::config_builder().timeout_global(Some(Duration::from_secs(20))).build().into();
     let (mut next, mut acknowledged) = (0, 0);
     for round in 0..ROUNDS {
-        let (mut server, address) = started(folder.path());
+        let (mut server, address) = started(folder.path(), Stdio::null());
         let url = format!("http://{address}/api/v1/batches");
         // As many as differ from round to round are sent before somebody kills it while more come.
         let kill_after = 1 + round * 3;
@@ -84,7 +84,7 @@ fn killed_at_any_moment() {
             sent += 1;
         }
     }
-    let (_server, address) = started(folder.path());
+    let (_server, address) = started(folder.path(), Stdio::null());
     let body = framed(&[batch("n1", next, &[("1", 1, "a")])]);
     let url = format!("http://{address}/api/v1/batches");
     agent.post(&url).header("Authorization", &bearer).send(&body[..]).unwrap();

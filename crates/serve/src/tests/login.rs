@@ -98,6 +98,25 @@ fn who_guesses_must_wait() {
 }
 
 #[test]
+fn operators_get_in_where_others_guess() {
+    let served = Served::new();
+    served.user("anna", 1000, Role::User);
+    served.user("root", 0, Role::Operator);
+    let enters = |name: &str, password: &str| {
+        served.post("/api/v1/login", &[], &login(name, password)).status
+    };
+    for n in 0..30 {
+        assert_eq!(enters(&format!("nobody {n}"), "a guess"), 401);
+    }
+    assert_eq!(enters("anna", PASSWORD), 429);
+    assert_eq!(enters("root", PASSWORD), 200);
+    // Nobody learns whose name is an operator's.
+    assert_eq!(enters("root", "a guess"), 429);
+    assert_eq!(enters("nobody", "a guess"), 429);
+    assert_eq!(enters("root", PASSWORD), 200);
+}
+
+#[test]
 fn nodes_only_send_and_users_only_ask() {
     let served = Served::new();
     let anna = served.user("anna", 1000, Role::Operator);

@@ -3,7 +3,10 @@
 mod bug;
 mod engines;
 mod findings;
+mod gone;
+mod heavy;
 mod hostile;
+mod implausible;
 mod ingest;
 mod killed;
 mod login;
@@ -13,6 +16,7 @@ mod slow;
 mod visible;
 
 use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -87,6 +91,15 @@ impl Came {
     }
 }
 
+/// Writes what nobody else may read.
+pub(crate) fn secret(path: &Path, text: &str) {
+    use std::io::Write as _;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).mode(0o600).open(path);
+    file.unwrap().write_all(text.as_bytes()).unwrap();
+}
+
 /// What is sent with a request.
 pub(crate) type Head<'a> = &'a [(&'a str, &'a str)];
 
@@ -95,12 +108,16 @@ pub(crate) fn options(folder: &Path, ready: Box<dyn FnOnce(SocketAddr) + Send>) 
         store: format!("sqlite:{}", folder.join("t.db").display()),
         slice: Nanos(0),
         most: None,
+        // Batches of tests are of a day in 2026.
+        oldest: Nanos(u64::MAX),
         listen: "127.0.0.1:0".parse().unwrap(),
         config: folder.join("config"),
         tls: None,
+        insecure: false,
         findings: Arc::new(Found),
         functions: Arc::new(Named),
         connections: crate::MOST_CONNECTIONS,
+        connections_of_address: crate::MOST_CONNECTIONS,
         patience: crate::Patience::default(),
         ready,
     }
@@ -136,7 +153,7 @@ impl Served {
         let mut options =
             options(folder.path(), Box::new(move |address| ready.send(address).unwrap()));
         change(&mut options);
-        std::fs::create_dir(&options.config).unwrap();
+        std::fs::DirBuilder::new().mode(0o700).create(&options.config).unwrap();
         let thread = std::thread::spawn(move || serve(options, told));
         let address = listens.recv_timeout(Duration::from_mins(1)).unwrap();
         let agent = ureq::Agent::config_builder()

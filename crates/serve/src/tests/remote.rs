@@ -11,7 +11,7 @@ use talea_store::remote::Remote;
 use talea_store::sqlite::{Options, Sqlite};
 use talea_store::{Dimension, Question, Store as _, StoreError, Text, Value, Visible};
 
-use super::Served;
+use super::{Served, secret};
 use crate::access::{Kind, Role};
 use crate::testing::{SECOND, START, batch};
 
@@ -25,7 +25,7 @@ fn opened(address: &str, token: &Path) -> Remote {
 
 fn remote(served: &Served, bearer: &str) -> Remote {
     let path = served.folder.path().join("asks");
-    std::fs::write(&path, bearer.strip_prefix("Bearer ").unwrap()).unwrap();
+    secret(&path, bearer.strip_prefix("Bearer ").unwrap());
     opened(&format!("http://{}/", served.address), &path)
 }
 
@@ -120,7 +120,7 @@ fn a_server_answers_as_its_store() {
         );
     }
     let path = served.folder.path().join("wrong");
-    std::fs::write(&path, "nobody").unwrap();
+    secret(&path, "nobody");
     let stranger = opened(&format!("http://{}", served.address), &path);
     let refused = stranger.nodes(Visible::All).unwrap_err().to_string();
     assert!(refused.contains("talea serve token add user"), "{refused}");
@@ -132,7 +132,7 @@ fn a_server_answers_as_its_store() {
 fn said(answer: &'static str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let token = folder.path().join("token");
-    std::fs::write(&token, "secret").unwrap();
+    secret(&token, "secret");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let other = std::thread::spawn(move || {

@@ -91,6 +91,52 @@ fn who_does_not_read_is_cut_off() {
     assert!(rest(&mut connection).len() < 400 * whole);
 }
 
+/// A connection from an address of this machine, if the server keeps it.
+fn kept(served: &Served, from: u8) -> Option<TcpStream> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let stream = runtime.block_on(async {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind(([127, 0, 0, from], 0).into()).unwrap();
+        socket.connect(served.address).await.unwrap().into_std().unwrap()
+    });
+    stream.set_nonblocking(false).unwrap();
+    let mut stream = stream;
+    // Half a request: the server waits for the rest.
+    let _ = stream.write_all(b"GET /metrics HTTP/1.1\r\n");
+    stream.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+    match stream.read(&mut [0; 1]) {
+        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Some(stream),
+        _ => None,
+    }
+}
+
+#[test]
+fn one_address_shuts_nobody_else_out() {
+    let served = Served::with(|options| {
+        (options.connections, options.connections_of_address) = (16, 4);
+        let long = Duration::from_mins(5);
+        options.patience = Patience { headers: long, body: long, form: long, answer: long };
+    });
+    let root = served.user("root", 0, Role::Operator);
+    let held: Vec<TcpStream> = (0..8).map_while(|_| kept(&served, 2)).collect();
+    assert_eq!(held.len(), 4);
+    // What is not kept for those who are known is there for everybody else.
+    let others: Vec<TcpStream> = (3..16).map_while(|from| kept(&served, from)).collect();
+    assert!((5..9).contains(&others.len()), "{}", others.len());
+    assert!(kept(&served, 20).is_none());
+    // Here the operator was before.
+    assert!(kept(&served, 1).is_some());
+    let metrics = served.get("/metrics", &[("Authorization", &root)]).text;
+    let count = |name: &str| -> u64 {
+        let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap().parse().unwrap()
+    };
+    assert_eq!(count("talea_serve_connections_turned_away_total"), 3, "{metrics}");
+    assert_eq!(count("talea_serve_connections_turned_away_of_address_total"), 1, "{metrics}");
+    drop((held, others));
+    assert!(becomes(|| kept(&served, 20).is_some()));
+}
+
 #[test]
 fn too_many_connections_are_closed_until_others_go() {
     let served = Served::with(|options| options.connections = 4);

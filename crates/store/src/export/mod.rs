@@ -6,14 +6,15 @@
 pub mod influx;
 pub mod mqtt;
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use talea_model::shares::Batch;
 
 use crate::address::{has_user, shown};
+use crate::private;
 use mqtt::Mqtt;
 
 /// How long an output may take for one thing: a request by HTTP, a read or a write of MQTT.
@@ -86,7 +87,7 @@ impl Output {
                 To::Http(agent.into(), url.to_owned())
             }
             Some(("influx", path)) if !path.is_empty() => {
-                let opened = OpenOptions::new().append(true).create(true).open(path);
+                let opened = private::append(Path::new(path));
                 let path = PathBuf::from(path);
                 match opened {
                     Ok(file) => To::File(path, file),

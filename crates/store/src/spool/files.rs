@@ -15,7 +15,7 @@ use talea_run::journal::{Journal, Writer};
 
 use super::SpoolError;
 use super::entry::{BATCH, DONE, Entry, Head, done, numbers, parts, payload};
-use crate::wire;
+use crate::{private, wire};
 
 const KIND: Tag = Tag(*b"SPOL");
 /// A journal's header, and that of a block.
@@ -49,9 +49,9 @@ struct Says {
 /// Keeps other processes out for as long as the file is open.
 pub(super) fn lock(folder: &Path) -> Result<File, SpoolError> {
     let failed = |source, path: &Path| SpoolError::Io { source, path: path.to_owned() };
-    fs::create_dir_all(folder).map_err(|source| failed(source, folder))?;
+    private::make_folder(folder).map_err(|source| failed(source, folder))?;
     let path = folder.join("lock");
-    let lock = File::options().create(true).append(true).open(&path);
+    let lock = private::append(&path);
     let lock = lock.map_err(|source| failed(source, &path))?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
@@ -76,6 +76,7 @@ impl Files {
                 let size = entry.metadata().map_err(|source| files.failed(source))?.len();
                 files.sizes.insert(number, size);
                 files.next = files.next.max(number + 1);
+                private::close_to_others(&entry.path());
             }
         }
         files.opened = files.next;
@@ -215,10 +216,10 @@ impl Files {
 
     fn begin(&mut self) -> Result<(), SpoolError> {
         let path = self.path(self.next);
-        let file = File::options().append(true).create_new(true).open(&path);
-        let writer = file.and_then(|file| Writer::new(file, KIND)).inspect_err(|_| {
-            let _ = fs::remove_file(&path);
-        });
+        let writer =
+            private::make(&path).and_then(|file| Writer::new(file, KIND)).inspect_err(|_| {
+                let _ = fs::remove_file(&path);
+            });
         self.writer = Some(writer.map_err(|source| SpoolError::Io { source, path })?);
         self.sizes.insert(self.next, HEADER);
         self.next += 1;

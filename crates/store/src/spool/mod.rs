@@ -3,10 +3,12 @@
 //! Owns order, bound and what is told of losses. Files are journals (`talea_run::journal`), begun anew at an eighth of the bound and
 //! removed when all before and in them are acknowledged. What was appended survives the death of the process; that of the machine,
 //! as far as the system had written it. When the bound is reached the oldest file goes, and the next batch tells how many went
-//! with it. What is acknowledged but not yet noted when the process dies is sent again: stores count it once.
+//! with it. What is acknowledged but not yet noted when the process dies is sent again: stores count it once. Beside the queue stands what a process has of the
+//! interval in progress, as far as there is room: if it is killed, the next one finds it.
 
 mod entry;
 mod files;
+mod progress;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +23,8 @@ use talea_model::{Bytes, Gap, GapKind};
 use crate::wire::{self, WireError};
 use entry::{Entry, Head};
 use files::Files;
+pub use progress::Until;
+use progress::{Found, Progress};
 
 /// Smallest bound that makes sense.
 pub const LEAST: Bytes = Bytes(64 << 10);
@@ -77,6 +81,9 @@ pub struct Spool {
     untold: Untold,
     /// Batches and places of damage that went since it was opened.
     lost: u64,
+    progress: Progress,
+    /// What the process before has left of an interval, until it is taken.
+    left: Found,
     _lock: File,
 }
 
@@ -90,7 +97,9 @@ impl Spool {
         let lock = files::lock(folder)?;
         let (files, waiting, damaged) = Files::open(folder, (most / 8).min(LARGEST))?;
         let untold = Untold { dropped: 0, damaged };
-        let mut spool = Self { most, files, waiting, untold, lost: damaged, _lock: lock };
+        let (progress, left) = Progress::open(folder);
+        let mut spool =
+            Self { most, files, waiting, untold, lost: damaged, progress, left, _lock: lock };
         spool.files.remove_done(&spool.waiting)?;
         Ok(spool)
     }
@@ -148,6 +157,50 @@ impl Spool {
         Ok(first)
     }
 
+    /// Keeps until when this process has sampled, with the interval in progress, in place of what was kept so before. False where there is no room for the
+    /// interval, which then is not kept: what was kept before stays.
+    ///
+    /// # Errors
+    /// What the system refuses, as a disk that is full; nothing of it is kept then.
+    pub fn keep_progress(
+        &mut self,
+        until: &Until,
+        batch: Option<&Batch>,
+    ) -> Result<bool, SpoolError> {
+        let wire = match batch {
+            Some(batch) => wire::encode(batch).map_err(SpoolError::Wire)?,
+            None => Vec::new(),
+        };
+        // Two of them may be there.
+        if batch.is_some() && self.files.bytes() + 2 * (wire.len() as u64 + WORDS) > self.most {
+            return Ok(false);
+        }
+        self.progress.write(until, &wire)?;
+        Ok(true)
+    }
+
+    /// Adds the interval that the process before had in progress, if it was killed in it, and says until when that process sampled. `note` may add to the batch what
+    /// is to be told of it.
+    pub fn recover(&mut self, note: impl FnOnce(&mut Batch)) -> Option<Until> {
+        let Found { until, batch, is_damaged } = std::mem::take(&mut self.left);
+        if is_damaged {
+            self.untold.damaged += 1;
+            self.lost += 1;
+        }
+        // It may have been killed when it had kept the batch, and not yet that it had.
+        let is_new = |batch: &Batch| self.waiting.iter().all(|entry| entry.id != batch.id);
+        if let Some(mut batch) = batch.filter(is_new) {
+            note(&mut batch);
+            // What it does not take counts as lost, and the next batch tells.
+            let _ = self.append(&batch);
+        }
+        if let Some(until) = &until {
+            // From here on it waits. A file that cannot be written is removed, and the store counts a batch once.
+            let _ = self.progress.write(until, &[]);
+        }
+        until
+    }
+
     /// The batch that waits longest; it stays until it is acknowledged. Damaged ones are passed over and counted.
     ///
     /// # Errors
@@ -191,6 +244,6 @@ impl Spool {
 
     /// Bytes of its files.
     pub fn bytes(&self) -> Bytes {
-        Bytes(self.files.bytes())
+        Bytes(self.files.bytes() + self.progress.bytes())
     }
 }

@@ -178,6 +178,62 @@ fn what_rots_while_it_waits_is_passed_over() {
     assert_eq!(spool.oldest().unwrap(), None);
 }
 
+/// What the agents of these tests say of the interval in progress.
+fn keep(spool: &mut Spool, at: u64, batch: Option<&Batch>) -> bool {
+    let until = Until { node: "n".to_owned(), at: talea_model::Nanos(at), ..Until::default() };
+    spool.keep_progress(&until, batch).unwrap()
+}
+
+#[test]
+fn an_interval_in_progress_survives_its_process_once() {
+    let (folder, mut spool) = spool();
+    assert_eq!(spool.recover(|_| panic!("nobody was before")), None);
+    spool.append(&batch("n", 1, 0)).unwrap();
+    assert!(keep(&mut spool, 5, Some(&batch("n", 1, 1))));
+    for expected in [vec![0, 1], vec![0, 1]] {
+        drop(spool);
+        spool = Spool::open(folder.path(), LEAST).unwrap();
+        let until = spool.recover(|batch| batch.cores = 77).unwrap();
+        assert_eq!(until.at.0, 5);
+        let numbers: Vec<u64> = spool.waiting.iter().map(|entry| entry.id.number).collect();
+        assert_eq!(numbers, expected);
+    }
+    let first = spool.oldest().unwrap().unwrap();
+    spool.acknowledge(&first.id).unwrap();
+    assert_eq!(spool.oldest().unwrap().unwrap().cores, 77);
+}
+
+#[test]
+fn an_interval_that_was_kept_as_a_whole_is_not_kept_again() {
+    let (folder, mut spool) = spool();
+    assert!(keep(&mut spool, 5, Some(&batch("n", 1, 1))));
+    spool.append(&batch("n", 1, 1)).unwrap();
+    drop(spool);
+    let mut spool = Spool::open(folder.path(), LEAST).unwrap();
+    spool.recover(|_| {});
+    assert_eq!(ids(&mut spool), [1]);
+    // It is over, and delivered.
+    assert!(keep(&mut spool, 6, None));
+    drop(spool);
+    let mut spool = Spool::open(folder.path(), LEAST).unwrap();
+    assert_eq!(spool.recover(|_| {}).map(|until| until.at.0), Some(6));
+    assert_eq!(ids(&mut spool), [0_u64; 0]);
+}
+
+#[test]
+fn an_interval_in_progress_takes_no_room_of_batches() {
+    let (folder, mut spool) = spool();
+    assert!(keep(&mut spool, 5, Some(&long(9, 1))));
+    (0..8).for_each(|number| spool.append(&long(number, 60)).unwrap());
+    let waiting = spool.waiting();
+    assert!(!keep(&mut spool, 6, Some(&long(9, 90))));
+    // What was kept of it before is better than nothing.
+    drop(spool);
+    let mut spool = Spool::open(folder.path(), Bytes(1 << 20)).unwrap();
+    assert_eq!(spool.recover(|_| {}).map(|until| until.at.0), Some(5));
+    assert_eq!(spool.waiting(), waiting + 1);
+}
+
 #[test]
 fn one_process_at_a_time() {
     let (folder, _spool) = spool();

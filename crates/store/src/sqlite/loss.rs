@@ -9,6 +9,7 @@ use rusqlite::{Connection, Row, params};
 use talea_model::{Gap, GapKind, Gaps, Rank};
 
 use crate::question::{Question, Visible};
+use crate::sqlite::forget;
 use crate::sqlite::levels::Grain;
 use crate::sqlite::scan::Scan;
 
@@ -80,7 +81,11 @@ pub(super) fn of(connection: &Connection, question: &Question) -> rusqlite::Resu
     // Not of hours, which have the gaps of times when a job or user was not there.
     let scan = Scan::of(connection, question, Grain::Fine)?;
     match question.visible {
-        Visible::All => told(connection, &scan),
+        Visible::All => {
+            let mut gaps = told(connection, &scan)?;
+            forget::told(connection, question, &mut gaps)?;
+            Ok(gaps)
+        }
         Visible::User(_) => nodes(connection, &scan),
     }
 }

@@ -6,6 +6,8 @@
 //! (<https://www.sqlite.org/pragma.html#pragma_synchronous>).
 
 mod ask;
+mod files;
+mod forget;
 mod levels;
 mod lists;
 mod loss;
@@ -16,6 +18,7 @@ mod rates;
 mod retain;
 mod scan;
 mod series;
+mod spans;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,26 +29,34 @@ use talea_model::shares::Batch;
 use talea_model::{Bytes, Nanos};
 
 use crate::answer::{Answer, JobSeen, NodeSeen, Series};
+use crate::bounds::Bounds;
 use crate::error::StoreError;
+use crate::private;
 use crate::question::{Question, Visible};
 use crate::rates::{Rates, SpreadSeen};
+use crate::sqlite::files::{Files, Found};
 use crate::sqlite::levels::{BESIDE, FINE};
 use crate::{Put, Retained, Store};
 
 /// What files of ours carry in their header ("TALE").
 const APPLICATION: i64 = 0x5441_4c45;
 /// Each entry brings a file from the version before to its own; the first makes one.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("schema.sql"),
     include_str!("schema-2.sql"),
     include_str!("schema-3.sql"),
     include_str!("schema-4.sql"),
+    include_str!("schema-5.sql"),
 ];
 /// The version that brought rates and spreads.
 const WITH_RATES: i64 = 2;
 const PAGE: u64 = 4096;
 /// Steps of `SQLite` between two looks at the clock: some hundred microseconds.
 const STEPS: i32 = 10_000;
+/// How long another file at the store's path must stay the same before it is opened: somebody may still be copying.
+const SETTLES: Duration = Duration::from_secs(2);
+
+pub use forget::{Forget, Forgotten};
 
 pub(crate) const HOUR: Nanos = Nanos(3_600_000_000_000);
 pub(crate) const DAY: Nanos = Nanos(24 * HOUR.0);
@@ -66,6 +77,9 @@ pub struct Options {
     pub patience: Duration,
     /// How long a question may take; for ever if absent.
     pub longest: Option<Duration>,
+    /// Whether a batch is refused whose time has a batch of its node already, or that fills a slice with more than the node's cores can do: for who does not
+    /// believe nodes.
+    pub strict: bool,
 }
 
 impl Default for Options {
@@ -77,6 +91,7 @@ impl Default for Options {
             most: None,
             patience: Duration::from_secs(10),
             longest: None,
+            strict: false,
         }
     }
 }
@@ -87,8 +102,23 @@ pub struct Sqlite {
     connection: Connection,
     path: PathBuf,
     options: Options,
-    /// When the question that is asked now is given up.
-    until: Arc<Mutex<Option<Instant>>>,
+    /// What is asked now.
+    under_way: Arc<Mutex<Option<Arc<Bounds>>>>,
+    /// What all that is asked may take together, if somebody said so.
+    bounds: Option<Arc<Bounds>>,
+    files: Files,
+    /// Another file at the path, and since when it has not changed.
+    other: Option<(files::Stamp, Instant)>,
+}
+
+/// What an earlier version or a link to a file that was missing left open: the file, its log and the log's index.
+fn close_to_others(path: &Path) {
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    for end in ["", "-wal", "-shm"] {
+        let mut name = path.clone().into_os_string();
+        name.push(end);
+        private::close_to_others(Path::new(&name));
+    }
 }
 
 fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -102,8 +132,12 @@ impl Sqlite {
     /// A file that is not ours, is of a later version, or cannot be written.
     pub fn open(path: &Path, options: &Options) -> Result<Self, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        // SQLite would make it as the umask says. It says itself what hinders, and gives its log the mode of the file. A file
+        // that is there is not opened here: closing it would take this process's locks on it.
+        let _ = private::make(path);
         Self::connect(path, flags, options).and_then(|mut store| {
             let path = store.path.clone();
+            close_to_others(&path);
             store.prepare().map_err(|error| StoreError::of(error, &path))?;
             Ok(store)
         })
@@ -127,13 +161,24 @@ impl Sqlite {
         let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
         connection.busy_timeout(options.patience).map_err(failed)?;
         connection.set_prepared_statement_cache_capacity(64);
-        let until = Arc::new(Mutex::new(None));
+        let under_way: Arc<Mutex<Option<Arc<Bounds>>>> = Arc::default();
         if options.longest.is_some() {
-            let until = Arc::clone(&until);
-            let is_over = move || locked(&until).is_some_and(|until| Instant::now() >= until);
+            let under_way = Arc::clone(&under_way);
+            let is_over = move || locked(&under_way).as_ref().is_some_and(|asked| asked.is_over());
             connection.progress_handler(STEPS, Some(is_over)).map_err(failed)?;
         }
-        let store = Self { connection, path: path.to_owned(), options: *options, until };
+        let files = Files::of(path);
+        let path = path.to_owned();
+        let mut store = Self {
+            connection,
+            path,
+            options: *options,
+            under_way,
+            bounds: None,
+            files,
+            other: None,
+        };
+        let failed = |error| StoreError::of(error, &store.path);
         let version = store.pragma("user_version").map_err(failed)?;
         let tables: i64 = store
             .connection
@@ -149,7 +194,50 @@ impl Sqlite {
         if version > newest {
             return Err(StoreError::Newer { found: version, newest, path: store.path });
         }
+        // The first read has made the log and its index.
+        store.files = Files::of(&store.path);
         Ok(store)
+    }
+
+    /// An error where the files at the path are not those that are open.
+    fn same(&self) -> Result<(), StoreError> {
+        let path = || self.path.clone();
+        match self.files.look(&self.path) {
+            Found::Same => Ok(()),
+            Found::Gone => Err(StoreError::Removed { path: path() }),
+            Found::Beside => Err(StoreError::Beside { path: path() }),
+            Found::Other(_) => Err(StoreError::Replaced { path: path() }),
+        }
+    }
+
+    /// The same before something is written. Another file that no longer changes is opened in place of the one before.
+    fn current(&mut self) -> Result<(), StoreError> {
+        let found = self.files.look(&self.path);
+        if found == Found::Same {
+            self.other = None;
+            return Ok(());
+        }
+        // What was acknowledged reaches the file that is open, wherever somebody moved it to.
+        let _ = self.connection.pragma_update(None, "wal_checkpoint", "PASSIVE");
+        let Found::Other(stamp) = found else {
+            // Without its log the same database cannot be opened a second time: other handles of this process still have the index of the old one.
+            self.other = None;
+            return self.same();
+        };
+        match self.other {
+            Some((same, since)) if same == stamp && since.elapsed() >= SETTLES => {}
+            Some((same, _)) if same == stamp => return self.same(),
+            _ => {
+                self.other = Some((stamp, Instant::now()));
+                return self.same();
+            }
+        }
+        // Another database would take the log for its own.
+        for path in self.files.left_behind() {
+            let _ = std::fs::remove_file(path);
+        }
+        *self = Self::open(&self.path.clone(), &self.options)?;
+        Ok(())
     }
 
     fn pragma(&self, name: &str) -> rusqlite::Result<i64> {
@@ -195,7 +283,36 @@ impl Sqlite {
             })?;
         change.commit()?;
         self.options.slice = Nanos(kept.max(0) as u64);
+        self.files = Files::of(&self.path);
         Ok(())
+    }
+
+    /// Removes what a node sent of a time, in steps that others write between. Slices that the time only touches go whole, which the answer says. Who did it and
+    /// when is kept ([`Sqlite::forgotten`]), and operators' answers of this time say it as a gap.
+    ///
+    /// # Errors
+    /// A node that there is not, a time that ends before it begins, and what the system refuses; steps done before stay done.
+    pub fn forget(&mut self, asked: &Forget) -> Result<Forgotten, StoreError> {
+        if asked.until <= asked.from {
+            let why = "`to` is not after `from`".to_owned();
+            return Err(StoreError::Question { why });
+        }
+        self.current()?;
+        let forgotten = forget::forget(&mut self.connection, asked);
+        self.named(forgotten)?.ok_or_else(|| StoreError::Question {
+            why: format!(
+                "there is no node `{}`, expected one that `talea usage --by node` lists",
+                asked.node
+            ),
+        })
+    }
+
+    /// What was removed by [`Sqlite::forget`], oldest first.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn forgotten(&self) -> Result<Vec<Forgotten>, StoreError> {
+        self.asked(forget::list)
     }
 
     /// How `SQLite` would find the rows of a question.
@@ -238,12 +355,17 @@ impl Sqlite {
         &self,
         ask: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
-        *locked(&self.until) = self.options.longest.map(|longest| Instant::now() + longest);
+        self.same()?;
+        // What is late begins nothing more.
+        self.bounds.as_ref().map_or(Ok(()), |bounds| bounds.check())?;
+        let own = || Some(Arc::new(Bounds::new(self.options.longest?, Bytes(u64::MAX))));
+        let bounds = self.bounds.clone().or_else(own);
+        locked(&self.under_way).clone_from(&bounds);
         let answer = ask(&self.connection);
-        *locked(&self.until) = None;
-        answer.map_err(|error| match (error.sqlite_error_code(), self.options.longest) {
-            (Some(ErrorCode::OperationInterrupted), Some(longest)) => {
-                StoreError::TooLong { longest }
+        *locked(&self.under_way) = None;
+        answer.map_err(|error| match (error.sqlite_error_code(), bounds) {
+            (Some(ErrorCode::OperationInterrupted), Some(bounds)) => {
+                bounds.check().err().unwrap_or_else(|| StoreError::of(error, &self.path))
             }
             _ => StoreError::of(error, &self.path),
         })
@@ -253,8 +375,12 @@ impl Sqlite {
 impl Store for Sqlite {
     fn put_all(&mut self, batches: &[Batch]) -> Result<Vec<Put>, StoreError> {
         batches.iter().try_for_each(crate::check)?;
-        let put = put::all(&mut self.connection, self.options.slice, batches);
-        self.named(put)
+        self.current()?;
+        let put = put::all(&mut self.connection, &self.options, batches);
+        let put = self.named(put)??;
+        // What went into a file that somebody removed meanwhile is lost: it is not acknowledged.
+        self.same()?;
+        Ok(put)
     }
 
     fn usage(&self, question: &Question) -> Result<Answer, StoreError> {
@@ -294,7 +420,16 @@ impl Store for Sqlite {
     }
 
     fn retain(&mut self, now: Nanos, steps: usize) -> Result<Retained, StoreError> {
+        self.current()?;
         let retained = retain::retain(&mut self.connection, &self.options, now, steps);
         self.named(retained)
+    }
+
+    fn bound(&mut self, bounds: Option<Arc<Bounds>>) {
+        self.bounds = bounds;
+    }
+
+    fn is_current(&self) -> bool {
+        self.same().is_ok()
     }
 }

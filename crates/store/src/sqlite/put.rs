@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
-use talea_model::Nanos;
 use talea_model::shares::{Activity, Batch, Sampler};
 
 use crate::Put;
-use crate::arrival::{CAP, NO_ADDRESS, cut, losses, nanos, owner, samples};
-use crate::sqlite::levels::{BESIDE, FINE};
-use crate::sqlite::{loss, put_rates};
+use crate::arrival::{CAP, NO_ADDRESS, cut, losses, nanos, owner, refused, samples};
+use crate::error::StoreError;
+use crate::sqlite::levels::{BESIDE, FINE, SUMMED};
+use crate::sqlite::{HOUR, Options, loss, put_rates, spans};
 
 /// Adds to a row of the same key, within the cap; a constant of this file, no text from outside.
 macro_rules! adding {
@@ -47,18 +47,32 @@ fn add(sum: &mut Sum, more: Sum) {
     sum.1 = sum.1.saturating_add(more.1).min(CAP);
 }
 
+/// All of them, or why one of them is not taken.
 pub(super) fn all(
     connection: &mut Connection,
-    slice: Nanos,
+    options: &Options,
     batches: &[Batch],
-) -> rusqlite::Result<Vec<Put>> {
+) -> rusqlite::Result<Result<Vec<Put>, StoreError>> {
     let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let puts = batches.iter().map(|batch| one(&change, slice, batch)).collect::<Result<_, _>>()?;
+    let mut puts = Vec::with_capacity(batches.len());
+    for batch in batches {
+        match one(&change, options, batch)? {
+            Ok(put) => puts.push(put),
+            // Nothing of the change stays.
+            Err(why) => return Ok(Err(refused(batch, why))),
+        }
+    }
     change.commit()?;
-    Ok(puts)
+    Ok(Ok(puts))
 }
 
-fn one(change: &Transaction<'_>, slice: Nanos, batch: &Batch) -> rusqlite::Result<Put> {
+/// What became of a batch, or why it is not taken.
+fn one(
+    change: &Transaction<'_>,
+    options: &Options,
+    batch: &Batch,
+) -> rusqlite::Result<Result<Put, String>> {
+    let slice = options.slice;
     let node = change
         .prepare_cached("SELECT id FROM node WHERE name = ?1")?
         .query_row([&batch.id.node], |row| row.get(0))
@@ -66,13 +80,18 @@ fn one(change: &Transaction<'_>, slice: Nanos, batch: &Batch) -> rusqlite::Resul
     if let Some(node) = node
         && !is_first(change, node, batch)?
     {
-        return Ok(Put::Already);
+        return Ok(Ok(Put::Already));
     }
     let new = self::node(change, batch)?;
     if node.is_none() {
         is_first(change, new, batch)?;
     }
     let node = new;
+    if options.strict
+        && let Err(why) = spans::add(change, node, batch)?
+    {
+        return Ok(Err(why));
+    }
     let begin = batch.begin.0 - batch.begin.0.checked_rem(slice.0).unwrap_or(0);
     let width = slice.max(batch.end - batch.begin).0 as i64;
     let width = widened(change, node, begin as i64, width)?;
@@ -81,6 +100,11 @@ fn one(change: &Transaction<'_>, slice: Nanos, batch: &Batch) -> rusqlite::Resul
         sum
     });
     let slice = slice_id(change, (node, FINE, begin as i64), width, all)?;
+    if options.strict
+        && let Err(why) = spans::room(change, slice, batch)?
+    {
+        return Ok(Err(why));
+    }
     let mut tables = Tables::of(change, batch);
     shares(change, slice, batch, &mut tables)?;
     put_rates::rates(change, slice, batch, &mut tables)?;
@@ -88,17 +112,21 @@ fn one(change: &Transaction<'_>, slice: Nanos, batch: &Batch) -> rusqlite::Resul
     for gap in &losses(batch) {
         loss::note(change, slice, gap)?;
     }
-    Ok(Put::New)
+    Ok(Ok(Put::New))
 }
 
-/// The width of a fine slice. One that is in its hour's sum already stays, and what comes late lies in one beside it: they are of the same length.
+/// The width of a fine slice. One that is in its hour's sum already stays, and what comes late lies in one beside it: they are of the same length. The hour's
+/// is that of the longest of them.
 fn widened(change: &Transaction<'_>, node: i64, begin: i64, width: i64) -> rusqlite::Result<i64> {
     let mut widen = change.prepare_cached(
         "UPDATE slice SET width = max(width, ?4) WHERE node = ?1 AND level = ?2 AND begin = ?3
          RETURNING width",
     )?;
     let there = widen.query_row([node, BESIDE, begin, width], |row| row.get(0)).optional()?;
-    Ok(there.unwrap_or(width))
+    let Some(there) = there else { return Ok(width) };
+    let hour = begin - begin % HOUR.0 as i64;
+    widen.query_row([node, SUMMED, hour, there], |_| Ok(())).optional()?;
+    Ok(there)
 }
 
 /// The node's row, which knows what its latest batch said.

@@ -15,7 +15,7 @@ use crate::sqlite::{DAY, HOUR, Options, loss};
 /// How long after its end an hour is summed: what comes later makes a step more.
 const SETTLES: Nanos = HOUR;
 
-const SAME: &str = adding!(
+pub(super) const SAME: &str = adding!(
     "INSERT INTO share SELECT ?2, user, job, executable, library, phase, activity, core, address, samples, nanos
      FROM share WHERE slice = ?1",
     "slice, user, job, executable, library, phase, activity, core, address"
@@ -159,7 +159,7 @@ fn slices(change: &Transaction<'_>, step: &Step, level: i64) -> rusqlite::Result
     slices.collect()
 }
 
-fn find(
+pub(super) fn find(
     change: &Transaction<'_>,
     node: i64,
     level: i64,
@@ -170,7 +170,12 @@ fn find(
 }
 
 /// Adds all rows of a slice to another one, `shares` as it says.
-fn add(change: &Transaction<'_>, old: i64, new: i64, shares: Option<&str>) -> rusqlite::Result<()> {
+pub(super) fn add(
+    change: &Transaction<'_>,
+    old: i64,
+    new: i64,
+    shares: Option<&str>,
+) -> rusqlite::Result<()> {
     let others = [PARTS, USERS, JOBS, MODULES, RATES, SPREADS, RATES_AT];
     for insert in shares.into_iter().chain(others) {
         change.prepare_cached(insert)?.execute([old, new])?;
@@ -183,7 +188,7 @@ fn add(change: &Transaction<'_>, old: i64, new: i64, shares: Option<&str>) -> ru
     losses.iter().try_for_each(|gap| loss::note(change, new, gap))
 }
 
-fn remove(change: &Transaction<'_>, slice: i64) -> rusqlite::Result<()> {
+pub(super) fn remove(change: &Transaction<'_>, slice: i64) -> rusqlite::Result<()> {
     for delete in GOES {
         change.prepare_cached(delete)?.execute([slice])?;
     }

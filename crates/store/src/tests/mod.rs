@@ -1,11 +1,14 @@
 //! `SQLite` against the oracle, and files that are not as they should be.
 
+mod gone;
 mod losses;
 pub(crate) mod made;
+mod modes;
 mod refusing;
 mod server;
 mod servers;
 mod shown;
+mod strict;
 
 use std::path::Path;
 use std::time::Duration;
@@ -345,6 +348,49 @@ fn questions_that_cannot_be_meant() {
     );
 }
 
+/// The length of a summed hour is that of its longest slice, whoever's: a user's question tells of own ones.
+#[test]
+fn the_longest_slice_of_a_user_is_no_other_users() {
+    let options = options(0);
+    let (_folder, mut sqlite) = store(&options);
+    let mut oracle = Oracle::new(options);
+    let of = |number, user: u32, minutes: u64| {
+        let mut batch = batch("n", 1, number);
+        batch.end = Nanos(batch.begin.0 + minutes * 60 * SECOND);
+        batch.jobs[0].user = Some(user);
+        batch.shares.iter_mut().for_each(|share| share.user = Some(user));
+        batch
+    };
+    let batches = [of(0, 1, 1), of(1, 2, 30), of(2, 1, 2), of(3, 2, 5)];
+    let after = |hours: u64| Nanos(START + hours * HOUR.0);
+    let asked = |visible| Question::of(visible, Nanos(START), after(3));
+    let check = |sqlite: &Sqlite, oracle: &Oracle, expected: [u64; 3]| {
+        for (visible, minutes) in
+            [Visible::User(1), Visible::User(2), Visible::All].into_iter().zip(expected)
+        {
+            let series = sqlite.series(&asked(visible), HOUR).unwrap();
+            assert_eq!(series.widest, Nanos(minutes * 60 * SECOND), "{visible:?}");
+            agree(sqlite, oracle, &asked(visible), HOUR.0);
+        }
+    };
+    for store in [&mut sqlite as &mut dyn Store, &mut oracle] {
+        store.put_all(&batches).unwrap();
+        store.retain(after(3), usize::MAX).unwrap();
+    }
+    check(&sqlite, &oracle, [2, 30, 30]);
+    // A late one makes the slice longer that it shares with what was there.
+    let mut late = of(4, 3, 40);
+    (late.begin, late.end) = (batches[0].begin, Nanos(batches[0].begin.0 + 2400 * SECOND));
+    for store in [&mut sqlite as &mut dyn Store, &mut oracle] {
+        store.put_all(std::slice::from_ref(&late)).unwrap();
+    }
+    check(&sqlite, &oracle, [40, 30, 40]);
+    for store in [&mut sqlite as &mut dyn Store, &mut oracle] {
+        store.retain(after(5), usize::MAX).unwrap();
+    }
+    check(&sqlite, &oracle, [40, 30, 40]);
+}
+
 fn refused(path: &Path, options: &Options) -> String {
     let folder = path.parent().unwrap().display().to_string();
     Sqlite::open(path, options).unwrap_err().to_string().replace(&folder, "FOLDER")
@@ -362,7 +408,7 @@ fn files_that_are_none_of_ours() {
     drop(foreign);
     drop(Sqlite::open(&path("newer"), &options).unwrap());
     let newer = rusqlite::Connection::open(path("newer")).unwrap();
-    newer.pragma_update(None, "user_version", 5).unwrap();
+    newer.pragma_update(None, "user_version", 6).unwrap();
     drop(newer);
     let missing = folder.path().join("no/such/folder/t.db");
     assert!(matches!(Sqlite::open(&missing, &options), Err(StoreError::Open { .. })));

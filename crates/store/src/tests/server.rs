@@ -5,6 +5,7 @@
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tempfile::TempDir;
@@ -139,8 +140,12 @@ pub(crate) fn eventually(mut check: impl FnMut() -> Result<(), String>) {
     }
 }
 
-/// Nanoseconds since 1970, on the hour.
+/// Nanoseconds since 1970, on the hour that the test began in. Batches that are put before an hour ends and questions of the next one would never meet, however
+/// long a test waits.
 pub(crate) fn this_hour() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-    (now - now % 3600) * 1_000_000_000
+    static BEGAN: OnceLock<u64> = OnceLock::new();
+    *BEGAN.get_or_init(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        (now - now % 3600) * 1_000_000_000
+    })
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use talea_model::Module;
 use talea_model::shares::KERNEL;
+use talea_run::foreign::Readers;
 use talea_run::symbols::{Bounds, FunctionNames, NoNames};
 use talea_sampling::system::boot_id;
 
@@ -20,6 +21,9 @@ const OTHER_KERNEL: &str = "(another kernel)";
 /// The same of a file that is not read.
 const TOO_LARGE: &str = "(symbols too large)";
 
+/// The same of a file that cannot be read before its file server is back.
+const HANGS: &str = "(file system does not answer)";
+
 /// Resolves functions of modules and of the kernel, for many threads at a time.
 #[derive(Debug)]
 pub(super) struct Functions {
@@ -30,15 +34,20 @@ pub(super) struct Functions {
 }
 
 impl Functions {
+    /// Of files that this process may read.
     pub(super) fn new() -> Self {
-        let symbols = fs::read_to_string("/proc/kallsyms").unwrap_or_default();
-        Self::of(boot_id(), &symbols)
+        Self::for_readers(Readers::ThisProcess)
     }
 
-    fn of(boot: String, symbols: &str) -> Self {
+    fn for_readers(readers: Readers) -> Self {
+        let symbols = fs::read_to_string("/proc/kallsyms").unwrap_or_default();
+        Self::of(boot_id(), &symbols, readers)
+    }
+
+    fn of(boot: String, symbols: &str, readers: Readers) -> Self {
         // Two starts that nobody knows may be two.
         let kernel = if boot.is_empty() { Vec::new() } else { of_kallsyms(symbols) };
-        Self { files: FunctionNames::new(Bounds::default()), kernel, boot }
+        Self { files: FunctionNames::new(Bounds::default(), readers), kernel, boot }
     }
 
     /// The function at an address, or in parentheses why there is none.
@@ -65,18 +74,33 @@ impl Functions {
         match self.files.name(module, address) {
             Ok(name) => name.ok_or(NO_SYMBOL),
             Err(NoNames::TooLarge(_)) => Err(TOO_LARGE),
+            Err(NoNames::Hangs) => Err(HANGS),
             Err(_) => Err(NO_SYMBOL),
         }
     }
 }
 
 /// Functions of this host's files and kernel, looked for when the first is asked for; copies are of the same.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Resolved(Arc<OnceLock<Functions>>);
+#[derive(Clone, Debug)]
+pub(super) struct Resolved {
+    functions: Arc<OnceLock<Functions>>,
+    readers: Readers,
+}
+
+impl Default for Resolved {
+    fn default() -> Self {
+        Self { functions: Arc::default(), readers: Readers::ThisProcess }
+    }
+}
 
 impl Resolved {
+    /// Of files that everybody may read: a server's own rights are not for who asks it.
+    pub(super) fn for_everybody() -> Self {
+        Self { readers: Readers::Everybody, ..Self::default() }
+    }
+
     pub(super) fn functions(&self) -> &Functions {
-        self.0.get_or_init(Functions::new)
+        self.functions.get_or_init(|| Functions::for_readers(self.readers))
     }
 }
 
@@ -110,12 +134,14 @@ fn of_kallsyms(text: &str) -> Vec<(u64, String)> {
 
 #[cfg(test)]
 mod tests {
+    use talea_run::foreign;
+
     use super::*;
 
     #[test]
     fn symbols_of_the_kernel() {
         let text = "ffff10 T b\nffff00 t a\n0 T hidden\nffff08 d data\nzz T bad\n";
-        let functions = Functions::of("ab".to_owned(), text);
+        let functions = Functions::of("ab".to_owned(), text, Readers::ThisProcess);
         let kernel = Module { path: KERNEL.to_owned(), build_id: "ab".to_owned() };
         let name = |address| functions.name(Some(&kernel), Some(address));
         assert_eq!(name(0xff_ff0c), "a");
@@ -128,7 +154,7 @@ mod tests {
             assert_eq!(functions.known(&other, Some(0xff_ff10)), None);
         }
         let unknown = Module { build_id: String::new(), ..kernel };
-        let functions = Functions::of(String::new(), text);
+        let functions = Functions::of(String::new(), text, Readers::ThisProcess);
         assert_eq!(functions.name(Some(&unknown), Some(0xff_ff10)), NO_SYMBOL);
     }
 
@@ -148,7 +174,8 @@ mod tests {
             all.map(|symbol| symbol.address()).take(2000).collect()
         };
         let functions = Functions::new();
-        let module = Module { path: path.to_str().unwrap().to_owned(), build_id: String::new() };
+        let build_id = foreign::identity(&fs::metadata(&path).unwrap()).to_string();
+        let module = Module { path: path.to_str().unwrap().to_owned(), build_id };
         let name = |address| functions.name(Some(&module), Some(address));
         assert!(!name(addresses[0]).starts_with('('));
         fs::File::options().write(true).open(&path).unwrap().set_len(64).unwrap();

@@ -8,12 +8,14 @@ mod jobs;
 mod rates;
 mod ruled;
 mod serve;
+mod store;
 mod top;
 mod usage;
 
 pub(crate) use asked::Place;
 pub(crate) use jobs::{Options as JobsOptions, jobs};
 pub(crate) use serve::{Change as ServeChange, Options as ServeOptions, change, serve};
+pub(crate) use store::{ForgetOptions, StoreTask, store};
 pub(crate) use top::{Options as TopOptions, top};
 pub(crate) use usage::{Filters, Options as UsageOptions, usage};
 

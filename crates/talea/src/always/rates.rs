@@ -11,7 +11,7 @@ use talea_store::{Question, RateRow, Rates, SpreadSeen, Store, Value as Key, pub
 use super::AlwaysError;
 use super::usage::{Options, cell};
 use crate::table::{Column, Table};
-use crate::terminal::{Palette, gaps, grouped};
+use crate::terminal::{Palette, fitted, gaps, grouped};
 
 const INSTRUCTIONS: &str = "instructions";
 
@@ -26,8 +26,12 @@ pub(super) fn told(
         Ok(()) => store.spreads(question)?,
         Err(_) => Vec::new(),
     };
-    let form = if options.json { object } else { table };
-    Ok(form(&options.place.store, &rates, &spreads))
+    let store = &options.place.store;
+    Ok(if options.json {
+        object(store, &rates, &spreads)
+    } else {
+        table(store, options.filters.words(), &rates, &spreads)
+    })
 }
 
 /// Per instruction at the same key.
@@ -114,13 +118,14 @@ fn per_second(rate: f64, unit: &str) -> String {
     }
 }
 
-fn table(address: &str, rates: &Rates, spreads: &[SpreadSeen]) -> String {
+fn table(address: &str, filters: Option<String>, rates: &Rates, spreads: &[SpreadSeen]) -> String {
     let Some((begin, end)) = rates.time else {
-        return format!("Nothing was observed in this time: {address}\n");
+        return format!("Nothing was observed in this time: {}\n", fitted(address));
     };
     let mut lines = Vec::new();
     if rates.rows.is_empty() {
-        lines.push(format!("No counters were read at samples in {}", end - begin));
+        let of = filters.map_or_else(String::new, |words| format!(" of {words}"));
+        lines.push(fitted(&format!("No counters were read at samples{of} in {}", end - begin)));
     } else {
         lines.push(format!(
             "What was counted around samples in {}: rates of a core while it was at it",
@@ -229,7 +234,7 @@ mod tests {
             quantiles,
         };
         let spreads = [spread("busy", [0.98; 11]), spread("page-faults", [1.5; 11])];
-        let text = table("sqlite:t.db", &rates(), &spreads);
+        let text = table("sqlite:t.db", None, &rates(), &spreads);
         for part in
             ["3.00 G/s", "1.50/s", "7.5e-10", "1.00 Gns/s", "/lib/libm.so.6", "1,234", "98 %"]
         {
@@ -240,8 +245,10 @@ mod tests {
             "{text}"
         );
         let nothing = Rates { rows: Vec::new(), ..rates() };
-        assert!(table("a", &nothing, &[]).starts_with("No counters were read"));
-        assert!(table("a", &Rates { time: None, ..nothing }, &[]).starts_with("Nothing was obs"));
+        assert!(table("a", None, &nothing, &[]).starts_with("No counters were read"));
+        assert!(
+            table("a", None, &Rates { time: None, ..nothing }, &[]).starts_with("Nothing was obs")
+        );
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub(super) struct Ruled {
     store: String,
     rules: Vec<Rule>,
     known: Mutex<HashMap<Question, (Instant, Answer)>>,
+    /// Why the store did not answer the last time.
+    failing: Mutex<Option<String>>,
     functions: Resolved,
 }
 
@@ -41,7 +43,8 @@ fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Ruled {
     pub(super) fn new(store: &str, rules: Vec<Rule>, functions: Resolved) -> Self {
-        Self { store: store.to_owned(), rules, known: Mutex::default(), functions }
+        let (known, failing) = (Mutex::default(), Mutex::default());
+        Self { store: store.to_owned(), rules, known, failing, functions }
     }
 
     /// An answer of the last moments.
@@ -92,14 +95,19 @@ impl Findings for Ruled {
         let time = time.map_or(Time::Now(Nanos::now()), |(from, to)| Time::Whole(from, to));
         match self.found(&Asked { visible, time, job }) {
             Ok(answer) => {
+                *locked(&self.failing) = None;
                 self.remember(question, answer.clone());
                 answer
             }
             // Not remembered: the next one asks again.
             Err(error) => {
                 let mut gaps = Gaps::default();
-                // Where the store is, is the business of who runs it.
-                say(&format!("rules cannot be looked at: {error}"));
+                // Where the store is, is the business of who runs it, who is told once.
+                let why = error.to_string();
+                let before = locked(&self.failing).replace(why.clone());
+                if before.as_ref() != Some(&why) {
+                    say(&format!("rules cannot be looked at: {why}"));
+                }
                 let detail = "rules cannot be looked at: the store does not answer".to_owned();
                 gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
                 (Vec::new(), gaps)

@@ -26,12 +26,18 @@ pub(crate) struct Options {
     pub(crate) slice: Nanos,
     /// Most bytes of it.
     pub(crate) most: Option<Bytes>,
+    /// Oldest batches that are taken.
+    pub(crate) oldest: Nanos,
     /// Where it listens.
     pub(crate) listen: SocketAddr,
     /// Folder of users and tokens.
     pub(crate) config: PathBuf,
     /// Certificates and key.
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
+    /// Listens elsewhere than on loopback without them.
+    pub(crate) insecure: bool,
+    /// Most connections of one address.
+    pub(crate) per_address: usize,
     /// Folder of own rules.
     pub(crate) rules: Option<PathBuf>,
 }
@@ -50,17 +56,20 @@ pub(crate) enum Change {
 /// Serves until a signal.
 pub(crate) fn serve(options: &Options) -> Result<(), AlwaysError> {
     let rules = jobs::rules(options.rules.as_deref())?;
-    let places = Resolved::default();
+    let places = Resolved::for_everybody();
     talea_serve::serve(talea_serve::Options {
         store: options.store.clone(),
         slice: options.slice,
         most: options.most,
+        oldest: options.oldest,
         listen: options.listen,
         config: options.config.clone(),
         tls: options.tls.clone(),
+        insecure: options.insecure,
         findings: Arc::new(Ruled::new(&options.store, rules, places.clone())),
         functions: Arc::new(places),
         connections: talea_serve::MOST_CONNECTIONS,
+        connections_of_address: options.per_address,
         patience: talea_serve::Patience::default(),
         ready: Box::new(|address| say(&format!("listening on {address}"))),
     })?;

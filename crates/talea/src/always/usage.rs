@@ -47,6 +47,24 @@ pub(crate) struct Filters {
     pub(crate) phase: Option<String>,
 }
 
+impl Filters {
+    /// What is asked for, in words; nothing without filters.
+    pub(super) fn words(&self) -> Option<String> {
+        let user = self.user.map(|user| user.to_string());
+        let all = [
+            ("node", &self.node),
+            ("job", &self.job),
+            ("user", &user),
+            ("executable", &self.executable),
+            ("library", &self.library),
+            ("phase", &self.phase),
+        ];
+        let named = all.into_iter().filter_map(|(word, name)| Some((word, name.as_ref()?)));
+        let words: Vec<String> = named.map(|(word, name)| format!("{word} `{name}`")).collect();
+        (!words.is_empty()).then(|| words.join(", "))
+    }
+}
+
 /// Answers on standard output.
 pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
     let store = options.place.open()?;
@@ -105,7 +123,7 @@ fn table(options: &Options, answer: &Answer, rows: &[Named]) -> String {
     let totals = &answer.totals;
     let mut lines = Vec::new();
     let Some((begin, end)) = totals.time else {
-        return format!("Nothing was observed in this time: {}\n", options.place.store);
+        return format!("Nothing was observed in this time: {}\n", fitted(&options.place.store));
     };
     lines.push(fitted(&format!(
         "{} samples in {}: {:.0} core seconds",
@@ -131,7 +149,8 @@ fn table(options: &Options, answer: &Answer, rows: &[Named]) -> String {
         table.row_of(cells);
     }
     if rows.is_empty() {
-        lines.push("Nothing of what was asked for is among them.".to_owned());
+        let what = options.filters.words().unwrap_or_else(|| "what was asked for".to_owned());
+        lines.push(fitted(&format!("None of them is of {what}.")));
     } else {
         lines.extend(table.lines());
     }

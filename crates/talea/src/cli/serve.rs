@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use talea_model::{Bytes, Nanos};
 use talea_serve::access::{Kind, Role};
+use talea_serve::{MOST_CONNECTIONS, MOST_OF_ADDRESS};
 
 use super::values;
 use crate::always::{ServeChange, ServeOptions};
@@ -24,14 +25,15 @@ Users see their own jobs and processes, operators everything. Both log in with a
 Examples:
   talea serve user add anna --uid 1000                  asks for a password
   talea serve user add root --uid 0 --operator          sees everything
-  talea serve token add node n001 > n001.token          for the agent of node n001
+  (umask 077; talea serve token add node n001 > n001.token)      for the agent of node n001
   talea serve --store sqlite:/var/lib/talea/site.db --listen 0.0.0.0:8090 \\
               --tls-cert cert.pem --tls-key key.pem
   talea agent --store https://server:8090 --token-file /etc/talea/token     on each node
 
-Without TLS passwords and tokens can be read on the way: then listen on 127.0.0.1 only, or behind a
-proxy that has it. SIGHUP reads the certificates again; users and tokens are read again when their
-files change. SIGTERM and SIGINT end it after what is under way. docs/server.md has the routes.")]
+Without TLS passwords and tokens can be read on the way: then it listens on loopback only, behind a
+proxy that has TLS, unless --insecure is given. SIGHUP reads the certificates again; users and
+tokens are read again when their files change. SIGTERM and SIGINT end it after what is under way.
+docs/server.md has the routes.")]
 pub(super) struct ServeArgs {
     /// Where batches are kept: sqlite:PATH or prometheus:http://HOST:PORT[/PREFIX]
     #[arg(long, value_name = "STORE", required = true)]
@@ -45,12 +47,21 @@ pub(super) struct ServeArgs {
     /// Its key in PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert", value_hint = ValueHint::FilePath)]
     tls_key: Option<PathBuf>,
+    /// Listen on other addresses than 127.0.0.0/8 without TLS
+    #[arg(long)]
+    insecure: bool,
+    /// Most connections of one address at a time; more where a proxy is in front
+    #[arg(long, value_name = "N", value_parser = per_address, default_value_t = MOST_OF_ADDRESS)]
+    per_address: usize,
     /// Length of the finest slices of a store that is made now; 0s keeps that of each batch
     #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "1min")]
     slice: Nanos,
     /// Most bytes of the store; 1M to 1024T; agents keep what has no room [default: as much as there is]
     #[arg(long, value_name = "SIZE", value_parser = values::large)]
     most: Option<Bytes>,
+    /// Oldest batches that are taken
+    #[arg(long, value_name = "TIME", value_parser = values::step, default_value = "90d")]
+    oldest: Nanos,
     /// Folder of own rules, beside the built-in ones
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     rules: Option<PathBuf>,
@@ -60,6 +71,11 @@ pub(super) struct ServeArgs {
     config: PathBuf,
     #[command(subcommand)]
     change: Option<What>,
+}
+
+fn per_address(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|n| (1..=MOST_CONNECTIONS).contains(n));
+    number.ok_or_else(|| format!("expected a number from 1 to {MOST_CONNECTIONS}"))
 }
 
 #[derive(Debug, Subcommand)]
@@ -146,9 +162,12 @@ impl From<ServeArgs> for Serve {
                     store: args.store.unwrap_or_default(),
                     slice: args.slice,
                     most: args.most,
+                    oldest: args.oldest,
                     listen: args.listen,
                     config: args.config,
                     tls: args.tls_cert.zip(args.tls_key),
+                    insecure: args.insecure,
+                    per_address: args.per_address,
                     rules: args.rules,
                 });
             }

@@ -42,6 +42,8 @@ pub(crate) enum Task {
     Usage(always::UsageOptions),
     /// `talea serve`
     Serve(super::Serve),
+    /// `talea store`
+    Store(always::StoreTask),
     /// `talea top`
     Top(always::TopOptions),
     /// `talea jobs`
@@ -89,6 +91,7 @@ impl From<Command> for Task {
             Command::Agent(args) => Self::Agent(Box::new((*args).into())),
             Command::Usage(args) => Self::Usage(args.into()),
             Command::Serve(args) => Self::Serve((*args).into()),
+            Command::Store(args) => Self::Store(args.into()),
             Command::Top(args) => Self::Top(args.into()),
             Command::Jobs(args) => Self::Jobs(args.into()),
             Command::Doctor(DoctorArgs { json }) => Self::Doctor { json },

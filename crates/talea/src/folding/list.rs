@@ -5,10 +5,11 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use talea_fold::regions::{Names, possible};
-use talea_model::{Nanos, Trace};
+use talea_fold::regions::{Names, possible_within};
+use talea_metric::measure::{Chosen, Part, Span};
+use talea_model::{Gaps, Nanos, Trace};
 
-use super::Print;
+use super::{AnalyseError, Print};
 use crate::table::{Column, Table};
 use crate::terminal::{cell, fitted};
 
@@ -27,9 +28,22 @@ struct Row {
 }
 
 /// The regions of each trace by falling time.
-pub(super) fn list(traces: &[(String, Trace)], print: Print) -> String {
-    let all: Vec<(&str, Vec<Row>)> =
-        traces.iter().map(|(name, trace)| (name.as_str(), rows(trace))).collect();
+///
+/// # Errors
+/// A part that is empty.
+pub(super) fn list(
+    traces: &[(String, Trace)],
+    part: Part,
+    print: Print,
+) -> Result<String, AnalyseError> {
+    let of = |(name, trace): &'_ (String, Trace)| {
+        // What is damaged is reported by the fold itself.
+        let span = Span::of(trace, part, &mut Gaps::default())
+            .map_err(|source| AnalyseError::Part { source, input: name.clone() })?;
+        Ok((name.clone(), span.chosen, rows(trace, span)))
+    };
+    let all: Vec<(String, Chosen, Vec<Row>)> =
+        traces.iter().map(of).collect::<Result<_, AnalyseError>>()?;
     if print == Print::ListJson {
         #[derive(Serialize)]
         struct Input<'a> {
@@ -37,16 +51,17 @@ pub(super) fn list(traces: &[(String, Trace)], print: Print) -> String {
             regions: &'a [Row],
         }
         let inputs: Vec<Input<'_>> =
-            all.iter().map(|(input, regions)| Input { input, regions }).collect();
-        return serde_json::to_string_pretty(&inputs).unwrap_or_default() + "\n";
+            all.iter().map(|(input, _, regions)| Input { input, regions }).collect();
+        return Ok(serde_json::to_string_pretty(&inputs).unwrap_or_default() + "\n");
     }
     let mut out = String::new();
-    for (name, rows) in &all {
+    for (name, chosen, rows) in &all {
         if all.len() > 1 {
             let _ = writeln!(out, "{}", fitted(name));
         }
         if rows.is_empty() {
-            out.push_str("no regions: nothing in the trace begins and ends\n");
+            let of = if *chosen == Chosen::Whole { "the trace" } else { "this part of the trace" };
+            let _ = writeln!(out, "no regions: nothing in {of} begins and ends");
             continue;
         }
         let mut table = Table::new(&[
@@ -75,10 +90,11 @@ pub(super) fn list(traces: &[(String, Trace)], print: Print) -> String {
             let _ = writeln!(out, "and {} more, see --list --json", rows.len() - SHOWN);
         }
     }
-    out
+    Ok(out)
 }
 
-fn rows(trace: &Trace) -> Vec<Row> {
+fn rows(trace: &Trace, span: Span) -> Vec<Row> {
+    let inside = |begin, end| span.chosen == Chosen::Whole || span.holds(begin, end);
     let names = Names::new(trace);
     let row = |one: talea_fold::regions::Possible| Row {
         region: names.argument(one.region),
@@ -89,5 +105,5 @@ fn rows(trace: &Trace) -> Vec<Row> {
         time_ns: one.time,
         locations: one.locations,
     };
-    possible(trace).into_iter().map(row).collect()
+    possible_within(trace, &inside).into_iter().map(row).collect()
 }

@@ -121,7 +121,7 @@ pub(crate) fn fold(options: &Options) -> Result<(), FoldError> {
     }
     if let Print::List | Print::ListJson = options.print {
         drop(progress);
-        return Ok(print(&list::list(&traces, options.print))?);
+        return Ok(print(&list::list(&traces, options.what.part, options.print)?)?);
     }
     progress.step("folding");
     let named: Vec<(String, &Trace)> = options

@@ -7,7 +7,7 @@ use talea_report::data::clusters::TrackData;
 
 use crate::clusters::{compared, percent, score, site_name};
 use crate::table::{Column, Table};
-use crate::terminal::{Palette, cell, findings, gaps, grouped};
+use crate::terminal::{Palette, cell, findings, gaps, grouped, prose, wrapped};
 
 /// Maximum number of objects in the table.
 const MOST: usize = 12;
@@ -19,7 +19,7 @@ pub(super) fn lines(data: &TrackData, palette: Palette) -> Vec<String> {
     let mut out: Vec<String> = findings(&data.findings, palette).collect();
     out.push(String::new());
     let edges = if data.edges { " and by the calls at both ends" } else { "" };
-    out.push(format!("compared by {}{edges}", compared(&data.dimensions)));
+    out.extend(wrapped(&format!("compared by {}{edges}", compared(&data.dimensions)), prose()));
     out.push(String::new());
     out.extend(frames(data));
     out.push(String::new());

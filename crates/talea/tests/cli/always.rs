@@ -184,13 +184,47 @@ fn marked_phases_have_their_shares() {
         let output = command.args(["6", "2"]).env("LD_PRELOAD", &library).output().unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
         agent.stopped();
-        let words = ["usage", "--store", &store, "--by", "phase", "--executable", "*/phases"];
-        let phases = bench.json(&[&words[..], &["--json"]].concat());
-        let (long, short) = (of(&phases, "phase", "long"), of(&phases, "phase", "short"));
-        agrees(long, short, 2.0 / 3.0);
-        // What is in no phase: the program's begin, and what was hit before the agent had found where phases are.
-        let matched = phases["matched_samples"].as_f64().unwrap();
-        assert!(long + short > matched * 0.6, "{phases}");
+        phases_are_as_2_to_1(&bench, &store);
+    }
+}
+
+/// Shares of the phases of `phases`, which its program knows.
+#[track_caller]
+fn phases_are_as_2_to_1(bench: &Bench, store: &str) {
+    let words = ["usage", "--store", store, "--by", "phase", "--executable", "*/phases", "--json"];
+    let phases = bench.json(&words);
+    let (long, short) = (of(&phases, "phase", "long"), of(&phases, "phase", "short"));
+    agrees(long, short, 2.0 / 3.0);
+    // What is in no phase: the program's begin, and what was hit before the agent had found where phases are.
+    let matched = phases["matched_samples"].as_f64().unwrap();
+    assert!(long + short > matched * 0.6, "{phases}");
+}
+
+/// A second mapping of the library is not taken for the one that is loaded: a tool's, or that of a run that is sampled itself.
+#[test]
+fn phases_are_found_where_their_library_is_mapped_twice() {
+    let (Some(bench), Some(program)) = (Bench::new(), plain("phases")) else { return };
+    let library = bench.library().with_file_name("libtalea_mark.so");
+    if !library.is_file() {
+        return missing("libtalea_mark.so is not built: `cargo build -p talea-mark`").unwrap_or(());
+    }
+    let name = program.display().to_string();
+    for way in ["bpf", "rings"] {
+        let store = format!("sqlite:{way}-mapped.db");
+        let Some(agent) = Running::agent(&bench, &store, &["--sampler", way], 0) else { return };
+        let mut command = Command::new(&program);
+        command.args(["6", "2"]).arg(&library).env("LD_PRELOAD", &library);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        agent.stopped();
+        phases_are_as_2_to_1(&bench, &store);
+
+        let store = format!("sqlite:{way}-sampled.db");
+        let Some(agent) = Running::agent(&bench, &store, &["--sampler", way], 0) else { return };
+        let words = [name.clone(), "6".to_owned(), "2".to_owned()];
+        bench.record(&format!("run-{way}"), &["--sample", "100Hz"], &words);
+        agent.stopped();
+        phases_are_as_2_to_1(&bench, &store);
     }
 }
 
@@ -224,6 +258,49 @@ fn what_a_killed_agent_has_delivered_stays_and_the_next_goes_on() {
     let cores = std::thread::available_parallelism().unwrap().get() as f64;
     let most = seconds * cores * 200.0 * 1.15;
     assert!(samples(&all) as f64 <= most, "{} samples, at most {most}", samples(&all));
+}
+
+/// Of an agent that is killed again and again in the middle of its interval, nothing is lost that no gap tells: samples and gaps are all of the time.
+#[test]
+fn killed_agents_lose_little_and_tell_it() {
+    let Some(bench) = Bench::new() else { return };
+    let store = "sqlite:k.db";
+    let words = ["agent", "--store", store, "--rate", RATE, "--interval", "60s"];
+    let progress = bench.path("k.db.spool").join("progress.0");
+    let begin = Instant::now();
+    for kill in 0..4 {
+        let mut command = bench.talea(words);
+        let child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut agent = Running(child);
+        let started = Instant::now();
+        while started.elapsed() < Duration::from_millis(5000 + 700 * kill) {
+            if let Some(status) = agent.0.try_wait().unwrap() {
+                assert_eq!(status.code(), Some(3));
+                return missing("cores cannot be sampled").unwrap_or(());
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert!(progress.is_file());
+    }
+    let agent = Running::agent(&bench, store, &[], 0).unwrap();
+    agent.stopped();
+    let lasted = begin.elapsed().as_secs_f64();
+    let all = bench.json(&["usage", "--store", store, "--json"]);
+    let gaps = all["gaps"].as_array().unwrap();
+    let count = |what: &str| -> f64 {
+        let told = gaps.iter().filter(|gap| gap["detail"].as_str().unwrap().contains(what));
+        told.map(|gap| gap["count"].as_f64().unwrap()).sum()
+    };
+    assert!((count("killed in the middle") - 4.0).abs() < 0.5, "{gaps:?}");
+    let cores = std::thread::available_parallelism().unwrap().get() as f64;
+    let sampled = samples(&all) as f64 / (200.0 * cores);
+    let told = count("milliseconds were not sampled") / 1000.0;
+    // What passes before the first agent begins is nobody's.
+    assert!(
+        (sampled + told) / lasted > 0.9 && (sampled + told) / lasted < 1.1,
+        "{sampled} s and {told} s of {lasted} s: {gaps:?}"
+    );
+    assert!(told < 0.55 * lasted, "{told} s of {lasted} s");
 }
 
 #[test]
@@ -274,12 +351,20 @@ fn wrong_addresses_and_rates_are_refused() {
             "expected 100 µs to 1000 s between samples",
         ),
         (&["agent", "--store", "sqlite:t.db", "--rate", "0Hz"], "expected a rate"),
+        (
+            &["agent", "--store", "sqlite:t.db", "--counters", "page-faults,cyclse"],
+            "counter `cyclse` is not known",
+        ),
         (&["agent", "--store", "prometheus:tsdb:8428"], "expected `prometheus:http://HOST:PORT"),
         (
             &["agent", "--store", "sqlite:t.db", "--also", "mqtt://broker"],
             "mqtt://HOST[:PORT]/TOPIC",
         ),
         (&["usage", "--store", "sqlite:absent.db"], "absent.db"),
+        (
+            &["serve", "--store", "sqlite:s.db", "--config", "absent"],
+            "no folder of users and tokens; `talea serve user add NAME",
+        ),
         (&["usage", "--store", "http://h:1"], "expected --token-file FILE"),
         (&["agent", "--store", "http://h:1"], "expected --token-file FILE"),
         (&["usage", "--store", "sqlite:t.db", "--token-file", "text"], "are for a server"),

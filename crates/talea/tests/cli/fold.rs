@@ -251,7 +251,9 @@ fn counters_of_nodes_are_folded_and_notes_of_the_recorder_are_no_regions() {
     let intel = json(&[&lulesh, "--counter", "longest_lat_cache.miss"]);
     assert_eq!(intel["counters"].as_array().unwrap().len(), 1);
     let Some(epoch) = real("epoch_4proc.prv.gz") else { return };
+    let whole = json(&[&epoch, "--list", "--with-init"]).to_string();
     let listed = json(&[&epoch, "--list"]).to_string();
+    assert!(whole.contains("\"MPI_Init\"") && !listed.contains("\"MPI_Init\""), "{listed}");
     assert!(listed.contains("MPI_Allreduce") || listed.contains("Running"), "{listed}");
     for kind in
         ["RAW clock", "Process IDentifier", "fork() depth", "Executing CPU", "sampling interval"]

@@ -71,9 +71,21 @@ impl Site {
         self.does(&words.iter().map(String::as_str).collect::<Vec<_>>(), "long enough\n");
         let words = with(&["token", "add", "node", "n1"]);
         let token = self.does(&words.iter().map(String::as_str).collect::<Vec<_>>(), "");
-        std::fs::write(self.path("token"), token).unwrap();
+        self.secret("token", &token);
         let words = with(&["token", "add", "user", "root"]);
         self.does(&words.iter().map(String::as_str).collect::<Vec<_>>(), "").trim().to_owned()
+    }
+
+    /// A file that nobody else may read.
+    fn secret(&self, name: &str, text: &str) {
+        std::fs::write(self.path(name), text).unwrap();
+        self.mode(name, 0o600);
+    }
+
+    fn mode(&self, name: &str, mode: u32) {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(self.path(name), mode).unwrap();
     }
 
     #[track_caller]
@@ -220,7 +232,7 @@ fn what_an_agent_sampled_is_what_the_server_answers() {
     assert_eq!(answer["gaps"], shown["gaps"]);
     assert_eq!(asked(&server.address, &token, "/api/v1/nodes")["nodes"][0]["name"], "n1");
     // Commands ask the server as they ask its file.
-    std::fs::write(site.path("asks"), &token).unwrap();
+    site.secret("asks", &token);
     let ask = |words: &[&str]| -> Value {
         let all = [words, &["--store", &to, "--token-file", "asks", "--json"]].concat();
         serde_json::from_str(&site.does(&all, "")).unwrap()
@@ -327,4 +339,126 @@ fn what_is_wrong_is_said_at_once() {
     assert!(Command::new("chmod").args(["644", &users]).status().unwrap().success());
     let (code, text) = said(&["serve", "--store", "sqlite:t.db", "--config", &config]);
     assert!(code == Some(2) && text.contains("600"), "{text}");
+    site.mode("config/users", 0o600);
+    let serve = ["serve", "--store", "sqlite:t.db", "--config", &config, "--listen"];
+    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
+        let (code, text) = said(&[&serve[..], &[address]].concat());
+        assert!(code == Some(2) && text.contains("--insecure"), "{address}: {text}");
+    }
+    // One that asks for it comes as far as an address that is not this machine's.
+    let (code, text) = said(&[&serve[..], &["192.0.2.1:0", "--insecure"]].concat());
+    assert!(code == Some(3) && text.contains("cannot listen"), "{text}");
+    for mode in [0o755, 0o701, 0o770] {
+        site.mode("config", mode);
+        let (code, text) = said(&[&serve[..], &["127.0.0.1:0"]].concat());
+        let is_said = text.contains(&format!("mode {mode:o}")) && text.contains("chmod g-w,o-rwx");
+        assert!(code == Some(2) && is_said, "{text}");
+    }
+    site.mode("token", 0o640);
+    let send = ["agent", "--store", "http://127.0.0.1:1", "--token-file", "token"];
+    let send = [&send[..], &["--spool", "spool", "--for", "10ms", "--sampler", "own"]].concat();
+    assert!(!said(&send).1.contains("chmod"), "a group may read a token");
+    site.mode("token", 0o644);
+    let (code, text) = said(&send);
+    assert!(code == Some(2) && text.contains("chmod 600"), "{text}");
+}
+
+/// What a server says, after this was done to it.
+fn said_by_a_server(site: &Site, does: impl FnOnce(&str)) -> String {
+    let (config, store) = (site.path("config"), format!("sqlite:{}", site.path("t.db")));
+    let words = ["serve", "--store", &store, "--config", &config, "--listen", "127.0.0.1:0"];
+    let log = std::fs::File::create(site.path("log")).unwrap();
+    let child = site.talea(&words).stderr(log).spawn().unwrap();
+    let mut server = Running { child, address: String::new() };
+    let text = || std::fs::read_to_string(site.path("log")).unwrap();
+    let found = (0..600).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        text().lines().find_map(|line| line.strip_prefix("talea: listening on ").map(str::to_owned))
+    });
+    does(&found.unwrap());
+    assert_eq!(server.tell("-TERM"), Some(0));
+    text()
+}
+
+#[test]
+fn who_is_refused_is_said_as_fail2ban_reads_it() {
+    let site = Site::new();
+    site.filled();
+    let text = said_by_a_server(&site, |address| {
+        let client: ureq::Agent =
+            ureq::Agent::config_builder().http_status_as_error(false).build().into();
+        let login = format!("http://{address}/api/v1/login");
+        let guess = r#"{"user":"a\" from=\"192.0.2.1","password":"a guess"}"#;
+        for _ in 0..40 {
+            client.post(&login).send(guess).unwrap();
+        }
+        let me = format!("http://{address}/api/v1/me");
+        for wrong in ["Bearer none", "Basic bm9uZQ==", "Digest x"] {
+            client.get(&me).header("Authorization", wrong).call().unwrap();
+        }
+        // Who is right, and who does not say anything, are not said.
+        client.get(&me).call().unwrap();
+    });
+    // The filter of the package, as fail2ban applies it: `<HOST>` is the address.
+    let filter = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/fail2ban/talea-serve.conf");
+    let filter = std::fs::read_to_string(filter).unwrap();
+    let begin = " talea serve: ";
+    let words: Vec<&str> = filter
+        .lines()
+        .find_map(|line| line.strip_prefix("failregex = talea serve: (?:"))
+        .and_then(|line| line.strip_suffix(") from=\"<HOST>\""))
+        .unwrap()
+        .split('|')
+        .collect();
+    let found = text.lines().filter(|line| {
+        let Some((_, said)) = line.split_once(begin) else { return false };
+        words.iter().any(|word| said.starts_with(&format!("{word} from=\"127.0.0.1\"")))
+    });
+    // Thirty of an address in five minutes are enough for anybody who reads.
+    assert_eq!(found.count(), 30, "{text}");
+    assert!(text.contains("why=\"too many wrong passwords\""), "{text}");
+    assert!(!text.contains("from=\"192"), "a name cannot pretend to be an address: {text}");
+    assert!(!text.contains("a guess"), "{text}");
+}
+
+#[test]
+fn what_a_node_should_not_have_sent_is_removed() {
+    let site = Site::new();
+    let token = site.filled();
+    let server = site.server("127.0.0.1:0", &[]);
+    let to = format!("http://{}", server.address);
+    let Some(said) = site.agent(&to, &["--for", "2s"]) else { return };
+    let (samples, _) = made(&said);
+    let store = format!("sqlite:{}", site.path("t.db"));
+    let forget = ["store", "forget", "--store", &store, "--node", "n1"];
+    let run = |more: &[&str]| {
+        let output = site.talea(&[&forget[..], more].concat()).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    assert_eq!(run(&[]).0, Some(2), "all of it must be asked for");
+    assert_eq!(run(&["--all", "--from", "1"]).0, Some(2));
+    assert_eq!(run(&["--from", "yesterday"]).0, Some(2));
+    let (code, text) = run(&["--to", "2000-01-01T00:00:00Z"]);
+    assert!(code == Some(0) && text.contains("removed 0 slices"), "{text}");
+    let (code, text) = run(&["--all", "--dry-run"]);
+    let all = format!("with {samples} samples");
+    assert!(code == Some(0) && text.contains("would remove") && text.contains(&all), "{text}");
+    assert_eq!(asked(&server.address, &token, "/api/v1/usage")["samples"], samples);
+    let (code, text) = run(&["--from", "2000-01-01T00:00:00Z"]);
+    assert!(code == Some(0) && text.contains("removed") && text.contains(&all), "{text}");
+    // The server that runs meanwhile knows it at once, and says it.
+    let answer = asked(&server.address, &token, "/api/v1/usage");
+    assert_eq!(answer["samples"], 0);
+    assert!(answer["gaps"].to_string().contains("removed by `talea store forget`"), "{answer}");
+    let listed = site.does(&["store", "forgotten", "--store", &store, "--json"], "");
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    assert_eq!((&listed[1]["node"], &listed[1]["samples"]), (&"n1".into(), &samples.into()));
+    let shown = site.does(&["store", "forgotten", "--store", &store], "");
+    assert!(shown.lines().count() == 2 && shown.contains(&all), "{shown}");
+    let (code, text) = run(&["--all"]);
+    assert!(code == Some(2) && text.contains("there is no node"), "{text}");
+    let other = ["store", "forget", "--store", "sqlite:none.db", "--node", "n1", "--all"];
+    let output = site.talea(&other).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(!std::path::Path::new(&site.path("none.db")).exists());
 }

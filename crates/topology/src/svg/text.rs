@@ -1,8 +1,9 @@
 //! Text for pictures: external names made harmless, amounts for people.
 //!
-//! Owns escapes, cuts, and the number of characters that fit. Control characters and marks that change the direction of
-//! writing are replaced, so that a name cannot look like another.
+//! Owns escapes, cuts, and the number of characters that fit. Hidden characters are replaced, so that a name cannot look
+//! like another.
 
+use talea_model::text::{REPLACEMENT, is_hidden};
 use talea_model::units::si;
 
 /// Text escaped for XML, at most `longest` characters.
@@ -19,17 +20,11 @@ pub(crate) fn xml(text: &str, longest: usize) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            c if hidden(c) => out.push('\u{fffd}'),
+            c if is_hidden(c) => out.push(REPLACEMENT),
             c => out.push(c),
         }
     }
     out
-}
-
-fn hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-        || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
 /// Capacities in the form of vendors: powers of 1,024.

@@ -8,17 +8,19 @@
 mod btf;
 mod counting;
 mod layout;
+mod load;
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use aya::Endianness;
 use aya::maps::{ArrayOfMaps, HashMap, Map, MapData, MapError, PerCpuArray};
-use aya::programs::{PerfEvent, ProgramError, ProgramFd};
-use aya::{Btf, EbpfError, EbpfLoader, Endianness};
+use aya_obj::btf::Btf;
 use rustix::io::Errno;
 use talea_model::shares::{Counter, Sampler};
 use talea_model::{GapKind, Gaps};
@@ -34,6 +36,7 @@ use crate::root::Root;
 use crate::sys::{bpf, clock, perf};
 use counting::Counting;
 use layout::{FILE_ID, KEY, NAME, SUMS, TEXT, TLS};
+use load::{LoadError, Loaded, Wanted};
 
 /// The program. Alignment is what the parser of ELF wants.
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../../../bpf/system.bpf.o");
@@ -57,7 +60,7 @@ type Hash<const K: usize, const V: usize> = HashMap<MapData, [u8; K], [u8; V]>;
 /// The sampler.
 pub(super) struct Counted {
     clocks: Clocks<Event>,
-    program: ProgramFd,
+    program: OwnedFd,
     current: ArrayOfMaps<MapData, MapData>,
     counts: [MapData; 2],
     current_rates: ArrayOfMaps<MapData, MapData>,
@@ -115,7 +118,6 @@ impl Counted {
         if let Some(missing) = missing_for_bpf(&root) {
             return Err(OpenError::Capability { what: WHAT, missing });
         }
-        let explain = |error: EbpfError| explain(&root, &error);
         let mut untold = Gaps::default();
         let counters = Counters::find(&root, &options.counters, Kinds::All, &mut untold);
         let count = counters.len() as u32;
@@ -124,56 +126,42 @@ impl Counted {
         let rates = if count == 0 { 1 } else { rates };
         let possible = crate::cpus::list(&root, "sys/devices/system/cpu/possible");
         let cores = possible.as_ref().and_then(|all| all.iter().last()).unwrap_or(MOST_CORES) + 1;
-        let mut object = {
-            // Kept until the loader is gone: the allocator of glibc, once a block as large was given back, keeps all the loader's that are smaller.
-            let all = std::fs::read(root.path(BTF)).map_err(|_| OpenError::NoBtf)?;
-            let small = btf::reduce(&all)
-                .map_err(|reason| OpenError::Program { release: release(&root), reason })?;
-            let btf =
-                Btf::parse(&small, Endianness::default()).map_err(|error| explain(error.into()))?;
-            let mut loader = EbpfLoader::new();
-            loader.btf(Some(&btf));
-            loader.map_max_entries("counts_0", entries).map_max_entries("counts_1", entries);
-            loader.map_max_entries("rates_0", rates).map_max_entries("rates_1", rates);
-            for name in EVENTS {
-                loader.map_max_entries(name, cores as u32);
-            }
-            loader.override_global("counters", &count, true);
-            loader.override_global("longest", &longest, true);
-            loader.load(OBJECT).map_err(explain)?
+        let mut sizes = vec![
+            ("counts_0", entries),
+            ("counts_1", entries),
+            ("rates_0", rates),
+            ("rates_1", rates),
+        ];
+        sizes.extend(EVENTS.map(|name| (name, cores as u32)));
+        let constants: [(&str, &[u8]); 2] =
+            [("counters", &count.to_ne_bytes()), ("longest", &longest.to_ne_bytes())];
+        let kernel = kernel(&root)?;
+        let wanted = Wanted { kernel: &kernel, entries: &sizes, constants: &constants };
+        let Loaded { program, mut maps } =
+            load::load(OBJECT, &wanted).map_err(|error| explain(&root, &error))?;
+        let wrong = |error: MapError| OpenError::Program {
+            release: release(&root),
+            reason: error.to_string(),
         };
         let mut map = |name: &str| {
-            object.take_map(name).ok_or_else(|| {
-                explain(EbpfError::MapError(MapError::InvalidName { name: name.to_owned() }))
-            })
+            maps.remove(name).ok_or_else(|| wrong(MapError::InvalidName { name: name.to_owned() }))
         };
-        let wrong = |error: MapError| explain(EbpfError::MapError(error));
-        let counts =
-            [data(map("counts_0")?).map_err(wrong)?, data(map("counts_1")?).map_err(wrong)?];
-        let mut current = ArrayOfMaps::try_from(map("current")?).map_err(wrong)?;
-        let rates = [data(map("rates_0")?).map_err(wrong)?, data(map("rates_1")?).map_err(wrong)?];
-        let mut current_rates = ArrayOfMaps::try_from(map("current_rates")?).map_err(wrong)?;
+        let counts = [map("counts_0")?, map("counts_1")?];
+        let mut current =
+            ArrayOfMaps::try_from(Map::ArrayOfMaps(map("current")?)).map_err(wrong)?;
+        let rates = [map("rates_0")?, map("rates_1")?];
+        let mut current_rates =
+            ArrayOfMaps::try_from(Map::ArrayOfMaps(map("current_rates")?)).map_err(wrong)?;
         let mut events = Vec::with_capacity(EVENTS.len());
         for name in EVENTS {
-            match map(name)? {
-                Map::PerfEventArray(data) => events.push(data),
-                _ => return Err(wrong(MapError::InvalidMapType { map_type: 0 })),
-            }
+            events.push(map(name)?);
         }
-        let names = HashMap::try_from(map("names")?).map_err(wrong)?;
-        let phases = HashMap::try_from(map("phases")?).map_err(wrong)?;
-        let threads = HashMap::try_from(map("threads")?).map_err(wrong)?;
-        let losses = PerCpuArray::try_from(map("losses")?).map_err(wrong)?;
+        let names = HashMap::try_from(Map::LruHashMap(map("names")?)).map_err(wrong)?;
+        let phases = HashMap::try_from(Map::LruHashMap(map("phases")?)).map_err(wrong)?;
+        let threads = HashMap::try_from(Map::HashMap(map("threads")?)).map_err(wrong)?;
+        let losses = PerCpuArray::try_from(Map::PerCpuArray(map("losses")?)).map_err(wrong)?;
         current.set(0, &counts[0], 0).map_err(wrong)?;
         current_rates.set(0, &rates[0], 0).map_err(wrong)?;
-        let loaded = |error: ProgramError| explain(EbpfError::ProgramError(error));
-        let program: &mut PerfEvent = object
-            .program_mut("sample")
-            .ok_or_else(|| loaded(ProgramError::NotLoaded))?
-            .try_into()
-            .map_err(loaded)?;
-        program.load().map_err(loaded)?;
-        let program = program.fd().and_then(|fd| Ok(fd.try_clone()?)).map_err(loaded)?;
         let counting =
             Counting { names: counters.names(), counters, events, released: false, untold };
         let clocks = Clocks::open(&root, options, |core, period| {
@@ -284,6 +272,7 @@ impl SystemSampler for Counted {
         self.take_rates(old, gaps)?;
         gaps.merge(std::mem::take(&mut self.counting.untold));
         self.tell(gaps)?;
+        let now = clocks::now();
         let taken = self.of_cores(layout::SAMPLES)?;
         let taken = |core: u32| taken.get(core as usize).copied().unwrap_or(0);
         let (program, counting) = (self.program.as_fd(), &self.counting);
@@ -291,10 +280,8 @@ impl SystemSampler for Counted {
         for clock in &mut self.clocks.all {
             Counting::note(gaps, std::mem::take(&mut clock.event.refused));
         }
-        let now = clocks::now();
-        let clocks = self.clocks.all.iter_mut();
-        let absent = clocks.map(|clock| clock.steer(now, taken(clock.core))).sum();
-        clocks::note_absent(gaps, absent);
+        self.clocks.all.iter_mut().for_each(|clock| clock.steer(now));
+        self.clocks.account(now, taken, (hits, first), gaps);
         Ok(())
     }
 
@@ -368,14 +355,6 @@ fn hit_of(key: &[u8; KEY], count: u64, known: &Hash<8, TEXT>, phases: &mut Phase
     hit
 }
 
-/// What is in a hash map of any keys.
-fn data(map: Map) -> Result<MapData, MapError> {
-    match map {
-        Map::HashMap(data) => Ok(data),
-        _ => Err(MapError::InvalidMapType { map_type: 0 }),
-    }
-}
-
 /// The kernel's error in a map's.
 fn plain(error: MapError) -> io::Error {
     match error {
@@ -388,40 +367,36 @@ fn release(root: &Root) -> String {
     root.line("proc/sys/kernel/osrelease").unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// What the verifier's log ends with, behind the reason.
-const FIGURES: [&str; 4] = ["processed ", "stack depth ", "verification time ", "insns "];
+/// Where this kernel has the fields that the program looks into.
+fn kernel(root: &Root) -> Result<Btf, OpenError> {
+    let wrong = |reason| OpenError::Program { release: release(root), reason };
+    let file = File::open(root.path(BTF)).map_err(|_| OpenError::NoBtf)?;
+    let small = btf::reduce(&|at, bytes| read_at(&file, at, bytes)).map_err(wrong)?;
+    Btf::parse(&small, Endianness::default()).map_err(|error| wrong(error.to_string()))
+}
+
+/// Reads as much as there is, up to all of `bytes`; what cannot be read is not there.
+fn read_at(file: &File, at: usize, bytes: &mut [u8]) -> usize {
+    let mut length = 0;
+    while length < bytes.len() {
+        match file.read_at(&mut bytes[length..], (at + length) as u64) {
+            Ok(read @ 1..) => length += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            _ => break,
+        }
+    }
+    length
+}
 
 /// What an error of the loader means.
-fn explain(root: &Root, error: &EbpfError) -> OpenError {
-    let denied = |error: &io::Error| {
-        matches!(Errno::from_io_error(error), Some(Errno::PERM | Errno::ACCESS))
-    };
-    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    // Its chain of reasons ends at what the kernel said.
-    let mut depth = 0;
-    while let Some(at) = source
-        && depth < 16
-    {
-        if let Some(found) = at.downcast_ref::<io::Error>() {
-            // The verifier says EACCES for programs that it finds unsafe, so that only EPERM is about permission there.
-            let verifier = matches!(error, EbpfError::ProgramError(ProgramError::LoadError { .. }));
-            if denied(found) && !(verifier && Errno::from_io_error(found) == Some(Errno::ACCESS)) {
-                return OpenError::Namespace { what: WHAT };
-            }
+fn explain(root: &Root, error: &LoadError) -> OpenError {
+    if let Some((error, is_verifier)) = error.refusal() {
+        // The verifier says EACCES for programs that it finds unsafe, so that only EPERM is about permission there.
+        match Errno::from_io_error(error) {
+            Some(Errno::PERM) => return OpenError::Namespace { what: WHAT },
+            Some(Errno::ACCESS) if !is_verifier => return OpenError::Namespace { what: WHAT },
+            _ => {}
         }
-        source = at.source();
-        depth += 1;
     }
-    let text = error.to_string();
-    // The verifier's log ends with what it did not like, and with figures.
-    let reason = match error {
-        EbpfError::ProgramError(ProgramError::LoadError { io_error, verifier_log }) => {
-            let log = verifier_log.to_string();
-            let figures = |line: &&str| FIGURES.iter().any(|begin| line.starts_with(begin));
-            let last = log.lines().rev().find(|line| !figures(line) && !line.trim().is_empty());
-            format!("{io_error}; {}", last.unwrap_or_default().trim())
-        }
-        _ => text,
-    };
-    OpenError::Program { release: release(root), reason }
+    OpenError::Program { release: release(root), reason: error.to_string() }
 }

@@ -63,7 +63,7 @@ fn recent() -> Recent {
         jobs: vec![Job { id: "4711".to_owned(), user: Some(1000) }],
         modules: vec![
             module("/opt/simulation/with/a/long/path/to/its/own/folder/of/programs/bin/lmp"),
-            module("/bin/\x1b[2Jtar"),
+            module("/bin/\x1b[2Jt\u{202e}a\u{200b}r"),
             module("/usr/lib/x86_64-linux-gnu/libm.so.6"),
             module(KERNEL),
         ],
@@ -150,7 +150,10 @@ fn screens() {
         assert!(wide.contains(text), "{text}: {wide}");
     }
     // Names cannot command the terminal; the end of a long path is shown; idle time is no row.
-    assert!(wide.contains("/bin/\u{fffd}[2Jtar") && wide.contains("programs/bin/lmp"), "{wide}");
+    assert!(
+        wide.contains("/bin/\u{fffd}[2Jt\u{fffd}a\u{fffd}r") && wide.contains("programs/bin/lmp"),
+        "{wide}"
+    );
     assert!(
         wide.contains("gap: samples are not counted by BPF in the kernel: no (and 1 more)"),
         "{wide}"

@@ -165,9 +165,11 @@ pub(super) fn print(
     let most = &compared[best];
     if let Some(link) = most.found.max_link {
         let link = network.link_name(link);
-        writeln!(out, "\n* {}: {}; its busiest link is {link}", most.named(" "), why(reason))?;
+        let line = format!("* {}: {}; its busiest link is {link}", most.named(" "), why(reason));
+        writeln!(out, "\n{}", terminal::fitted(&line))?;
     } else if compared.len() > 1 {
-        writeln!(out, "\n* {}: {}", most.named(" "), why(reason))?;
+        let line = format!("* {}: {}", most.named(" "), why(reason));
+        writeln!(out, "\n{}", terminal::fitted(&line))?;
     }
     for line in terminal::findings(findings, Palette::stdout()) {
         writeln!(out, "{line}")?;

@@ -229,9 +229,10 @@ fn threads_are_counted_on_cells() {
 fn names_from_outside_cannot_command_the_terminal() {
     let mut feed = laptop();
     feed.title = "\x1b[2Jhost\u{7}".to_owned();
-    feed.monitors[0].name = "a\x1b]0;b".to_owned();
+    feed.monitors[0].name = "a\x1b]0;\u{202e}\u{200b}\u{61c}b".to_owned();
     let buffer = cells(&feed, &at(&feed, "$"), (100, 30), Colours::Many);
-    assert!(buffer.content().iter().all(|cell| !cell.symbol().contains(char::is_control)));
+    let hidden = talea_model::text::is_hidden;
+    assert!(buffer.content().iter().all(|cell| !cell.symbol().contains(hidden)));
 }
 
 #[test]
