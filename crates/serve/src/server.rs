@@ -25,8 +25,8 @@ use crate::access::{Access, AccessError};
 use crate::connections::{self, Bounded, Patience};
 use crate::heard::Heard;
 use crate::ingest::Ingest;
-use crate::refused::Refused;
-use crate::rendered::Answers;
+use crate::rejected_nodes::Refused;
+use crate::replies::Answers;
 use crate::state::{Counts, Findings, Functions, LONGEST, Logs, Readers, Shared, State};
 use crate::turns::Turns;
 use crate::{log, routes};
@@ -172,6 +172,7 @@ pub(crate) fn serve_on(
         patience: options.patience,
         heard: Heard::before(&nodes, Nanos::now(), Instant::now()),
         refused: Refused::default(),
+        ahead: Arc::default(),
         oldest: options.oldest,
         logs,
         counts,

@@ -17,9 +17,9 @@ use crate::heard::Heard;
 use crate::ingest::Ingest;
 use crate::log::Seldom;
 use crate::refusal::Refusal;
-use crate::refused::Refused;
-use crate::rendered::Answers;
-use crate::routes::{Asking, Room};
+use crate::rejected_nodes::Refused;
+use crate::replies::Answers;
+use crate::routes::{Ahead, Asking, Room};
 use crate::turns::Turns;
 
 /// How long a question may take: asking the store, computing, and writing the answer.
@@ -157,6 +157,7 @@ pub(crate) struct State {
     pub(crate) patience: Patience,
     pub(crate) heard: Heard,
     pub(crate) refused: Refused,
+    pub(crate) ahead: Arc<Ahead>,
     /// Oldest batches that are taken.
     pub(crate) oldest: Nanos,
     pub(crate) logs: Arc<Logs>,

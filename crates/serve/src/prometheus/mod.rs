@@ -5,10 +5,11 @@
 //! panels of addresses, builds, owners and what agents lost. Gaps are warnings. Each question has what the one who asks may see.
 
 mod answer;
+mod format;
+mod rows;
 mod translate;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Body;
@@ -22,10 +23,11 @@ use talea_store::{Bounds, Store, StoreError, Visible};
 use crate::access::Person;
 use crate::question::{Parameters, duration, moment};
 use crate::refusal::Refusal;
-use crate::rendered::{LONGEST, Rendered, Text};
+use crate::replies::Rendered;
 use crate::routes::small;
 use crate::state::Shared;
-use answer::{AnswerError, Labels, Times, Values};
+use answer::{AnswerError, Times};
+use format::{Write, instant, range, written};
 use translate::{Leaf, METRICS, MOST_LEAVES};
 
 /// Most times of a query.
@@ -166,9 +168,6 @@ pub(crate) async fn query_range(
     evaluated(&state, person, query, times, range).await
 }
 
-/// Writes the data of an answer.
-type Write = fn(&answer::Answer, Times, &Bounds, &mut Text<'_>) -> Result<(), AnswerError>;
-
 /// Asks the store, computes and writes, within the bounds of one question.
 async fn evaluated(
     state: &Shared,
@@ -187,135 +186,6 @@ async fn evaluated(
         Ok(Ok(state.answers.of(&asker, bytes)?))
     });
     rendered.await?.map_err(Error::data)
-}
-
-fn written(
-    store: &dyn Store,
-    query: &translate::Query,
-    times: Times,
-    bounds: &Bounds,
-    write: Write,
-) -> Result<Vec<u8>, AnswerError> {
-    let answer = answer::answer(store, query, times, bounds)?;
-    let mut text = Text::new(bounds);
-    text.push("{\"status\":\"success\",\"data\":");
-    write(&answer, times, bounds, &mut text)?;
-    if !answer.gaps.is_empty() {
-        text.push(",\"warnings\":");
-        text.json(&warnings(&answer.gaps));
-    }
-    text.push("}");
-    looked(&mut text)?;
-    Ok(text.done())
-}
-
-fn looked(text: &mut Text<'_>) -> Result<(), AnswerError> {
-    if text.look()? {
-        return Ok(());
-    }
-    Err(AnswerError::Query(format!(
-        "an answer of more than {} MiB, expected fewer rows or a longer step",
-        LONGEST >> 20
-    )))
-}
-
-/// The values of one time.
-fn instant(
-    answer: &answer::Answer,
-    times: Times,
-    _: &Bounds,
-    text: &mut Text<'_>,
-) -> Result<(), AnswerError> {
-    match answer.at(times.begin)? {
-        Values::Scalar(value) => {
-            text.push("{\"resultType\":\"scalar\",\"result\":");
-            point(text, times.begin, value);
-        }
-        Values::Vector(rows) => {
-            let labels = answer.labels().unwrap_or_default();
-            text.push("{\"resultType\":\"vector\",\"result\":[");
-            for (at, (row, value)) in rows.into_iter().enumerate() {
-                text.push(if at > 0 { ",{\"metric\":" } else { "{\"metric\":" });
-                metric(text, labels.get(row as usize));
-                text.push(",\"value\":");
-                point(text, times.begin, value);
-                text.push("}");
-                looked(text)?;
-            }
-            text.push("]");
-        }
-    }
-    text.push("}");
-    Ok(())
-}
-
-/// The values of each time, by row.
-fn range(
-    answer: &answer::Answer,
-    times: Times,
-    bounds: &Bounds,
-    text: &mut Text<'_>,
-) -> Result<(), AnswerError> {
-    let labels = answer.labels();
-    let mut rows: Vec<Vec<(Nanos, f64)>> = vec![Vec::new(); labels.map_or(1, <[_]>::len)];
-    for time in times.each() {
-        bounds.check()?;
-        let found = match answer.at(time)? {
-            Values::Scalar(value) => vec![(0, value)],
-            Values::Vector(found) => found,
-        };
-        bounds.take(found.len() * size_of::<(Nanos, f64)>())?;
-        for (row, value) in found {
-            if let Some(values) = rows.get_mut(row as usize) {
-                values.push((time, value));
-            }
-        }
-    }
-    text.push("{\"resultType\":\"matrix\",\"result\":[");
-    let mut is_first = true;
-    for (row, values) in rows.into_iter().enumerate().filter(|(_, values)| !values.is_empty()) {
-        text.push(if is_first { "{\"metric\":" } else { ",{\"metric\":" });
-        is_first = false;
-        metric(text, labels.and_then(|labels| labels.get(row)));
-        text.push(",\"values\":[");
-        for (at, (time, value)) in values.into_iter().enumerate() {
-            if at > 0 {
-                text.push(",");
-            }
-            point(text, time, value);
-        }
-        text.push("]}");
-        looked(text)?;
-    }
-    text.push("]}");
-    Ok(())
-}
-
-/// The labels of a row.
-fn metric(text: &mut Text<'_>, labels: Option<&Arc<Labels>>) {
-    text.push("{");
-    for (at, (name, value)) in labels.iter().flat_map(|labels| labels.iter()).enumerate() {
-        text.push(if at > 0 { ",\"" } else { "\"" });
-        text.push(name);
-        text.push("\":");
-        text.json(&**value);
-    }
-    text.push("}");
-}
-
-/// A time and a value as Prometheus writes them: the value is text, since JSON has no NaN.
-fn point(text: &mut Text<'_>, time: Nanos, value: f64) {
-    let value = match value {
-        value if value.is_nan() => "NaN".to_owned(),
-        value if value == f64::INFINITY => "+Inf".to_owned(),
-        value if value == f64::NEG_INFINITY => "-Inf".to_owned(),
-        value => value.to_string(),
-    };
-    text.push("[");
-    text.json(&((time.0 / 1_000_000) as f64 / 1e3));
-    text.push(",\"");
-    text.push(&value);
-    text.push("\"]");
 }
 
 pub(crate) async fn labels(State(state): State<Shared>, person: Person, _: Asked) -> Answer {
@@ -361,7 +231,7 @@ pub(crate) async fn values(
                         leaf.question.by.push(needed);
                     }
                 }
-                for labels in rows(store, &leaf, (from, to), bounds, &mut gaps)? {
+                for labels in named(store, &leaf, (from, to), bounds, &mut gaps)? {
                     let own = labels.into_iter().find(|(other, _)| *other == name);
                     all.extend(own.map(|(_, text)| text));
                 }
@@ -395,7 +265,7 @@ pub(crate) async fn series(State(state): State<Shared>, person: Person, asked: A
         .ask_within(&person, move |state, store, bounds| {
             let (mut all, mut gaps) = (std::collections::BTreeSet::new(), Gaps::default());
             for (leaf, metric) in leaves {
-                for labels in rows(store, &leaf, (from, to), bounds, &mut gaps)? {
+                for labels in named(store, &leaf, (from, to), bounds, &mut gaps)? {
                     let mut labels: BTreeMap<&str, String> = labels.into_iter().collect();
                     labels.insert("__name__", metric.to_owned());
                     all.insert(labels);
@@ -408,7 +278,7 @@ pub(crate) async fn series(State(state): State<Shared>, person: Person, asked: A
 }
 
 /// Labels of a leaf's rows, with what the store says is missing.
-fn rows(
+fn named(
     store: &dyn Store,
     leaf: &Leaf,
     (from, to): (Nanos, Nanos),
@@ -426,6 +296,6 @@ fn rows(
         let detail = format!("only the {MOST_VALUES} with most samples were looked at");
         gaps.note(Gap { kind: GapKind::MemoryBound, rank: None, detail, count: 0 });
     }
-    let labels = answer.rows.into_iter().map(|row| answer::labels(leaf, row.key));
-    Ok(labels.filter(|labels| answer::passes(leaf, labels)).collect())
+    let labels = answer.rows.into_iter().map(|row| rows::labels(leaf, row.key));
+    Ok(labels.filter(|labels| rows::passes(leaf, labels)).collect())
 }

@@ -13,7 +13,7 @@ use super::findings;
 use crate::access::Person;
 use crate::question::{FILTERS, Parameters, TIME};
 use crate::refusal::Refusal;
-use crate::rendered::Rendered;
+use crate::replies::Rendered;
 use crate::state::Shared;
 
 pub(super) async fn jobs(

@@ -15,7 +15,7 @@ mod series;
 mod upkeep;
 mod usage;
 
-pub(crate) use batches::Room;
+pub(crate) use batches::{Ahead, Room};
 pub(crate) use findings::Asking;
 pub(crate) use login::small;
 

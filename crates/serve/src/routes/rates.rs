@@ -9,7 +9,7 @@ use talea_store::{RateRow, public};
 use crate::access::Person;
 use crate::question::{FILTERS, Parameters, TIME};
 use crate::refusal::Refusal;
-use crate::rendered::Rendered;
+use crate::replies::Rendered;
 use crate::state::Shared;
 
 pub(super) async fn rates(

@@ -7,9 +7,11 @@ use talea_store::public;
 use crate::access::Person;
 use crate::question::{FILTERS, Parameters, TIME};
 use crate::refusal::Refusal;
-use crate::rendered::Rendered;
+use crate::replies::Rendered;
 use crate::state::Shared;
 
+/// Bytes of a figure, in the store's answer and in what is made of it: samples and core seconds.
+const OF_FIGURE: usize = 16 + 64;
 /// Keys where nobody says how many.
 const KEYS: usize = 20;
 
@@ -35,6 +37,7 @@ pub(super) async fn series(
         let mut gaps = std::mem::take(&mut series.gaps);
         series.note_wide(step, &mut gaps);
         series.gaps = gaps;
+        bounds.take(series.keys.len() * series.points.len() * OF_FIGURE)?;
         let mut name = |module: Option<&_>, address| state.functions.name(module, address);
         let shown = public::series(&series, &mut name);
         bounds.check()?;

@@ -7,8 +7,11 @@ use talea_store::{Dimension, MOST_ROWS, public};
 use crate::access::Person;
 use crate::question::{FILTERS, Parameters, TIME};
 use crate::refusal::Refusal;
-use crate::rendered::Rendered;
+use crate::replies::Rendered;
 use crate::state::Shared;
+
+/// Bytes of a row with its names, in the store's answer and in what is made of it.
+const OF_ROW: usize = 1024;
 
 pub(super) async fn usage(
     State(state): State<Shared>,
@@ -27,6 +30,7 @@ pub(super) async fn usage(
     let asker = person.clone();
     let rendered = state.ask_within(&person, move |state, asked, bounds| {
         let answer = asked.usage(&question)?;
+        bounds.take(answer.rows.len() * OF_ROW)?;
         let mut name = |module: Option<&_>, address| state.functions.name(module, address);
         let mut rows = public::named(&answer, &mut name);
         rows.truncate(limit);

@@ -23,6 +23,8 @@ const CORES: u32 = 10;
 /// Of each core.
 const LIBRARIES: u32 = 15;
 const CLIENTS: usize = 20;
+/// Who go away before their answer.
+const GONE: u32 = 3;
 /// What questions of a server may take, and what it has anyway: six of 192 MiB, answers of 256 MiB, and 64 MiB.
 const MOST: u64 = (6 * 192 + 256 + 64) << 20;
 
@@ -67,6 +69,15 @@ fn resident_most(pid: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.trim().strip_suffix(" kB").unwrap().trim().parse::<u64>().unwrap() << 10
+}
+
+/// Tells clients to end, also where the test fails.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 fn client() -> ureq::Agent {
@@ -133,6 +144,7 @@ fn an_operator_looks_at_the_machine_while_others_ask_the_worst() {
                 }
             });
         }
+        let _over = Over(&is_over);
         let client = client();
         let times = format!("from={}&to={}", START / SECOND, START / SECOND + 3600);
         let page = [
@@ -153,9 +165,7 @@ fn an_operator_looks_at_the_machine_while_others_ask_the_worst() {
             std::thread::sleep(Duration::from_millis(300));
             took
         });
-        let looks = looks.collect();
-        is_over.store(true, Ordering::Relaxed);
-        looks
+        looks.collect()
     });
     let memory = resident_most(server.0.id());
     let mut sorted = looks;
@@ -170,4 +180,45 @@ fn an_operator_looks_at_the_machine_while_others_ask_the_worst() {
     assert!(memory < MOST, "{} MiB", memory >> 20);
     assert!(middle < Duration::from_secs(1), "median of a page's four questions: {middle:?}");
     assert!(long.load(Ordering::Relaxed) > 0, "nobody had an answer");
+}
+
+#[test]
+fn a_question_ends_when_its_client_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(&folder.path().join("t.db"));
+    let config = folder.path().join("config");
+    add_user(&config, "root", 0, Role::Operator, "long enough").unwrap();
+    let root = format!("Bearer {}", add_token(&config, Kind::User, "root").unwrap());
+    let (_server, address) = started(folder.path(), Stdio::null());
+    let client = client();
+    let figure = |name: &str| -> f64 {
+        let url = format!("http://{address}/metrics");
+        let text = client.get(url).call().unwrap().body_mut().read_to_string().unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap().parse().unwrap()
+    };
+    let seconds = || figure("talea_serve_question_seconds_total");
+    let questions = || figure("talea_serve_questions_total");
+    let times = format!("start={}&end={}&step=30", START / SECOND, START / SECOND + 3600);
+    let query = encoded("sum by (core,node,library) (sum_over_time(talea_core_samples[1m]))");
+    let path = format!("/prometheus/api/v1/query_range?{times}&query={query}");
+    let url = format!("http://{address}{path}");
+    let mut whole = client.get(url).header("Authorization", &root).call().unwrap();
+    assert_eq!(whole.status().as_u16(), 200);
+    whole.body_mut().with_config().limit(256 << 20).read_to_vec().unwrap();
+    let (took, asked) = (seconds(), questions());
+    // Some who ask the same and go away after a part of the time.
+    for _ in 0..GONE {
+        let mut gone = TcpStream::connect(&address).unwrap();
+        let head = format!("GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: {root}\r\n\r\n");
+        gone.write_all(head.as_bytes()).unwrap();
+        std::thread::sleep(Duration::from_secs_f64(took / 10.0));
+    }
+    let ended = (0..1200).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        questions() >= asked + f64::from(GONE)
+    });
+    assert!(ended);
+    let each = (seconds() - took) / f64::from(GONE);
+    assert!(each < took * 0.7, "{each} s for each of who went away, {took} s for a whole answer");
 }
