@@ -55,7 +55,8 @@ pub(crate) fn subsets() -> Result<(), String> {
          those of the part, and in brackets that of all bursts.\n"
     );
     println!(
-        "| trace | bursts | part | share | ARI, auto | eps, auto | lost | ARI, eps {SMALL} | lost |\n|---|---|---|---|---|---|---|---|---|"
+        "| trace | bursts | part | share, auto | ARI, auto | eps, auto | lost | share, eps {SMALL} | ARI, eps {SMALL} | lost |\n\
+         |---|---|---|---|---|---|---|---|---|---|"
     );
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
     let folder = std::env::var_os("TALEA_DATA").map_or(beside, Into::into).join("paraver");
@@ -74,7 +75,7 @@ pub(crate) fn subsets() -> Result<(), String> {
             let small = seeds(&talea, &trace, rule, SMALL)?;
             let short = name.split('.').next().unwrap_or(name);
             println!(
-                "| {} | {} | {rule} | {:.0} % | {:.5} | {} ({}) | {} | {:.5} | {} |",
+                "| {} | {} | {rule} | {:.0} % | {:.5} | {} ({}) | {} | {:.0} % | {:.5} | {} |",
                 short.trim_end_matches("_with_uncores_sockets1+2"),
                 auto.points,
                 auto.share * 100.0,
@@ -82,6 +83,7 @@ pub(crate) fn subsets() -> Result<(), String> {
                 auto.eps.join(" "),
                 auto.all,
                 auto.lost,
+                small.share * 100.0,
                 small.agreement,
                 small.lost
             );

@@ -38,7 +38,8 @@ Examples:
 Take the node's token away first where somebody else may have it:
   talea serve token remove node n017
 
-JSON: one object with the keys at_ns, user (who removed it), node, begin_ns, end_ns, slices, samples.")]
+JSON: one object with the keys at_ns, user (who removed it), node, begin_ns, end_ns, slices,
+samples.")]
 #[command(group(ArgGroup::new("time").args(["from", "to", "all"]).required(true).multiple(true)))]
 struct ForgetArgs {
     /// Where batches are: sqlite:PATH
