@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// File systems and processes that may be without an answer at a time; the unit of systemd bounds the threads of the agent.
 const MOST_HUNG: usize = 6;
 
-/// What does not answer together.
+/// Group of files whose reads fail to answer together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Place {
     /// Files of a device.

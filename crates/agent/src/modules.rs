@@ -60,7 +60,7 @@ impl Known {
         Some(address.wrapping_add(offset - from))
     }
 
-    /// What is known of a file that was not read: its path.
+    /// Entry of a file that was not read: its path alone is known.
     fn unread(file: FileId, path: Option<PathBuf>) -> Self {
         let path = path.unwrap_or_else(|| format!("inode:{}", file.inode).into());
         let module = Module { path: shown(&path), build_id: String::new() };
@@ -222,7 +222,7 @@ fn read(place: &Path, path: &Path, file: FileId) -> Option<Known> {
     // Only the pieces that are asked for are read: files of hundreds of megabytes are common.
     let (mut build_id, segments) = headers(&ReadCache::<File>::new(opened))?;
     if build_id.is_empty() {
-        // Who resolves functions later must know that it is the file which was sampled.
+        // Functions are resolved later: the identity shows whether the file is still the sampled one.
         build_id = identity.map_or_else(String::new, |identity| identity.to_string());
     }
     let module = Module { path: shown(path), build_id };

@@ -431,7 +431,7 @@ impl Agent {
         self.tally.finish(about, gaps)
     }
 
-    /// What the batch of the interval is to say of it, whenever it ends.
+    /// Header of the interval's batch, for any end of the interval.
     fn about(&self, begin: Nanos, end: Nanos) -> About {
         About {
             id: BatchId {

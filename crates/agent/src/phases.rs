@@ -93,7 +93,7 @@ pub(crate) struct Mapped<'a> {
     path: &'a str,
 }
 
-/// What a line tells; none if it is no line. Memory of no file has no path, or one in brackets.
+/// Parses a line of `/proc/PID/maps`; `None` if it is malformed. Anonymous memory has no path, or a path in brackets.
 pub(crate) fn mapping(line: &str) -> Option<Mapped<'_>> {
     let hex = |text: &str| u64::from_str_radix(text, 16).ok();
     let (range, rest) = line.split_once(' ')?;
@@ -142,7 +142,7 @@ impl Word {
         Some(code.begin.wrapping_sub(*address).wrapping_add(self.address))
     }
 
-    /// True if a mapping has the address `at` of it, and no other part of a file there. What a loader copied lies in memory of no file.
+    /// True if a mapping contains the address `at` and no other part of a file lies there. Data that a loader copied lie in anonymous memory.
     fn is_in(&self, line: &Mapped<'_>, at: u64, path: &str) -> bool {
         let inside = (line.begin..line.end).contains(&at);
         let place = line.offset.wrapping_add(at.wrapping_sub(line.begin));
@@ -225,7 +225,7 @@ mod tests {
         7f1000-7f2000 r-xp 00001000 fe:00 17 /lib/m.so\n\
         7f3000-7f4000 r--p 00002000 fe:00 17 /lib/m.so\n";
 
-    /// What is found where the word at each of these addresses has this value.
+    /// The offset that is found if the words at these addresses have these values.
     fn found(maps: &str, values: &[(u64, i64)]) -> Option<i64> {
         let read = |address: u64, bytes: &mut [u8]| {
             let value = values.iter().find(|(at, _)| *at == address);

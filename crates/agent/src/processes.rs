@@ -148,7 +148,7 @@ impl Processes {
             let path = self.path(number, "exe");
             self.files.of_program(hit.executable, move || FileId::of_path(&path))
         };
-        // What does not answer is no other one.
+        // A process without an answer is taken for the same one.
         let is_other = || executes().is_some_and(|found| inode(found) != inode(hit.executable));
         if fresh && is_other() {
             self.gone += u64::from(hit.count > 0);
