@@ -12,6 +12,9 @@ pub const MAX_POINTS: usize = 1 << 31;
 /// Maximum number of dimensions.
 pub const MAX_DIMENSIONS: usize = 64;
 
+/// Maximum number of dimensions of points that are separated by groups, which takes one more.
+pub const MAX_GROUPED: usize = MAX_DIMENSIONS - 1;
+
 /// Errors of points.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PointsError {
@@ -103,14 +106,15 @@ impl Points {
         &self.rows
     }
 
-    /// The same points with one more dimension, in which points of different groups are `step` apart or farther; unchanged
-    /// where groups are not one for each point, or no dimension is left.
+    /// The same points with one more dimension, in which points of different groups are farther apart than `radius`. At most
+    /// [`MAX_GROUPED`] dimensions can have one more; unchanged with more of them, and where groups are not one for each point.
     #[must_use]
-    pub fn apart(&self, groups: &[u32], step: f64) -> Self {
-        let dimensions = self.dimensions + 1;
-        if groups.len() != self.len() || dimensions > MAX_DIMENSIONS || !step.is_finite() {
+    pub fn apart(&self, groups: &[u32], radius: f64) -> Self {
+        let step = if radius > 0.0 { 2.0 * radius } else { 1.0 };
+        if groups.len() != self.len() || self.dimensions > MAX_GROUPED || !step.is_finite() {
             return self.clone();
         }
+        let dimensions = self.dimensions + 1;
         let mut rows = Vec::with_capacity(groups.len() * dimensions);
         for (row, &group) in self.rows.chunks_exact(self.dimensions).zip(groups) {
             rows.extend_from_slice(row);
@@ -148,7 +152,7 @@ mod tests {
         let points = Points::new(2, vec![1.0, 2.0, 3.0, 4.0]).unwrap();
         assert_eq!((points.len(), points.row(1), points.row(2)), (2, &[3.0, 4.0][..], &[][..]));
         assert_eq!(points.select(&[1, 0, 7]).rows(), [3.0, 4.0, 1.0, 2.0]);
-        assert_eq!(points.apart(&[0, 3], 0.5).rows(), [1.0, 2.0, 0.0, 3.0, 4.0, 1.5]);
+        assert_eq!(points.apart(&[0, 3], 0.25).rows(), [1.0, 2.0, 0.0, 3.0, 4.0, 1.5]);
         assert_eq!(points.apart(&[0], 0.5), points);
     }
 }

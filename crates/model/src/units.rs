@@ -72,13 +72,14 @@ const DOWN: [&str; 5] = ["", "m", "µ", "n", "p"];
 /// Units of more characters are words, which take no prefix.
 const LONGEST_SYMBOL: usize = 3;
 
-/// A part as `98.8 %`, with as many digits as mean something; 1 is 100 %.
+/// A part as `98.8 %`, with as many digits as mean something; 1 is 100 %. A small part is `< 0.1 %`.
 pub fn percent(part: f64) -> String {
     let percent = part * 100.0;
     match percent {
         99.5..100.0 => format!("{:.1} %", percent.min(99.9)),
         9.95.. => format!("{percent:.0} %"),
         0.0 => "0 %".to_owned(),
+        0.0..0.05 => "< 0.1 %".to_owned(),
         _ => format!("{percent:.1} %"),
     }
 }

@@ -112,12 +112,7 @@ pub(crate) fn mark(path: &mut String, cluster: u32, (x, y): (f64, f64), r: f64) 
 
 /// Text of a share.
 pub(crate) fn percent(share: Option<f64>) -> String {
-    match share.map(|share| share * 100.0) {
-        None => "-".to_owned(),
-        Some(percent) if percent >= 9.95 || percent == 0.0 => format!("{percent:.0} %"),
-        Some(percent) if percent >= 0.095 => format!("{percent:.1} %"),
-        Some(_) => "< 0.1 %".to_owned(),
-    }
+    share.map_or_else(|| "-".to_owned(), talea_model::units::percent)
 }
 
 /// Text of a score whose distance from 100 % is of interest.

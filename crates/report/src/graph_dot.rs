@@ -6,9 +6,12 @@ use std::fmt::Write;
 
 use talea_model::both_ends;
 
-use crate::data::GraphData;
+use crate::data::{GraphData, GraphNode};
 use crate::graph_svg::colour;
 use crate::text::plain;
+
+/// Maximum number of lines for the calls of a chain.
+const CHAIN: usize = 8;
 
 /// The graph as a DOT file.
 pub fn graph_dot(graph: &GraphData) -> String {
@@ -67,8 +70,7 @@ fn write_node(out: &mut String, graph: &GraphData, id: u32, depth: usize) {
     let Some(node) = graph.nodes.get(id as usize) else {
         return;
     };
-    let label =
-        format!("{}\n{}× {}", plain(&both_ends(&node.label, 60), 60), node.visits, node.time);
+    let label = format!("{}\n{}× {}", names(node).join("\n"), node.visits, node.time);
     let _ = writeln!(
         out,
         "{}n{id} [label={}, color=\"{}\"];",
@@ -76,6 +78,22 @@ fn write_node(out: &mut String, graph: &GraphData, id: u32, depth: usize) {
         quoted(&label),
         colour(node.category).0
     );
+}
+
+/// The name of the call; of a chain the names of its calls in order, without the middle of a long one.
+fn names(node: &GraphNode) -> Vec<String> {
+    let name = |label: &str| plain(&both_ends(label, 60), 60);
+    if node.calls.is_empty() {
+        return vec![name(&node.label)];
+    }
+    let calls = || node.calls.iter().map(|call| name(&call.label));
+    if node.calls.len() <= CHAIN {
+        return calls().collect();
+    }
+    let (first, last) = (CHAIN / 2, CHAIN / 2 - 1);
+    let hidden = node.calls.len() - first - last;
+    let middle = std::iter::once(format!("({hidden} more calls)"));
+    calls().take(first).chain(middle).chain(calls().skip(first + hidden)).collect()
 }
 
 fn quoted(text: &str) -> String {
@@ -90,4 +108,43 @@ fn quoted(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use talea_model::Nanos;
+
+    use super::*;
+    use crate::data::{Category, ChainCall};
+
+    #[test]
+    fn chains_have_the_names_of_their_calls() {
+        let lines = |calls: usize| {
+            let call = |at: usize| ChainCall {
+                label: format!("MPI_Send a.c:{at}"),
+                site: None,
+                time: Nanos(1),
+                category: Category::Setup,
+            };
+            let node = GraphNode {
+                id: 0,
+                label: "MPI_Wait a.c:1".to_owned(),
+                procedure: String::new(),
+                site: None,
+                visits: 1,
+                time: Nanos(1),
+                loop_id: None,
+                category: Category::Setup,
+                calls: (1..=calls).map(call).collect(),
+            };
+            names(&node)
+        };
+        assert_eq!(lines(0), ["MPI_Wait a.c:1"]);
+        assert_eq!(lines(2), ["MPI_Send a.c:1", "MPI_Send a.c:2"]);
+        assert_eq!(lines(CHAIN).len(), CHAIN);
+        let long = lines(20);
+        assert_eq!(long.len(), CHAIN);
+        assert_eq!(long[3..5], ["MPI_Send a.c:4", "(13 more calls)"]);
+        assert_eq!(long[7], "MPI_Send a.c:20");
+    }
 }

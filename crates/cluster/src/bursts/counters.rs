@@ -129,7 +129,8 @@ fn types(trace: &Trace, bursts: &mut Bursts) -> Vec<u32> {
     for &one in trace.events.types.iter().filter(|&&one| is_counter(one)) {
         *counts.entry(one).or_insert(0) += 1;
     }
-    counts.retain(|&one, _| !is_of_node(one, &counter_name(&trace.labels, one)));
+    let label = |one| trace.labels.event_type(one).map(|found| found.label.as_str());
+    counts.retain(|&one, _| !is_of_node(one, label(one)));
     let mut found: Vec<(u32, usize)> = counts.into_iter().collect();
     // The sort is stable: equal ones stay in the order of their numbers.
     found.sort_by_key(|&(_, count)| std::cmp::Reverse(count));

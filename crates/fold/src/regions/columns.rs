@@ -86,7 +86,7 @@ pub fn counter_name(names: &Names<'_>, event_type: u32) -> String {
 /// True if a type is a counter of the thread that read it; those of nodes are [`super::node_probes`]'.
 fn of_thread(names: &Names<'_>, event_type: u32) -> bool {
     types::is_counter(event_type)
-        && !catalogue::is_of_node(event_type, &counter_name(names, event_type))
+        && !catalogue::is_of_node(event_type, names.event_type(event_type))
 }
 
 /// From the first begin to the last end of the instances of each location.

@@ -123,8 +123,8 @@ fn series(trace: &Trace) -> BTreeMap<Key, Series> {
         .distinct_types()
         .into_iter()
         .filter(|&event_type| types::is_counter(event_type))
+        .filter(|&event_type| catalogue::is_of_node(event_type, names.event_type(event_type)))
         .map(|event_type| (event_type, counter_name(&names, event_type)))
-        .filter(|(event_type, name)| catalogue::is_of_node(*event_type, name))
         .collect();
     let mut found: BTreeMap<Key, Series> = BTreeMap::new();
     if known.is_empty() {

@@ -130,17 +130,18 @@ pub fn name_in_trace(event_type: u32, label: Option<&str>) -> Option<String> {
 }
 
 /// True if a counter of a trace is one of the whole node or socket, which no thread has for itself: by Extrae's numbers, and by tools'
-/// names.
-pub fn is_of_node(event_type: u32, name: &str) -> bool {
+/// names. `label` is the trace's label of the type.
+pub fn is_of_node(event_type: u32, label: Option<&str>) -> bool {
     if types::NODE_COUNTERS.contains(&event_type) {
         return true;
     }
+    if !types::is_counter(event_type) {
+        return false;
+    }
+    let Some(name) = name_in_trace(event_type, label) else { return false };
     let name = name.to_ascii_lowercase();
-    types::is_counter(event_type)
-        && (["unc_", "uncore_", "imc:", "rapl:", "nest_"]
-            .iter()
-            .any(|begin| name.starts_with(begin))
-            || ["_unc_", "::unc_", "/power/"].iter().any(|part| name.contains(part)))
+    ["unc_", "uncore_", "imc:", "rapl:", "nest_"].iter().any(|begin| name.starts_with(begin))
+        || ["_unc_", "::unc_", "/power/"].iter().any(|part| name.contains(part))
 }
 
 /// All names that are fixed: no members of families such as `net:eth0:rx_bytes`, no aliases.
@@ -223,11 +224,15 @@ mod tests {
 
     #[test]
     fn counters_of_nodes_are_told_from_those_of_threads() {
-        assert!(is_of_node(46_096_880, "anything"));
-        assert!(is_of_node(44_000_001, "skx_unc_imc0::UNC_M_CAS_COUNT:RD:cpu=0"));
-        assert!(is_of_node(42_001_000, "UNC_M_CAS_COUNT"));
-        assert!(!is_of_node(42_000_050, "PAPI_TOT_INS") && !is_of_node(44_000_001, "FUNC_CALLS"));
-        assert!(!is_of_node(30_000_000, "unc_of_a_sample"));
+        assert!(is_of_node(46_096_880, Some("anything")));
+        assert!(is_of_node(44_000_001, Some("skx_unc_imc0::UNC_M_CAS_COUNT:RD:cpu=0")));
+        assert!(is_of_node(42_001_000, Some("UNC_M_CAS_COUNT")));
+        assert!(
+            !is_of_node(42_000_050, Some("PAPI_TOT_INS"))
+                && !is_of_node(44_000_001, Some("FUNC_CALLS"))
+        );
+        assert!(!is_of_node(30_000_000, Some("unc_of_a_sample")));
+        assert!(!is_of_node(44_000_001, None));
     }
 
     #[test]

@@ -65,10 +65,10 @@ impl Columns {
         let all = trace.events.distinct_types().into_iter().filter(|&one| types::is_counter(one));
         for event_type in all {
             let label = trace.labels.event_type(event_type).map(|one| one.label.as_str());
-            let mut name = counter_name(event_type, label);
-            if catalogue::is_of_node(event_type, &name) {
+            if catalogue::is_of_node(event_type, label) {
                 continue;
             }
+            let mut name = counter_name(event_type, label);
             if found.names.contains(&name) {
                 name = format!("{name}#{event_type}");
             }

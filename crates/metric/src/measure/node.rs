@@ -99,8 +99,8 @@ fn node_types(trace: &Trace) -> BTreeMap<u32, String> {
     let all = trace.events.distinct_types().into_iter();
     all.filter_map(|event_type| {
         let label = trace.labels.event_type(event_type).map(|one| one.label.as_str());
-        let name = super::counter_name(event_type, label);
-        catalogue::is_of_node(event_type, &name).then_some((event_type, name))
+        catalogue::is_of_node(event_type, label)
+            .then(|| (event_type, super::counter_name(event_type, label)))
     })
     .collect()
 }

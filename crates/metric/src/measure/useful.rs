@@ -10,7 +10,7 @@ use talea_model::{GapKind, Gaps, Nanos, Trace};
 
 use super::node::NodeCounter;
 use super::span::Span;
-use super::{counter_name, is_mpi, note};
+use super::{is_mpi, note};
 use crate::catalogue;
 
 /// Begin and end in nanoseconds.
@@ -90,10 +90,8 @@ impl<'a> Source<'a> {
         let states = trace.states.iter().filter(|one| one.state == types::RUNNING);
         let running = applications(trace, states.map(|one| one.location));
         let of_thread = |event_type: &u32| {
-            types::is_counter(*event_type) && {
-                let label = trace.labels.event_type(*event_type).map(|one| one.label.as_str());
-                !catalogue::is_of_node(*event_type, &counter_name(*event_type, label))
-            }
+            let label = trace.labels.event_type(*event_type).map(|one| one.label.as_str());
+            types::is_counter(*event_type) && !catalogue::is_of_node(*event_type, label)
         };
         let own: BTreeSet<u32> =
             trace.events.distinct_types().into_iter().filter(of_thread).collect();

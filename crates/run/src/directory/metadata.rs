@@ -46,6 +46,13 @@ pub struct Metadata {
     /// Number of the first signal that `talea run` got and forwarded, such as 2 for Ctrl-C.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interrupted: Option<i32>,
+    /// Time from start to that signal.
+    #[serde(
+        rename = "interrupted_seconds",
+        with = "seconds",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub interrupted_at: Option<Nanos>,
     /// Time from start to end.
     #[serde(rename = "wall_seconds", with = "seconds")]
     pub wall: Option<Nanos>,
@@ -108,6 +115,7 @@ impl Default for Metadata {
             environment: BTreeMap::new(),
             outcome: None,
             interrupted: None,
+            interrupted_at: None,
             wall: None,
             options: BTreeMap::new(),
             fabric: None,

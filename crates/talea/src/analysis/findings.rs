@@ -3,6 +3,7 @@
 //! Owns the wording and the order: the loop, the duration of an iteration, the share of waiting, the uneven rank, the ranks
 //! that ended early. Each sentence has the place of its evidence. A finding without a figure is left out.
 
+mod end;
 mod iterations;
 
 use std::cmp::Reverse;
@@ -12,8 +13,7 @@ use talea_model::units::percent;
 use talea_model::written::grouped;
 use talea_model::{Nanos, Signature};
 use talea_report::data::{Category, Finding, Target, TreeKind, TreeNode};
-use talea_run::Metadata;
-use talea_run::recording::{Ended, Open, Process};
+use talea_run::recording::{Ended, Open};
 
 use super::Analysis;
 use super::calls::CallSite;
@@ -22,6 +22,7 @@ use super::groups::{By, Group};
 use super::messages::Waits;
 use super::rank::part;
 use super::tree::tree;
+pub(crate) use end::{end, signal_name};
 use iterations::iterations;
 
 /// Minimum part of the time for a sentence.
@@ -52,25 +53,6 @@ pub(crate) fn findings(analysis: &Analysis<'_>) -> Vec<Finding> {
 /// `2.4`, `31`, `1,292`.
 fn times(factor: f64) -> String {
     if factor < 9.95 { format!("{factor:.1}") } else { grouped(factor.round() as u64) }
-}
-
-/// Text of a process's end; `last` is since its begin.
-pub(crate) fn end(metadata: &Metadata, process: &Process, last: Nanos) -> String {
-    match process.ended {
-        Ended::Finalized => "finished".to_owned(),
-        Ended::Aborted(code) => format!("MPI_Abort({code}) after {last}"),
-        Ended::Exited => format!("exit without MPI_Finalize after {last}"),
-        Ended::Killed => match metadata.interrupted {
-            Some(signal) => format!("ended by {} after {last}", signal_name(signal)),
-            None => format!("killed or crashed after {last}"),
-        },
-    }
-}
-
-/// `SIGINT`, or `signal 34` where it has no name.
-pub(crate) fn signal_name(signal: i32) -> String {
-    signal_hook::low_level::signal_name(signal)
-        .map_or_else(|| format!("signal {signal}"), str::to_owned)
 }
 
 /// Part of the time from which on a loop inside the main loop is named as well.
@@ -339,7 +321,7 @@ fn ended_early(analysis: &Analysis<'_>) -> Vec<Finding> {
         let mut text = format!(
             "Rank {}: {}",
             study.rank,
-            end(&analysis.run.metadata, process, study.end - study.begin)
+            end(&analysis.run.metadata, process, study.begin, study.end)
         );
         if let Some(open) = &process.open {
             let signature = |open: &Open| Signature { procedure: open.procedure, path: open.path };

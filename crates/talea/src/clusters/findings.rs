@@ -2,7 +2,7 @@
 //!
 //! Owns the sentences and their order. They contain only facts of the data.
 
-use talea_model::units::si;
+use talea_model::units::{percent, si};
 use talea_report::data::clusters::{ClusterData, ClusterRow, ClusterSite};
 
 use crate::terminal::grouped;
@@ -10,18 +10,6 @@ use crate::terminal::grouped;
 /// Text of a score whose distance from 100 % is of interest.
 pub(crate) fn score(score: f64) -> String {
     format!("{:.1} %", 100.0 * score)
-}
-
-/// Text of a share.
-pub(crate) fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent >= 9.95 || percent == 0.0 {
-        format!("{percent:.0} %")
-    } else if percent >= 0.095 {
-        format!("{percent:.1} %")
-    } else {
-        "< 0.1 %".to_owned()
-    }
 }
 
 /// Usual name of a place in the source.

@@ -28,7 +28,7 @@ use crate::input::{self, InputError};
 use crate::terminal::Progress;
 
 pub(crate) use fill::{Names, dimension_data, mean, place as site_of, sums};
-pub(crate) use findings::{percent, place as site_name, score};
+pub(crate) use findings::{place as site_name, score};
 pub(crate) use options::{Analysis, Edges, Eps, SubsetRule, subset};
 pub(crate) use outputs::{print, write_file};
 pub(crate) use points::{described, dimensions, may_use_edges};

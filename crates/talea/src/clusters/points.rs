@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use talea_cluster::Points;
 use talea_cluster::bursts::Bursts;
 use talea_cluster::dimension::{Dimension, DimensionError};
+use talea_cluster::points::MAX_GROUPED;
 use talea_cluster::prepare::{
     self, LeftOut, Preparation, Prepared, Range, Scale, Spacing, prepare,
 };
@@ -52,7 +53,9 @@ pub(crate) fn may_use_edges(how: &Analysis, dimensions: &[Dimension]) -> bool {
     match how.edges {
         Edges::Yes => true,
         Edges::No => false,
-        Edges::Auto => dimensions.iter().all(is_duration) && !how.no_prepare,
+        Edges::Auto => {
+            dimensions.len() <= MAX_GROUPED && dimensions.iter().all(is_duration) && !how.no_prepare
+        }
     }
 }
 
@@ -64,6 +67,9 @@ pub(crate) fn described(
     if !how.factors.is_empty() && how.factors.len() != dimensions.len() {
         let (expected, found) = (dimensions.len(), how.factors.len());
         return Err(StudyError::Factors { expected, found });
+    }
+    if how.edges == Edges::Yes && dimensions.len() > MAX_GROUPED {
+        return Err(StudyError::Grouped(dimensions.len()));
     }
     let one = |(at, one): (usize, &Dimension)| prepare::Dimension {
         range: Range::ALL,

@@ -94,9 +94,8 @@ impl Study {
         let bursts = &self.prepared.bursts;
         let edges: Vec<u32> = bursts.iter().map(|&at| self.bursts.edge[at as usize]).collect();
         let count = edges.iter().collect::<std::collections::BTreeSet<_>>().len() as u64;
-        // Farther than any radius.
-        let step = radii.last().copied().filter(|&eps| eps > 0.0).map_or(1.0, |eps| 2.0 * eps);
-        let apart = self.search(&points.apart(&edges, step), how, radii)?;
+        let largest = radii.last().copied().unwrap_or(0.0);
+        let apart = self.search(&points.apart(&edges, largest), how, radii)?;
         if how.edges == Edges::Yes {
             return Ok((apart, Some(count)));
         }

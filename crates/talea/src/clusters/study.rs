@@ -10,6 +10,7 @@ use talea_cluster::auto::{self, Tried};
 use talea_cluster::bursts::Bursts;
 use talea_cluster::classify::ClassifyError;
 use talea_cluster::dimension::{Dimension, DimensionError};
+use talea_cluster::points::MAX_GROUPED;
 use talea_cluster::prepare::{PrepareError, Prepared};
 use talea_cluster::refine::RefineError;
 use talea_cluster::sequence::Spmdiness;
@@ -39,6 +40,9 @@ pub(crate) enum StudyError {
         /// Number of factors.
         found: usize,
     },
+    /// Calls at the ends of bursts take a dimension, and none is left.
+    #[error("expected at most {MAX_GROUPED} dimensions with --edges yes, found {0}")]
+    Grouped(usize),
     /// Preparation.
     #[error(transparent)]
     Prepare(#[from] PrepareError),

@@ -2,10 +2,10 @@
 //!
 //! Owns the lines; none is longer than the terminal's width.
 
-use talea_model::units::si;
+use talea_model::units::{percent, si};
 use talea_report::data::clusters::{ClusterData, ClusterRow, DimensionData};
 
-use super::findings::{percent, place, score};
+use super::findings::{place, score};
 use crate::table::{Column, Table};
 use crate::terminal::{Palette, findings, gaps, grouped, prose, wrapped};
 

@@ -86,7 +86,7 @@ pub(crate) fn whole(label: &str) -> &str {
 }
 
 /// `120 (halo.c, /src/halo.c)` as file and line. Extrae writes the program where others write the path.
-pub(super) fn line_of(label: &str) -> (Option<String>, Option<u32>) {
+pub(crate) fn line_of(label: &str) -> (Option<String>, Option<u32>) {
     let Some((line, rest)) = whole(label).split_once(" (") else { return (None, None) };
     let Some(line) = line.parse().ok().filter(|&line| line > 0) else { return (None, None) };
     let inside = rest.strip_suffix(')').unwrap_or(rest);

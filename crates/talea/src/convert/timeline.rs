@@ -210,7 +210,7 @@ fn messages(trace: &Trace, places: &[Option<usize>], timeline: &mut Timeline) ->
     for message in trace.messages.iter() {
         let ends = sender(&message, places, &calls, timeline)
             .zip(receiver(&message, places, &calls, timeline));
-        let Some((from, to)) = ends.filter(|(from, to)| from.at < to.at) else {
+        let Some((from, to)) = ends.and_then(|(from, to)| in_order(from, to, timeline)) else {
             left_out += 1;
             continue;
         };
@@ -237,6 +237,18 @@ fn messages(trace: &Trace, places: &[Option<usize>], timeline: &mut Timeline) ->
         }
     }
     left_out
+}
+
+/// The ends of an arrow, which goes forward in time. Restored times have a tolerance: where the receipt seems to precede the sending, the
+/// arrow goes from the begin of the sending call to the end of the receiving one, if these are in order.
+fn in_order(from: End, to: End, timeline: &Timeline) -> Option<(End, End)> {
+    let slice = |end: &End| &timeline.tracks[end.track].slices[end.slice];
+    let (begin, end) = (slice(&from).begin, slice(&to).end);
+    if from.at < to.at {
+        Some((from, to))
+    } else {
+        (begin < end).then_some((End { at: begin, ..from }, End { at: end, ..to }))
+    }
 }
 
 /// Calls of a track by time; they do not overlap.

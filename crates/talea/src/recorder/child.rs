@@ -10,6 +10,7 @@ use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command};
+use std::time::Instant;
 
 use rustix::process::{Pid, Signal};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -23,7 +24,7 @@ use super::environment::Variables;
 pub(super) struct Running {
     child: Child,
     handle: Option<Handle>,
-    forwarder: Option<std::thread::JoinHandle<Option<i32>>>,
+    forwarder: Option<std::thread::JoinHandle<Option<(i32, Instant)>>>,
 }
 
 /// Starts `program` with the words of `command`.
@@ -52,11 +53,11 @@ pub(super) fn start(
     Ok(Running { child, handle, forwarder })
 }
 
-/// Passes signals on until nothing more can come; the first of them.
-fn forward(mut signals: Signals, child: Pid, foreground: bool) -> Option<i32> {
+/// Passes signals on until nothing more can come; the first of them with its time.
+fn forward(mut signals: Signals, child: Pid, foreground: bool) -> Option<(i32, Instant)> {
     let mut first = None;
     for number in signals.forever() {
-        first = first.or(Some(number));
+        first = first.or_else(|| Some((number, Instant::now())));
         let signal = match number {
             SIGINT => Signal::INT,
             SIGTERM => Signal::TERM,
@@ -74,8 +75,8 @@ fn forward(mut signals: Signals, child: Pid, foreground: bool) -> Option<i32> {
 }
 
 impl Running {
-    /// Waits for the end; how it ended, and the first signal that talea got meanwhile.
-    pub(super) fn wait(mut self) -> (Outcome, Option<i32>) {
+    /// Waits for the end; how it ended, and the first signal that talea got meanwhile with its time.
+    pub(super) fn wait(mut self) -> (Outcome, Option<(i32, Instant)>) {
         let status = self.child.wait();
         if let Some(handle) = self.handle {
             handle.close();

@@ -229,9 +229,10 @@ pub(crate) fn run(options: &Options) -> Result<u8, RunError> {
             return Err(RunError::Start { source, path: program });
         }
     };
-    metadata.wall = Some(Nanos(begin.elapsed().as_nanos().min(u128::from(u64::MAX)) as u64));
+    metadata.wall = Some(elapsed(begin, Instant::now()));
     metadata.outcome = Some(outcome);
-    metadata.interrupted = interrupted;
+    metadata.interrupted = interrupted.map(|(signal, _)| signal);
+    metadata.interrupted_at = interrupted.map(|(_, at)| elapsed(begin, at));
     if let Some(folder) = &options.live_dir
         && let Err(error) = environment::bring_back(&live, &directory)
     {
@@ -252,6 +253,10 @@ pub(crate) fn run(options: &Options) -> Result<u8, RunError> {
         Outcome::ExitCode(code) => code.clamp(0, 255) as u8,
         Outcome::Signal(signal) => 128_u8.saturating_add(signal.clamp(0, 127) as u8),
     })
+}
+
+fn elapsed(begin: Instant, end: Instant) -> Nanos {
+    Nanos(u64::try_from(end.duration_since(begin).as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// Whether a command may start a launcher itself, or is to be recorded alone all the same.

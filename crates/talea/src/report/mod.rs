@@ -301,7 +301,7 @@ fn rank_rows(analysis: &Analysis<'_>) -> Vec<RankRow> {
             compute: study.run - study.mpi,
             bytes: study.bytes,
             events: study.events,
-            end: end(&analysis.run.metadata, process, study.end - study.begin),
+            end: end(&analysis.run.metadata, process, study.begin, study.end),
             ok: process.ended == Ended::Finalized,
             threads: if study.has_threads() {
                 analysis.threads_of(at).map(thread).collect()

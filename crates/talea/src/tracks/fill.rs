@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use talea_cluster::dimension::{Dimension, find};
 use talea_cluster::prepare::Scale;
+use talea_model::units::percent;
 use talea_report::data::clusters::{
     ClusterSite, DimensionData, FrameData, ObjectData, ObjectFrame, TrackData,
 };
@@ -13,7 +14,7 @@ use talea_report::data::clusters::{
 use super::Options;
 use super::follow::{Followed, is_count};
 use super::frames::Frame;
-use crate::clusters::{Names, dimension_data, mean, percent, site_of, sums};
+use crate::clusters::{Names, dimension_data, mean, site_of, sums};
 
 /// All displayed data.
 pub(super) fn data(frames: &[Frame<'_>], followed: &Followed, options: &Options) -> TrackData {

@@ -15,7 +15,7 @@ use talea_cluster::{Clustering, Points};
 use talea_model::Rank;
 
 use super::frames::Frame;
-use super::radius::{self, Radius, beyond};
+use super::radius::{self, Radius};
 use super::sites::{self, Sites};
 use super::{Options, PerTask, TrackError};
 use crate::clusters::{self, Eps, StudyError};
@@ -164,7 +164,7 @@ fn cluster(
     let clustering = if edges {
         let edges: Vec<u32> =
             own.iter().filter_map(|&burst| bursts.edge.get(burst as usize).copied()).collect();
-        of(&points.apart(&edges, beyond(Some(eps))))?
+        of(&points.apart(&edges, eps))?
     } else {
         of(&points)?
     };

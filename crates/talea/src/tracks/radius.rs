@@ -22,11 +22,6 @@ pub(super) struct Radius {
     pub(super) edges: bool,
 }
 
-/// Farther than any radius.
-pub(super) fn beyond(largest: Option<f64>) -> f64 {
-    largest.filter(|&eps| eps > 0.0).map_or(1.0, |eps| 2.0 * eps)
-}
-
 /// Points of one frame, or of all, by rank and time.
 struct Part {
     points: Points,
@@ -74,8 +69,9 @@ impl Part {
         Task { points, weights, rank_of, min_points: self.min_points, part: None }
     }
 
-    fn apart(&self, largest: Option<f64>) -> Points {
-        self.points.apart(&self.edges, beyond(largest))
+    /// The points, separated by calls at any radius up to `largest`.
+    fn apart(&self, largest: f64) -> Points {
+        self.points.apart(&self.edges, largest)
     }
 
     /// True if the sequences of these points gain by edges, with and without them at their own radius.
@@ -86,7 +82,7 @@ impl Part {
             Ok((clustering, score))
         };
         let plain = one(&self.points, plain)?;
-        let apart = one(&self.apart(Some(apart)), apart)?;
+        let apart = one(&self.apart(apart), apart)?;
         Ok(self.task(&self.points).gains((&plain.0, &plain.1), (&apart.0, &apart.1)))
     }
 }
@@ -128,7 +124,7 @@ pub(super) fn choose(
     if !may_use_edges || most.edges.is_empty() || how.edges == Edges::Auto && !is_judged {
         return Ok(Radius { eps: eps(&most.points)?, edges: false });
     }
-    let apart = eps(&most.apart(radii.last().copied()))?;
+    let apart = eps(&most.apart(radii.last().copied().unwrap_or(0.0)))?;
     if how.edges == Edges::Yes {
         return Ok(Radius { eps: apart, edges: true });
     }

@@ -11,7 +11,7 @@ use talea_model::Trace;
 use talea_model::trace::Labels;
 
 use super::frames::Frame;
-use crate::convert::labels::whole;
+use crate::convert::labels::{line_of, whole};
 
 /// A call in a trace: function and line by their values, and the called procedure.
 type Key = (i64, i64, (u32, i64));
@@ -126,9 +126,8 @@ fn called(labels: &Labels, (event_type, value): (u32, i64)) -> String {
 
 /// The line of a label such as `71 (file.F90, program)` or `file.c:71`; 0 where it has none.
 fn line(label: &str) -> i64 {
-    let first = label.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
-    let last = label.rsplit(':').next().unwrap_or_default();
-    first.parse().or_else(|_| last.trim().parse()).unwrap_or(0)
+    let last = || label.rsplit(':').next().and_then(|line| line.trim().parse().ok());
+    line_of(label).1.or_else(last).map_or(0, i64::from)
 }
 
 /// For each of `new` the place of the same call in `old`.

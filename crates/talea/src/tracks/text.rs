@@ -2,10 +2,10 @@
 //!
 //! Owns the lines; none is longer than the terminal's width.
 
-use talea_model::units::si;
+use talea_model::units::{percent, si};
 use talea_report::data::clusters::TrackData;
 
-use crate::clusters::{compared, percent, score, site_name};
+use crate::clusters::{compared, score, site_name};
 use crate::table::{Column, Table};
 use crate::terminal::{Palette, cell, findings, gaps, grouped, prose, wrapped};
 

@@ -88,6 +88,30 @@ fn ranks_that_ctrl_c_ends_are_ended_by_sigint() {
 }
 
 #[test]
+fn a_process_that_crashed_before_ctrl_c_is_not_ended_by_it() {
+    let Some(bench) = Bench::new() else { return };
+    let Some(mpi) = Mpi::any() else { return };
+    let live = bench.path("run/live");
+    // The process is killed by itself; more than a second later Ctrl-C ends the shell.
+    let script = format!(
+        "{} forever 300 & while ! ls {}/*.live; do sleep .01; done; sleep .3; kill -9 $!; sleep 2; echo over; sleep 99",
+        mpi.program("request_lists").display(),
+        live.display()
+    );
+    let words = ["run", "--out", "run", "--", "sh", "-c", &script];
+    let command = &mut bench.talea(words);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.map_while(Result::ok).any(|line| line == "over"));
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    child.wait().unwrap();
+    let page = std::fs::read_to_string(bench.path("run/report.html")).unwrap();
+    let shown = page_data(&page).to_string();
+    assert!(shown.contains(" before SIGINT"), "{shown}");
+    assert!(!shown.contains("ended by SIGINT"), "{shown}");
+}
+
+#[test]
 fn signals_reach_the_program() {
     let Some(bench) = Bench::new() else { return };
     for (signal, code) in [("TERM", 5), ("INT", 6), ("HUP", 7)] {
