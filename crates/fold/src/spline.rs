@@ -166,7 +166,7 @@ impl<'a> System<'a> {
 
     /// Solves the equations in place, where `rhs` is zero before place `from`.
     fn solve_from(&self, rhs: &mut [f64], from: usize) {
-        // Two values are carried along: reading back what was just stored would take most of the time.
+        // Two values are carried along: reading back stored values would take most of the time.
         let (mut before, mut last) = (0.0, 0.0);
         for (j, value) in rhs.iter_mut().enumerate().skip(from) {
             let two = if j > 1 { self.second[j - 2] * before } else { 0.0 };

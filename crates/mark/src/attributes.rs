@@ -1,7 +1,7 @@
-//! OpenTelemetry's two contexts, from bytes, whoever wrote them.
+//! OpenTelemetry's two contexts, from bytes of any writer.
 //!
 //! Owns parsing the record of a thread (OTEP 4947) and the process context (OTEP 4719) with the little of protobuf that its payload needs.
-//! Re-exported by `reader`. Bounded by the bytes at hand, and never recursive: an attribute's value is looked at three levels deep.
+//! Re-exported by `reader`. Bounded by the bytes at hand, and never recursive: an attribute's value is read three levels deep.
 
 /// The record that `otel_thread_ctx_v1` points to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use names::Name;
 
 /// Ranges that a thread can have open; deeper ones are counted as lost.
 const OPEN: usize = 64;
-/// Domains whose lost ranges are told apart.
+/// Maximum number of domains whose lost ranges are counted each on its own.
 const DOMAINS: usize = 8;
 
 /// Open ranges of a thread, innermost last. Only that thread uses it; zeroed memory has none.

@@ -1,6 +1,6 @@
-//! When a marker costs too much: entries are counted, the clock is looked at now and then.
+//! Detection of markers that cost too much: entries are counted, and the clock is read at some of them.
 //!
-//! Owns the decision and when to look next; refuses clocks, which callers read. A phase that is entered seldom is looked at each time, a
+//! Owns the decision and the time of the next check; refuses clocks, which callers read. A phase that is entered seldom is checked each time, a
 //! hot one about once a millisecond, so that looking costs next to nothing either way. The seed of this is the threshold of LIIF.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -34,7 +34,7 @@ pub(crate) struct Meter {
     window: [AtomicU64; 2],
 }
 
-/// What a look found.
+/// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Within the budget.

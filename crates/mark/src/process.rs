@@ -15,7 +15,7 @@ use crate::{context, layout, slots};
 static KEY: AtomicU32 = AtomicU32::new(0);
 static WATCHED: AtomicBool = AtomicBool::new(false);
 
-/// Asks to be told of ends and forks; false if the C library has no room for it.
+/// Registers for ends and forks; false if the C library has no room for it.
 pub(crate) fn watch(report: bool) -> bool {
     if WATCHED.swap(true, Ordering::Relaxed) {
         return true;
@@ -71,7 +71,7 @@ extern "C" fn end_of_process() {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// All phases with what was counted, one a line.
+/// All phases with their counts, one a line.
 fn report(registry: &Registry) -> String {
     use crate::layout::{header, phase};
     let Some(table) = markers::table() else { return String::new() };

@@ -2,7 +2,7 @@
 //!
 //! Owns parsing; refuses to open files. The table is found with `table_in` in `/proc/PID/maps` and read with `process_vm_readv` or from
 //! `/proc/PID/mem`; all bytes come from a program that may be hostile or may write at this moment, so that nothing is believed before it
-//! was compared with the bytes at hand. Thread contexts and process contexts are OpenTelemetry's (OTEP 4947, OTEP 4719), whoever wrote them.
+//! was compared with the bytes at hand. Thread contexts and process contexts are OpenTelemetry's (OTEP 4947, OTEP 4719), of any writer.
 
 use std::fmt;
 use std::ops::Range;
@@ -137,7 +137,7 @@ pub fn context_in(maps: &str) -> Option<Range<u64>> {
     contexts_in(maps).next()
 }
 
-/// All mappings that have the name of a process context: whoever reads them takes the first that is one.
+/// All mappings that have the name of a process context; a reader takes the first that is one.
 pub fn contexts_in(maps: &str) -> impl Iterator<Item = Range<u64>> {
     ["/memfd:OTEL_CTX", "[anon_shmem:OTEL_CTX]", "[anon:OTEL_CTX]"]
         .into_iter()

@@ -227,7 +227,7 @@ pub(crate) fn count(offset: usize, more: u64) {
     }
 }
 
-/// Now and then on the way into a phase: brings what was counted to the table, and switches the phase off if it costs too much. Other
+/// At some begins of a phase: adds its counts to the table, and switches the phase off if it costs too much. Other
 /// threads learn that it is off when they look themselves, after some thousand entries at most.
 fn look(meter: &Meter, marker: &Marker) {
     let verdict = meter.look(now(), markers::budget().at(marker.charge));

@@ -1,4 +1,4 @@
-//! What a recorder in the process is told: a small library that stands for `libtalea_mpi.so` writes down every call.
+//! Calls that a recorder in the process gets: a small library that stands for `libtalea_mpi.so` writes down every call.
 //!
 //! Programs in C have it and `libtalea_mark.so` preloaded; the crate inside a Rust program finds it as well, which is this test itself.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs, reason = "tests")]
@@ -219,7 +219,7 @@ fn a_recorder_is_told_of_every_phase_in_order() {
     // The child of a fork is not recorded; its parent is.
     let errors = check("fork", "+outer +inner -inner");
     assert!(errors.contains(" 1 on child ("), "{errors}");
-    // Phases beyond the depth are not told of, nor are their ends.
+    // Phases beyond the depth are not reported, nor are their ends.
     let inside = ["+deep"; 30].join(" ") + " " + &["-deep"; 30].join(" ");
     check("deep", &format!("+outer +inner {inside}"));
 }

@@ -20,7 +20,7 @@ impl fmt::Display for Rank {
 
 /// Where an event happened: which world, which process of it, which of its threads.
 ///
-/// World 0 is what was started first; processes that `MPI_Comm_spawn` starts are a world of their own.
+/// World 0 was started first; processes that `MPI_Comm_spawn` starts are a world of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Location {
     /// Number of the world in the order of their start.

@@ -1,4 +1,4 @@
-//! The words of Talea as types: identities, units, what a recorded call looks like, and what was lost.
+//! The words of Talea as types: identities, units, the parts of a recorded call, and gaps.
 //!
 //! Owns ids ([`Rank`], [`ProcedureId`], [`PathId`]), units ([`Nanos`], [`Bytes`]), the signature of an
 //! event, the description of one procedure's arguments, columns of other tools' traces ([`trace`]),

@@ -190,7 +190,7 @@ impl Trace {
 
     /// Whether all columns of a kind are equally long, the order has every record once, and places exist.
     ///
-    /// True for what the methods above and readers of `formats` make; whoever changes columns asks before handing the trace on.
+    /// True for the results of the methods above and of readers in `formats`; code that changes columns checks before handing the trace on.
     pub fn check(&self) -> Result<(), Shape> {
         self.states.check()?;
         self.events.check()?;

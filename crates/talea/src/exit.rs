@@ -1,4 +1,4 @@
-//! How `talea` ends: named exit codes for what was to be expected, apart from bugs.
+//! Named exit codes of `talea` for expected errors, apart from bugs.
 //!
 //! Owns the codes and the one place where an expected error becomes a message and a code. A panic is a bug and
 //! ends with 70. A closed pipe (`talea events ... | head`) is no error at all.

@@ -27,7 +27,7 @@ pub(crate) struct Run {
     pub(crate) sites: SiteTable,
 }
 
-/// Why a run cannot be looked at.
+/// Errors of reading a run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LoadError {
     /// No run directory.

@@ -14,7 +14,7 @@ pub(crate) enum Traffic {
     Send,
     /// Prepares messages to `dest` that `MPI_Start` sends.
     Prepare,
-    /// Sends what was prepared.
+    /// Sends the prepared messages.
     Start,
     /// Into the memory of `target_rank`.
     Put,

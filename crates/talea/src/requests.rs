@@ -157,7 +157,7 @@ impl Requests {
         }
     }
 
-    /// Follows a call, after its arguments were looked at. The number of the request that it made, if it made one.
+    /// Follows a call, after its arguments were read. The number of the request that it made, if it made one.
     pub(crate) fn follow(
         &mut self,
         plan: &Plan,

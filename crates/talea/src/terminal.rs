@@ -1,4 +1,4 @@
-//! What the terminal is told: short messages on standard error, progress of long work, colours of LOOK.
+//! Output on the terminal: short messages on standard error, progress of long work, colours of LOOK.
 //!
 //! Owns the prefix `talea:`, the two seconds before progress is shown, how wide lines are, and when colours are off. Standard output
 //! belongs to results and is written by the commands.
@@ -57,7 +57,7 @@ pub(crate) fn cell(text: &str, width: usize) -> String {
 
 /// One message for people. It may quote files and names from outside, which must not command the terminal.
 pub(crate) fn say(message: &str) {
-    // Nobody is left to be told that standard error is gone.
+    // Nobody could read that standard error is gone.
     let _ = writeln!(std::io::stderr(), "talea: {}", without_hidden_in_lines(message));
 }
 

@@ -42,7 +42,7 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// Runs what a function does; what fails or panics is told, and gives `otherwise`.
+/// Runs the body of a function; an error or panic is printed, and gives `otherwise`.
 fn guarded<T>(otherwise: T, what: impl FnOnce() -> Result<T, String>) -> T {
     let result = catch_unwind(AssertUnwindSafe(what));
     let message = match result {
@@ -55,7 +55,7 @@ fn guarded<T>(otherwise: T, what: impl FnOnce() -> Result<T, String>) -> T {
     };
     let text = CString::new(message.replace('\0', " ")).unwrap_or_default();
     ERROR.with_borrow_mut(|error| {
-        // The same mistake in a loop is told once.
+        // The same mistake in a loop is printed once.
         if *error != text {
             use std::io::Write as _;
             let _ = writeln!(std::io::stderr(), "talea_topo: {message}");

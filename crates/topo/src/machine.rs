@@ -62,7 +62,7 @@ impl Identity {
         }
     }
 
-    /// How a machine is told from this one; none where nothing differs. What one of them does not say differs from nothing.
+    /// Differences of a machine from this one; none where nothing differs. What one of them does not say differs from nothing.
     fn difference(&self, here: &Self) -> Option<String> {
         let named = [("host", &self.host, &here.host), ("CPU model", &self.model, &here.model)];
         for (what, theirs, own) in named {

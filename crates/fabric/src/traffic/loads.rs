@@ -60,8 +60,10 @@ impl Loads {
             }
             Ok::<_, TrafficError>(loads)
         };
-        let all: Result<Vec<Self>, _> = pairs.pairs.par_chunks(size).map(some).collect();
-        let sum = all?.into_iter().reduce(|mut sum, other| {
+        let all: Vec<Result<Self, _>> = pairs.pairs.par_chunks(size).map(some).collect();
+        // The error is that of the first pair, whichever piece ended first.
+        let all: Vec<Self> = all.into_iter().collect::<Result<_, _>>()?;
+        let sum = all.into_iter().reduce(|mut sum, other| {
             sum.sum(&other);
             sum
         });
@@ -116,13 +118,14 @@ impl Loads {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use proptest::prelude::*;
 
     use super::*;
     use crate::coordinate::Coordinate;
     use crate::machine::HostId;
-    use crate::route::Dimensions;
+    use crate::route::{Dimensions, NoWay};
     use crate::shape::Torus;
     use crate::shape::torus::Wires;
     use crate::traffic::protocol::{Control, Transaction};
@@ -150,6 +153,57 @@ mod tests {
             (towards, [requests.phits, responses.phits, requests.packets, responses.packets])
         });
         rows.collect()
+    }
+
+    /// No route at all. The first pair's answer comes after that of the last one.
+    struct NoRoutes {
+        last: RouterId,
+        asked: AtomicBool,
+    }
+
+    impl Routing for NoRoutes {
+        fn name(&self) -> &'static str {
+            "none"
+        }
+
+        fn way(
+            &self,
+            from: RouterId,
+            to: RouterId,
+            _choice: u32,
+            _links: &mut Vec<LinkId>,
+        ) -> Result<(), NoWay> {
+            if from == self.last {
+                self.asked.store(true, Ordering::Release);
+            }
+            while !self.asked.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+            Err(NoWay { from, to })
+        }
+
+        fn dimensions(&self) -> Vec<String> {
+            Vec::new()
+        }
+
+        fn dimension(&self, _link: LinkId) -> usize {
+            0
+        }
+    }
+
+    #[test]
+    fn the_error_is_that_of_the_first_pair() {
+        let (_, fabric) = machine(&[2, 2, 2], 1);
+        let hosts: Vec<HostId> = (0..8).map(HostId).collect();
+        let mut messages = Messages::default();
+        messages.add(Message { from: 0, to: 1, bytes: 8, count: 1 }).unwrap();
+        messages.add(Message { from: 6, to: 7, bytes: 8, count: 1 }).unwrap();
+        let routing = NoRoutes { last: RouterId(6), asked: AtomicBool::new(false) };
+        let pairs = Pairs::new(&messages, (&hosts, &[]), &fabric, &routing, &Protocol::MPI);
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let loads = threads.install(|| Loads::new(&pairs.unwrap(), &fabric, &routing));
+        let first = NoWay { from: RouterId(0), to: RouterId(1) };
+        assert_eq!(loads.unwrap_err(), TrafficError::from(first));
     }
 
     #[test]

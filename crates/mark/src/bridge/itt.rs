@@ -40,7 +40,7 @@ const MAJOR: c_ulong = 3;
 const OLDEST: c_ulong = 20_111_111;
 /// Functions in a list, much more than there are: a list that is none ends.
 const FUNCTIONS: usize = 4096;
-/// Domains that are told apart.
+/// Maximum number of distinct domains.
 const DOMAINS: usize = 256;
 
 /// `__itt_domain`.

@@ -13,9 +13,9 @@ use crate::markers::REGISTRY;
 use crate::site::Site;
 use crate::table;
 
-/// Names that are told apart, of the 4,095 phases that a process can have: the rest is for markers of its own.
+/// Maximum number of distinct names, of the 4,095 phases that a process can have: the rest is for markers of its own.
 pub(super) const NAMES: usize = 2048;
-/// Bytes of a text that are looked at: a character that begins within the bound of names ends within these.
+/// Bytes of a text that are read: a character that begins within the bound of names ends within these.
 const MOST: usize = layout::NAME_BYTES + 4;
 
 /// Where a name comes from; the file of its phase.

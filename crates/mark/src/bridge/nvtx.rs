@@ -191,7 +191,7 @@ unsafe extern "C" fn domain_wide(name: *const libc::wchar_t) -> *const c_void {
         return ptr::null();
     }
     let mut bytes = Vec::new();
-    // SAFETY: it ends with a zero, and all before it were read; longer ones are told apart by their begins.
+    // SAFETY: it ends with a zero, and all before it were read; longer ones are distinguished by their begins.
     while let unit @ 1.. = unsafe { name.add(bytes.len() / 4).read_unaligned() } as u32 {
         bytes.extend(unit.to_ne_bytes());
         if bytes.len() == 4096 {

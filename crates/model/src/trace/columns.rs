@@ -1,6 +1,6 @@
 //! The columns of states and events, and their rows.
 //!
-//! Owns pushing, reading and checking of rows. Columns are public for analyses that take slices; whoever writes to them keeps them
+//! Owns pushing, reading and checking of rows. Columns are public for analyses that take slices; code that writes to them keeps them
 //! equally long. Locations are rows of [`super::Locations`], CPUs are numbered from 1 over all nodes (0: none is known), times are
 //! nanoseconds from the start of the trace.
 

@@ -61,7 +61,7 @@ pub const USER_LINE: u32 = 60_000_119;
 /// Counters of the processor and of the system, as what they grew by since the thread's last probe.
 pub const COUNTERS: [std::ops::RangeInclusive<u32>; 3] =
     [42_000_000..=42_999_999, 44_000_000..=44_999_999, 45_000_000..=46_999_999];
-/// Those of them that count a whole node or socket, whoever reads them.
+/// Those of them that count a whole node or socket.
 pub const NODE_COUNTERS: std::ops::RangeInclusive<u32> = 46_000_000..=46_999_999;
 /// Which set of counters is active from here on.
 pub const COUNTER_SET: u32 = 41_999_999;

@@ -1,4 +1,4 @@
-//! What the made-up runs did over time, and who sent to whom.
+//! Times and messages of the made-up runs.
 
 use talea_model::{Bytes, Nanos, Rank};
 use talea_report::data::{

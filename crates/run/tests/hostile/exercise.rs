@@ -19,7 +19,7 @@ use super::mutate::Random;
 
 /// Small, so that what goes up to it takes no time.
 const LIMITS: Limits = Limits { runs: 1 << 16 };
-/// Events that are looked at; a legal file may claim any number of identical ones.
+/// Maximum number of events that are read; a legal file may claim any number of identical ones.
 const LOOKED_AT: usize = 1 << 14;
 
 /// A packed trace.

@@ -76,7 +76,7 @@ pub(super) struct FoldArgs {
     /// Value of the region's event type, by name or number [default: the one with the most time]
     #[arg(long, value_name = "NAME|NUMBER", allow_hyphen_values = true)]
     value: Option<String>,
-    /// Cut the time in MPI out, and what was counted there
+    /// Leave out the time and the counts in MPI
     #[arg(long)]
     without_mpi: bool,
     /// Only instances of this rank, counted from 0

@@ -62,7 +62,7 @@ pub(super) struct PlaceArgs {
     /// Bytes across a face [default: count faces, predict no time]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 40), conflicts_with = "matrix")]
     bytes: Option<u64>,
-    /// A run, or a table of who sends how many bytes to whom
+    /// Run, or table of bytes from rank to rank
     #[arg(long, value_name = "RUN|FILE", value_hint = ValueHint::AnyPath)]
     matrix: Option<PathBuf>,
     /// Blocks such as 1x1x16, filled, greedy, bisection, or a placement that is there: as-run, hostfile:FILE, rankfile:FILE, rank-order:FILE

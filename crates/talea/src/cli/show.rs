@@ -116,7 +116,7 @@ the bound that times were kept with. With --by line or routine: without id, proc
 place, path, rank_times and rank_counts, but with procedures, label, sites (ids) and paths (their
 number).")]
     Calls(CallsArgs),
-    /// Who sends to whom
+    /// Communication matrix: bytes and messages from rank to rank
     #[command(after_long_help = "\
 JSON: {ranks, what, cells: [[from, to, bytes, messages]], collectives: [{procedure, calls, bytes}]};
 bytes of collectives are what each rank contributes as its arguments say.")]

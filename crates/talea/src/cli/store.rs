@@ -65,7 +65,7 @@ struct ForgetArgs {
     json: bool,
 }
 
-/// List what was removed from a store, by whom and when
+/// List removals from a store, with user and time
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

@@ -1,6 +1,6 @@
 //! Percentages, counters and pictures as people write them, beside what all of Talea reads ([`talea_model::written`]).
 //!
-//! Owns their reading; each message names what was expected.
+//! Owns their reading; each message names the expected form.
 
 use talea_model::written::number_with_unit;
 pub(super) use talea_model::written::{large, rate, size, step, time};

@@ -1,6 +1,6 @@
 //! What `talea run` does when the program has ended: call sites, report, and a summary of a few lines.
 //!
-//! Owns the words of the summary and the warnings about runs that cannot be what was meant. Whatever fails here is
+//! Owns the words of the summary and the warnings about runs that cannot be intended. Whatever fails here is
 //! said and changes nothing about the program's exit code.
 
 use talea_model::units::percent;
@@ -75,7 +75,7 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &O
     recorded
 }
 
-/// Says what was recorded in about six lines.
+/// Prints a summary of the recording in about six lines.
 fn summary(analysis: &Analysis<'_>, sampled: Option<&sampling::Settled>) {
     let run = &analysis.run;
     let recording = &run.recording;
@@ -169,7 +169,7 @@ fn nothing(metadata: &Metadata, options: &Options) -> String {
     }
 }
 
-/// Runs that cannot be what was meant.
+/// Warnings about runs that cannot be intended.
 fn warn(recording: &Recording, metadata: &Metadata, has_samples: bool, options: &Options) {
     let processes = &recording.processes;
     if processes.is_empty() {

@@ -1,4 +1,4 @@
-//! What the recording library inside the ranks is told, and where it writes.
+//! Settings of the recording library inside the ranks, and the folder that it writes to.
 //!
 //! Owns the variables of the library and the folder for its files on a node's own disk. What values mean is said by the
 //! options of `talea run`; the library itself takes defaults where a variable is missing.

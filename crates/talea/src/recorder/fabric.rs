@@ -43,7 +43,7 @@ pub(super) fn settle(directory: &RunDirectory, interval: Option<Nanos>) -> Optio
     Some(kept)
 }
 
-/// Says what was kept.
+/// Prints what was recorded of the network.
 pub(super) fn say_kept(kept: &Kept) {
     let s = |count: u64| if count == 1 { "" } else { "s" };
     let nodes = kept.nodes.len() as u64;

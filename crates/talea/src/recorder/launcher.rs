@@ -1,4 +1,4 @@
-//! MPI launchers: which one a command starts with, and how it is told to hand variables on.
+//! MPI launchers: the one that a command starts with, and its option that hands variables on.
 //!
 //! Owns what each does with the environment. Children on the same host inherit it under all of them; on other hosts
 //! Open MPI hands on only what `-x` names (mpirun(1)), while MPICH's and Intel's hydra, and Slurm's srun with its default

@@ -171,7 +171,7 @@ pub(super) fn settle(directory: &RunDirectory) -> Settled {
 }
 
 impl Settled {
-    /// Says what was kept.
+    /// Prints the number of samples.
     pub(super) fn say(&self) {
         if self.samples == 0 {
             return say("samples  none");

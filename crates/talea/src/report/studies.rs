@@ -135,7 +135,7 @@ fn inside(analysis: &Analysis<'_>, trace: &Trace, missing: &mut Gaps) -> Vec<Stu
     let mut studies = Vec::new();
     for one in loops(analysis, trace) {
         match fold(Some(one.region)) {
-            // A few executions that are alike say nothing; whoever wants them asks `talea fold`.
+            // A few executions that are alike say nothing; `talea fold` shows them on request.
             Ok(folded) if !one.main && folded.data.all.folded < LEAST_ITERATIONS as u64 => {}
             Ok(folded) => {
                 let study = folded_study(&folded.data, Some(one.id), known);

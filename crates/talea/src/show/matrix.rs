@@ -1,4 +1,4 @@
-//! `talea show RUN matrix`: who sends to whom.
+//! `talea show RUN matrix`: bytes and messages from rank to rank.
 //!
 //! Owns the text form: a square of bytes where it fits, else the largest cells as a list.
 

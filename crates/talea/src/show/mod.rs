@@ -70,7 +70,7 @@ pub(crate) enum View {
         /// Text or JSON.
         format: Format,
     },
-    /// Who sends to whom.
+    /// Bytes and messages from rank to rank.
     Matrix {
         /// Text or JSON.
         format: Format,

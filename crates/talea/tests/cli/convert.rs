@@ -19,7 +19,7 @@ fn lines(text: &str) -> BTreeMap<(u64, u64), (u64, u64)> {
     sums
 }
 
-/// The same from the matrix, which counts what was sent.
+/// The same from the matrix, which counts sent messages.
 fn cells(bench: &Bench, run: &str) -> BTreeMap<(u64, u64), (u64, u64)> {
     let matrix = bench.json(&["show", run, "matrix", "--json"]);
     let number = |cell: &serde_json::Value, at: usize| cell[at].as_u64().unwrap();

@@ -36,7 +36,7 @@ fn time_before_the_partner_comes_is_waiting() {
             let found = stats["waiting_share"].as_f64().unwrap();
             assert!((found - truth).abs() < 0.02, "{name}: {found} for {truth}");
             let text = sentence(&bench, &name);
-            // Beside other programs it cannot be told.
+            // Beside other programs it is unknown.
             if !text.contains("wait for PUs") {
                 assert!(text.contains("is waiting for ranks that come later"), "{text}");
                 assert!(text.contains(call), "{text}");

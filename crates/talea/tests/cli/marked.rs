@@ -271,7 +271,7 @@ fn ranks_have_phases_under_every_mpi() {
             right(process, thread, 40);
             assert!(thread.probes.series.len() > 10, "calls are probed, too");
         }
-        // In the trace phases have what was counted in them, and nothing of the calls before.
+        // In the trace phases have their own counts, and nothing of the calls before.
         let trace = bench.path(&format!("{}.prv", mpi.name));
         bench.text(&["convert", mpi.name, &trace.display().to_string()]);
         for name in ["step", "touch", "after"] {

@@ -231,7 +231,7 @@ fn each_kind_of_computation_has_its_own_metrics() {
     assert!((of("burst_duration", 1) - 600e-6).abs() < 1e-9);
     let shares = of("duration_share", 0) + of("duration_share", 1);
     assert!((shares - 100.0).abs() < 5.0, "{shares}");
-    // Clusters are those of the part that is looked at.
+    // Clusters are those of the selected part.
     let part = json(folder.path(), &["long.prv", "--by", "cluster", "--json", "--to", "8ms"]);
     let bursts = |found: &Value| {
         let clusters = found["clusters"].as_array().unwrap().iter();

@@ -1,4 +1,4 @@
-//! `talea topo` on files of other machines: whose values may stand on them, and what of them is told.
+//! `talea topo` on files of other machines: values that may be drawn on them, and their gaps.
 
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Call paths that are hard to tell apart or to find: many, deep, of changing size, through code without unwind tables.
 //!
-//! Owns what must hold of each: no call is lost, the number of call sites is bounded, and where paths are not told apart
+//! Owns what must hold of each: no call is lost, the number of call sites is bounded, and where paths are not distinguished
 //! that is a gap.
 
 use super::bench::{Bench, Mpi};

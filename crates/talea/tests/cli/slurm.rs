@@ -140,7 +140,7 @@ fn jobs_of_two_users_on_four_nodes_have_their_time_and_one_has_none() {
     let [("alpha", alpha), ("beta", beta), ("hidden", hidden)] = words[..] else {
         panic!("{text}{}", stderr(&output))
     };
-    // Epilogs have told the end of all.
+    // Epilogs have reported the end of all.
     assert!(text.lines().all(|line| line.contains(' ')), "{text}");
 
     let words = ["usage", "--store", store, "--by", "job,user,executable,activity", "--json"];
@@ -170,7 +170,7 @@ fn jobs_of_two_users_on_four_nodes_have_their_time_and_one_has_none() {
         .map(|row| row["samples"].as_u64().unwrap())
         .sum();
     assert!(nobodys > 50, "{all}");
-    // None of what the two started is told as somebody else's.
+    // No process of the two belongs to another job.
     let named = |row: &&serde_json::Value, name: &str| {
         row["executable"].as_str().is_some_and(|path| path.ends_with(name))
     };

@@ -126,7 +126,7 @@ fn clocks_of_other_hosts_are_brought_together() {
         let all = ["0", "1", "2", "3"].map(barrier);
         let last_in = all.iter().map(|b| b.0).max().unwrap();
         let first_out = all.iter().map(|b| b.1).min().unwrap();
-        // What is told of the clocks' distance must hold, however late the ranks answered each other: microseconds as a rule,
+        // The printed distance of the clocks must hold, however late the ranks answered each other: microseconds as a rule,
         // milliseconds where others take their cores. The rest are bounds of recorded times, generously.
         let told = estimated.into_iter().max().unwrap().max(100_000);
         assert!(first_out + told + 100_000 > last_in, "{}: {all:?}, {stats}", mpi.name);

@@ -1,4 +1,4 @@
-//! Who sent what was received, where one call completed several requests.
+//! Senders of received messages, where one call completed several requests.
 //!
 //! The logger has `array_of_statuses.source` and `.tag`, one entry a status. An event has `statuses`, three numbers for
 //! each wildcard receive that completed: position of the request in the call's list, source, tag.

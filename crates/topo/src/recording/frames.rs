@@ -2,7 +2,7 @@
 //!
 //! Owns the form of a block of frames: counts first, then a column each for time, span and phase, then one for each object of each
 //! monitor. A column of whole numbers is differences as LEB128, any other the bits of its numbers, each xored with the one
-//! before; absent values are told apart by a column of runs. All of it is packed with zstd.
+//! before; absent values have a column of runs. All of it is packed with zstd.
 
 use talea_model::Nanos;
 use talea_run::live::numbers::{Cursor, put_number, put_signed};

@@ -41,7 +41,7 @@ pub const FORMAT: u32 = 1;
 const MOST_WORDS: u64 = 1 << 27;
 /// Most objects of all monitors of a recording.
 const MOST_OBJECTS: usize = 1 << 24;
-/// Damaged places, or missing objects, that are told one by one.
+/// Maximum number of damaged places, or missing objects, that are listed one by one.
 const MOST_TOLD: usize = 100;
 
 /// Numbers of 64 bits that a frame takes in memory, with all that stands around its values.
@@ -96,7 +96,7 @@ pub struct Recording {
     pub frames: Vec<Frame>,
     /// Where threads were.
     pub placement: Vec<PlacementSample>,
-    /// Names of the phases that the program told.
+    /// Names of the program's phases.
     pub phases: Vec<(u32, String)>,
     /// The run that it is shown with; never in the file.
     pub run: Option<Phases>,

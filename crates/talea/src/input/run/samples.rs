@@ -119,7 +119,7 @@ impl<'a> Sampled<'a> {
         }
     }
 
-    /// Adds what was sampled of a thread that made calls.
+    /// Adds the samples of a thread that made calls.
     pub(super) fn add_caller(
         &self,
         number: u32,
@@ -263,7 +263,7 @@ fn probed(probes: &Probes, at: usize, events: &[TimedEvent]) -> Option<TimedEven
     events.get(event).copied()
 }
 
-/// Keeps the order of what was counted. Times of calls were rounded when they were recorded, and those of samples and phases were not: these
+/// Keeps the order of counts. Times of calls were rounded when they were recorded, and those of samples and phases were not: these
 /// stay between the ends of calls (true) that they were between, so that what a call counted is no phase's that began after it.
 fn put_between(times: &mut [(u64, bool)]) {
     let mut before = 0;
@@ -394,7 +394,7 @@ impl<'a, 'b> Pictures<'a, 'b> {
         value
     }
 
-    /// Labels of counters and phases, and what was estimated; how many levels of stacks there are.
+    /// Labels of counters and phases, estimates, and the number of levels of stacks.
     pub(super) fn label(self, labels: &mut Labels, gaps: &mut Gaps) -> u32 {
         for (number, label) in self.counters.values() {
             names::plain(labels, *number, label);
