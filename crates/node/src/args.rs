@@ -58,13 +58,13 @@ jobs there are; it finds them by their control groups without that.")]
 pub struct AgentArgs {
     #[command(subcommand)]
     job: Option<JobCommand>,
-    /// Where batches go: sqlite:PATH, prometheus:http://HOST:PORT[/PREFIX], or a server's http://HOST:PORT or https://HOST:PORT
+    /// Store: sqlite:PATH, prometheus:http://HOST:PORT[/PREFIX], or a server's http://HOST:PORT or https://HOST:PORT
     #[arg(long, value_name = "STORE", required = true)]
     store: Option<String>,
     /// File with this node's token for the server
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     token_file: Option<PathBuf>,
-    /// Certificates (PEM) of who vouches for the server [default: the web's authorities]
+    /// CA certificates of the server, PEM [default: public authorities]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     ca: Option<PathBuf>,
     /// Where else they go, in Influx' line protocol, each tried once: influx:http://HOST:PORT/write?db=NAME,
@@ -74,7 +74,7 @@ pub struct AgentArgs {
     /// Samples of each core: 1Hz, 100Hz
     #[arg(long, value_name = "RATE", value_parser = written::rate, default_value = "1Hz")]
     rate: f64,
-    /// Time that a batch is of: 10s, 1min, at most 1h
+    /// Interval of a batch: 10s, 1min, maximum 1h
     #[arg(long, value_name = "TIME", value_parser = interval, default_value = "1min")]
     interval: Nanos,
     /// Stop after this time: 60s, 1h
@@ -89,13 +89,13 @@ pub struct AgentArgs {
     /// Folder where batches wait for the store [default: STORE.spool, for servers /var/lib/talea/spool]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     spool: Option<PathBuf>,
-    /// Most bytes of that folder, 1M to 16G; the oldest batches go first, which is counted
+    /// Maximum size of that folder, 1M to 16G; the oldest batches go first and are counted
     #[arg(long, value_name = "SIZE", value_parser = written::size, default_value = "64M")]
     spool_size: Bytes,
     /// What is counted around samples: none, default, or names as perf list has them, with commas; NAME=EVENT gives an event another name
     #[arg(long, value_name = "LIST", default_value = "default")]
     counters: String,
-    /// Folder where the agent is told of jobs; as long as it has a file `yield`, counters are left to other tools
+    /// Folder of job notifications; a file `yield` in it leaves counters to other tools
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, default_value = RUN_DIR)]
     run_dir: PathBuf,
 }
@@ -134,10 +134,10 @@ enum JobCommand {
     JobEnd(EndArgs),
 }
 
-/// Tell the agent of this node that a job begins here
+/// Notify the agent of this node of a job's begin
 #[derive(Debug, Args)]
 #[command(long_about = "\
-Tell the agent of this node that a job begins here, from the scheduler's prolog.
+Notify the agent of this node of a job's begin, from the scheduler's prolog.
 
 Jobs whose control groups name them are found without that, but for their owner, their cores where the groups do not say \
 them, and whether their samples may be kept.")]
@@ -168,7 +168,7 @@ struct StartArgs {
     /// It has the whole node
     #[arg(long, conflicts_with = "cpus")]
     exclusive: bool,
-    /// Keep nothing of its samples but that there was time
+    /// Store only the job's time, no details of its samples
     #[arg(long)]
     no_monitoring: bool,
     /// Folder where the agent is told of jobs

@@ -33,7 +33,7 @@ pub enum NodeError {
     #[error(transparent)]
     Told(#[from] ToldError),
     /// Nobody says which job.
-    #[error("which job? expected its ID, or SLURM_JOB_ID in the environment")]
+    #[error("job ID missing: expected an argument, or SLURM_JOB_ID in the environment")]
     NoId,
     /// The environment has a user that is none.
     #[error("expected a user's number in SLURM_JOB_UID: `{text}`")]

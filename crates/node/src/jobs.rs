@@ -104,7 +104,7 @@ mod tests {
         assert_eq!((&*told.id, told.user, told.monitored), ("7", Some(1000), true));
         // Another job is not the environment's.
         assert_eq!(told_of(Some("8"), &slurm).unwrap().user, None);
-        assert!(told_of(None, &[]).unwrap_err().starts_with("which job?"));
+        assert!(told_of(None, &[]).unwrap_err().starts_with("job ID missing"));
         let wrong = told_of(None, &[("SLURM_JOB_ID", "7"), ("SLURM_JOB_UID", "root")]);
         assert_eq!(wrong.unwrap_err(), "expected a user's number in SLURM_JOB_UID: `root`");
     }

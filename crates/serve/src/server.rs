@@ -87,7 +87,7 @@ pub enum ServeError {
     },
     /// Passwords and tokens could be read on the way.
     #[error(
-        "without TLS passwords and tokens can be read on the way to `{address}`: expected --tls-cert and --tls-key, an address of 127.0.0.0/8 behind a proxy that has TLS, or --insecure"
+        "without TLS, others can read passwords and tokens on the way to `{address}`: expected --tls-cert and --tls-key, an address of 127.0.0.0/8 behind a proxy that has TLS, or --insecure"
     )]
     Insecure {
         /// Where it would listen.

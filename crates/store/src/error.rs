@@ -82,7 +82,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The disk, or the size that was allowed, is used up.
-    #[error("no room on the disk, or the store has the size that it may have: `{path}`")]
+    #[error("no room on the disk, or the store has its maximum size: `{path}`")]
     Full {
         /// The file.
         path: PathBuf,

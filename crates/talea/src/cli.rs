@@ -137,7 +137,7 @@ Examples:
 Samples: `talea show RUN samples` tells where threads were. Each sample has the call stack and the
 counters; counters are also read at begin and end of MPI calls, at most every 50 us and for half a
 percent of the time where reading them takes a system call. Without hardware counters (PMU) what
-exists is counted: task-clock, page faults, context switches; what is missing is said at the end.
+exists is counted: task-clock, page faults, context switches; missing ones are listed at the end.
 
 The run directory is `talea-PROGRAM`, then `talea-PROGRAM.1` and so on; it holds run.json,
 report.html, sites.json and the record itself. All ranks must see it, unless --live-dir is given.")]
@@ -162,17 +162,17 @@ struct RunArgs {
     /// into one event; `all` records each
     #[arg(long, value_enum, default_value_t = Calls::Mpi)]
     calls: Calls,
-    /// Most frames that a call path keeps: 1 is the direct caller; a hash tells apart what lies beyond
+    /// Maximum number of frames in a call path: 1 is the direct caller; a hash stands for further ones
     #[arg(long, value_name = "N", default_value_t = 48, value_parser = clap::value_parser!(u8).range(1..=48))]
     callers: u8,
-    /// Most memory that the record of one process may take, 1M to 16G: 64M, 1G
+    /// Maximum memory of one process's record, 1M to 16G: 64M, 1G
     #[arg(long, value_name = "SIZE", value_parser = values::size, default_value = "64M")]
     memory: Bytes,
     /// Folder on the node's own disk or memory for the record while the program runs; copied to the run directory
     /// afterwards
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     live_dir: Option<PathBuf>,
-    /// Who brings the records of the ranks together: `ranks` do it in MPI_Finalize; with `auto` only those that run on
+    /// Where the records of the ranks are merged: `ranks` do it in MPI_Finalize; with `auto` only those that run on
     /// several hosts, and talea does it afterwards for those on one, so that it takes none of the program's time
     #[arg(long, value_enum, default_value_t = Merge::Auto)]
     merge: Merge,
@@ -209,14 +209,14 @@ pub(crate) enum Times {
     Bounded,
     /// Begin and duration of every event to the nanosecond
     Exact,
-    /// Sum, least and most of each call site only
+    /// Sum, minimum and maximum of each call site only
     Statistics,
 }
 
 /// Who brings the records of ranks together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Merge {
-    /// Ranks on several hosts, talea where there is one
+    /// Ranks on several hosts, talea on one host
     Auto,
     /// Ranks, in MPI_Finalize
     Ranks,
@@ -327,7 +327,7 @@ struct EventsArgs {
     json_lines: bool,
 }
 
-/// Say what works on this machine, what does not, and the command that would make it work
+/// Check the features of this machine and print remedies
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

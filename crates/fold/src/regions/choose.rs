@@ -44,7 +44,7 @@ pub struct Choice {
 pub enum ChooseError {
     /// Nothing in the trace begins and ends.
     #[error(
-        "expected iterations, routines, clusters, states or calls of MPI that come back, the trace has none that end"
+        "expected iterations, routines, clusters, states or MPI calls with an end, the trace has none"
     )]
     Nothing,
     /// A name that the trace does not have.
@@ -69,7 +69,7 @@ pub enum ChooseError {
     #[error("expected instances of `{0}` that end, the trace has none")]
     NoInstances(String),
     /// A counter.
-    #[error("expected a region, `{0}` is a counter: it is folded, nothing is folded to it")]
+    #[error("expected a region, found the counter `{0}`, which is folded with any region")]
     Counter(String),
 }
 

@@ -112,7 +112,7 @@ pub enum OpenError {
     },
     /// Buffers may not be locked in memory.
     #[error(
-        "buffers for {what} do not fit what may be locked in memory: raise kernel.perf_event_mlock_kb or `ulimit -l`"
+        "buffers for {what} exceed the limit of locked memory: raise kernel.perf_event_mlock_kb or `ulimit -l`"
     )]
     Locked {
         /// For what.

@@ -20,7 +20,7 @@ pub(super) const FILE: &str = "tokens";
 pub enum Kind {
     /// Sends batches of one node, nothing else.
     Node,
-    /// Asks as a user.
+    /// Reads with the permissions of a user.
     User,
 }
 
@@ -37,7 +37,7 @@ impl Kind {
 /// A line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is good for.
+    /// Kind of token.
     pub kind: Kind,
     /// The node or the user.
     pub name: String,

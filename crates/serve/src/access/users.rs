@@ -1,4 +1,4 @@
-//! Who may log in: the file `users`, `name:uid:role:hash`.
+//! Users who may log in: the file `users`, `name:uid:role:hash`.
 //!
 //! Owns the line, the hash (Argon2id, as a PHC string, with the parameters that the `argon2` crate recommends) and its checking. Passwords are kept nowhere.
 
@@ -40,9 +40,9 @@ impl Role {
 /// A line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
-    /// What they log in as.
+    /// Login name.
     pub name: String,
-    /// Whose jobs they see, as nodes number users.
+    /// User ID on the nodes; the user sees the jobs of this ID.
     pub uid: u32,
     /// What they may see.
     pub role: Role,

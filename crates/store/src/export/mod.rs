@@ -30,7 +30,7 @@ pub enum OutputError {
     Address(String),
     /// The address has a user or a password in front of the host.
     #[error(
-        "output `{0}`: expected no user and password before the host, as in every log they would be; InfluxDB takes them behind `?` (u=NAME&p=PASSWORD), which is never said, and brokers of MQTT are spoken to without"
+        "output `{0}`: expected no user and password before the host, where logs would show them; InfluxDB takes them behind `?` (u=NAME&p=PASSWORD), which is never printed, and MQTT is supported without"
     )]
     Secret(String),
     /// A file cannot be written.

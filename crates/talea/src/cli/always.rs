@@ -12,10 +12,10 @@ use talea_store::{Dimension, MOST_ROWS};
 use super::values;
 use crate::always::{Filters, Place, UsageOptions};
 
-/// Show what the cores of a time were used for
+/// Show the use of the cores in a period
 #[derive(Debug, Args)]
 #[command(long_about = "\
-Show what the cores of a time were used for.
+Show the use of the cores in a period.
 
 Each row has its share of all samples, idle time included, with the 95 % interval of sampling (Wilson score), and the core seconds \
 that it stands for.")]
@@ -51,7 +51,7 @@ gaps and
                    cores of jobs do not exceed (busy: shares of time); none with a filter by
                    what was hit")]
 pub(super) struct UsageArgs {
-    /// Where batches are: sqlite:PATH, prometheus:http://HOST:PORT[/PREFIX], or http://HOST:PORT of `talea serve`
+    /// Store: sqlite:PATH, prometheus:http://HOST:PORT[/PREFIX], or http://HOST:PORT of `talea serve`
     #[arg(long, value_name = "STORE")]
     store: String,
     #[command(flatten)]
@@ -59,7 +59,7 @@ pub(super) struct UsageArgs {
     /// Columns that separate rows
     #[arg(long, value_enum, value_delimiter = ',', default_value = "executable")]
     by: Vec<By>,
-    /// Only so long before now: 10min, 24h, 30d
+    /// Period up to now: 10min, 24h, 30d
     #[arg(long, value_name = "TIME", value_parser = values::step)]
     last: Option<Nanos>,
     /// Only this node; * and ? stand for any characters and for one, here and below
@@ -80,10 +80,10 @@ pub(super) struct UsageArgs {
     /// Only this phase
     #[arg(long, value_name = "NAME")]
     phase: Option<String>,
-    /// What counters did around samples, and how the cores of jobs differ, instead of shares
+    /// Rates of counters, and differences between a job's cores, instead of shares
     #[arg(long)]
     rates: bool,
-    /// Most rows
+    /// Maximum number of rows
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = limit)]
     limit: usize,
     /// Print JSON, see below
@@ -151,7 +151,7 @@ pub(super) struct AsksArgs {
     /// File with what `talea serve token add user NAME` printed, where the store is a server
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "store")]
     token_file: Option<PathBuf>,
-    /// Certificates in PEM of who vouches for the server; the web's authorities if absent
+    /// CA certificates of the server, PEM [default: public authorities]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "store")]
     ca: Option<PathBuf>,
 }

@@ -16,10 +16,10 @@ use super::values;
 use crate::clusters::{self, Analysis, Edges, Eps, SubsetRule};
 use crate::tracks::{self, PerTask, Windows};
 
-/// Find which stretches of computation are alike
+/// Group similar stretches of computation
 #[derive(Debug, Args)]
 #[command(long_about = "\
-Find which stretches of computation are alike.
+Group similar stretches of computation.
 
 A burst is the computation between two MPI calls (or one instance of an instrumented function). Bursts become points, \
 by instructions and instructions per cycle unless --dimensions says otherwise; clusters are what lies densely together \
@@ -55,7 +55,7 @@ the nearest clustered one within eps; thin=N keeps N points of each crowded cell
 as make a core, so that rare kinds stay; ranks=N and random=P% take ranks and bursts by chance and
 lose rare kinds. --check clusters all points as well, with the radius that they give.
 
-The part looked at is that from the end of the last MPI_Init to the begin of the first
+The analysed part is that from the end of the last MPI_Init to the begin of the first
 MPI_Finalize, where the trace has them; --with-init, --from and --to change that. A burst belongs to
 the part that its middle lies in.
 
@@ -138,7 +138,7 @@ struct How {
     /// Leave out shorter bursts: 10us, 0 for none [default: the shortest, which hold 1 % of the time]
     #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = "Preparation")]
     min_duration: Option<Nanos>,
-    /// How much each dimension counts: 1,0.5
+    /// Weight of each dimension: 1,0.5
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = factor, help_heading = "Preparation")]
     factor: Vec<f64>,
     /// Compare values, not magnitudes, whatever the dimensions say
@@ -165,7 +165,7 @@ Follow clusters over runs of different scales, or over windows of one run.
 Each frame (a run, or a window) is clustered by itself, on one scale for all. Clusters of neighbouring frames are the \
 same kind of computation if their rectangles, grown by half the radius and 5 % on each side, overlap, and the calls that end \
 their bursts are alike, alone and with the call before, at least 15 % both ways. If those hold 85 % of the time of both frames, the frames are equivalent; three in a row \
-are stable. Where frames are not equivalent, requisites are lowered step by step, to 20 % on each side, half of the time and 5 % of likeness, which is said.")]
+are stable. Where frames are not equivalent, requisites are lowered step by step, to 20 % on each side, half of the time and 5 % of likeness, and the summary names the steps.")]
 #[command(after_long_help = "\
 Examples:
   talea track run1.prv.gz run4.prv.gz run16.prv.gz             what scales, and what does not

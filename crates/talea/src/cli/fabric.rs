@@ -53,7 +53,7 @@ enum What {
 Rates of all ports of this node, with their share of the link's speed, stalls and faults.
 
 Ports are those of InfiniBand and RoCE, Omni-Path and Slingshot adapters and of Ethernet interfaces, as far as the kernel gives their \
-counters to users. Counters are only read, never reset. What is not counted is absent, and said.")]
+counters to users. Counters are only read, never reset. Absent counters are listed as gaps.")]
 #[command(after_long_help = "\
 Examples:
   talea fabric counters --interval 5s --count 12
@@ -104,7 +104,7 @@ are frames with their headers of Ethernet, IP and UDP, in fragments where a mess
 the interface's MTU allows, and answers of 32 bytes. What else uses the interface meanwhile is
 counted too.
 
-Exit code 3 if nobody answers, or nobody sends.
+Exit code 3 if no answer or no message arrives.
 
 JSON: {interface, mtu, messages, bytes, answered, rows: [{counter, way: sent|received, unit:
 bytes|packets, expected, seen, deviation_percent}], findings, gaps}; seen is null where it is
@@ -138,7 +138,7 @@ struct SonarArgs {
     /// Send to a node that listens
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     to: Option<SocketAddr>,
-    /// Answer what another node sends, once
+    /// Answer messages of another node, once
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, conflicts_with_all = ["messages", "bytes"])]
     listen: Option<SocketAddr>,
     /// How many messages

@@ -82,7 +82,7 @@ pub(super) struct FoldArgs {
     /// Only instances of this rank, counted from 0
     #[arg(long, value_name = "N", value_parser = values::rank, conflicts_with = "overlay")]
     rank: Option<Rank>,
-    /// Each rank for itself too, laid over each other
+    /// Fold each rank too, curves in one picture
     #[arg(long)]
     overlay: bool,
     /// Counters to fold, by name or number [default: all]

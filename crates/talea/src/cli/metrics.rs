@@ -37,7 +37,7 @@ Running, or time outside MPI in a trace without states. Rates are by the time of
 summed over ranks: those of one rank on average. Counters that took turns are made whole by time.
 
 Models (--model) are files of Intel's perfmon (PROCESSOR/metrics/*.json), of Linux' pmu-events, or
-groups of LIKWID; a folder means all of them in it. Mistakes in them are said with their line, the
+groups of LIKWID; a folder means all of them in it. Errors in them have their line, the
 rest is used. CPI stacks of POWER5, top-down analysis with perf's topdown events and the pipeline
 of Zen 4 are built in and shown where a trace has their counters.
 
@@ -55,7 +55,7 @@ docs/metrics.md.
 JSON: one object for one INPUT, an array of them for several, with the keys
   input         as named
   span_ns       {begin, end, chosen: between-init-and-finalize|whole|asked}
-  locations     how many threads are looked at
+  locations     number of analysed threads
   ranks         [{application, rank, threads}], in the order of by_rank
   clusters      [{id, bursts, time_share}], in the order of by_cluster; with --by cluster
   efficiency    global, parallel, load_balance, communication, serialisation, transfer,
@@ -106,7 +106,7 @@ pub(super) struct MetricsArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum By {
-    /// The whole run, with least, median and most of the ranks
+    /// The whole run, with minimum, median and maximum of the ranks
     Run,
     /// Each rank
     Rank,

@@ -26,7 +26,7 @@ pub(super) struct NetworkArgs {
     /// Speed of a link between switches or to a node, one way, where its description has none: 12.5GB/s, 200Gbit/s
     #[arg(long, value_name = "SPEED", value_parser = speed, requires = "network")]
     link_speed: Option<f64>,
-    /// Which ways messages take [default: the first that fits]
+    /// Routing of messages [default: the first that fits the network]
     #[arg(long, value_name = "WAYS", requires = "network")]
     routing: Option<Ways>,
 }

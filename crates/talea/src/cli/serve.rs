@@ -30,7 +30,7 @@ Examples:
               --tls-cert cert.pem --tls-key key.pem
   talea agent --store https://server:8090 --token-file /etc/talea/token     on each node
 
-Without TLS passwords and tokens can be read on the way: then it listens on loopback only, behind a
+Without TLS others can read passwords and tokens on the way: then it listens on loopback only, behind a
 proxy that has TLS, unless --insecure is given. SIGHUP reads the certificates again; users and
 tokens are read again when their files change. SIGTERM and SIGINT end it after what is under way.
 docs/server.md has the routes.")]
@@ -50,13 +50,13 @@ pub(super) struct ServeArgs {
     /// Listen on other addresses than 127.0.0.0/8 without TLS
     #[arg(long)]
     insecure: bool,
-    /// Most connections of one address at a time; more where a proxy is in front
+    /// Maximum number of connections of one address; raise it behind a proxy
     #[arg(long, value_name = "N", value_parser = per_address, default_value_t = MOST_OF_ADDRESS)]
     per_address: usize,
     /// Length of the finest slices of a store that is made now; 0s keeps that of each batch
     #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "1min")]
     slice: Nanos,
-    /// Most bytes of the store; 1M to 1024T; agents keep what has no room [default: as much as there is]
+    /// Maximum size of the store, 1M to 1024T; agents keep the rest [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = values::large)]
     most: Option<Bytes>,
     /// Oldest batches that are taken
@@ -80,7 +80,7 @@ fn per_address(text: &str) -> Result<usize, String> {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Who may log in
+    /// Users who may log in
     #[command(subcommand)]
     User(Users),
     /// Secrets of nodes and scripts
@@ -90,20 +90,20 @@ enum What {
 
 #[derive(Debug, Subcommand)]
 enum Users {
-    /// Add somebody, or change uid, role and password; the password is asked for, or read from standard input
+    /// Add or change a user; reads the password from the terminal or standard input
     Add {
-        /// What they log in as
+        /// Login name
         name: String,
-        /// Whose jobs they see, as nodes number users
+        /// User ID on the nodes; the user sees the jobs of this ID
         #[arg(long)]
         uid: u32,
-        /// Sees everything
+        /// Permission to see all jobs and nodes
         #[arg(long)]
         operator: bool,
     },
-    /// Take somebody away, with all their tokens
+    /// Remove a user with all tokens
     Remove {
-        /// Who
+        /// Login name
         name: String,
     },
     /// Name, uid and role of all
@@ -114,14 +114,14 @@ enum Users {
 enum Tokens {
     /// Make a token and print it, once
     Add {
-        /// What it is good for
+        /// Kind of token
         kind: Good,
         /// The node's name, or the user's
         name: String,
     },
-    /// Take all tokens of a name away
+    /// Remove all tokens of a name
     Remove {
-        /// What they are good for
+        /// Kind of tokens
         kind: Good,
         /// The node's name, or the user's
         name: String,
@@ -134,7 +134,7 @@ enum Tokens {
 enum Good {
     /// Sends batches of one node
     Node,
-    /// Asks as a user
+    /// Reads with the permissions of a user
     User,
 }
 

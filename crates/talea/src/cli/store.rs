@@ -8,7 +8,7 @@ use talea_model::Nanos;
 
 use crate::always::{ForgetOptions, StoreTask};
 
-/// Look after a store: remove what a node should not have sent
+/// Maintain a store: remove wrong data of a node
 #[derive(Debug, Args)]
 pub(super) struct StoreArgs {
     #[command(subcommand)]
@@ -21,10 +21,10 @@ enum What {
     Forgotten(ForgottenArgs),
 }
 
-/// Remove what a node sent, all of it or of a time
+/// Remove the data of a node, all or of a period
 #[derive(Debug, Args)]
 #[command(long_about = "\
-Remove what a node sent, all of it or of a time.
+Remove the data of a node, all or of a period.
 
 Times are kept in slices: minutes at first, hours after a week, days after three months. A slice that the time touches goes whole; the \
 output says which time went. The store keeps who removed what and when, and answers to operators have a gap there. \
@@ -42,7 +42,7 @@ JSON: one object with the keys at_ns, user (who removed it), node, begin_ns, end
 samples.")]
 #[command(group(ArgGroup::new("time").args(["from", "to", "all"]).required(true).multiple(true)))]
 struct ForgetArgs {
-    /// Where batches are: sqlite:PATH
+    /// Store: sqlite:PATH
     #[arg(long, value_name = "STORE")]
     store: String,
     /// Exact name of the node
@@ -73,7 +73,7 @@ Examples:
 
 JSON: a list of the objects of `talea store forget --json`, oldest first.")]
 struct ForgottenArgs {
-    /// Where batches are: sqlite:PATH
+    /// Store: sqlite:PATH
     #[arg(long, value_name = "STORE")]
     store: String,
     /// Print JSON, see below

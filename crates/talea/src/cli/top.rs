@@ -63,7 +63,7 @@ pub(super) struct TopArgs {
     /// How long to sample for that answer: 5s, 1min
     #[arg(long = "for", value_name = "TIME", value_parser = during, default_value = "5s", requires = "once", conflicts_with = "store")]
     during: Nanos,
-    /// Most rows of that answer
+    /// Maximum number of rows of that answer
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = limit, requires = "once")]
     limit: usize,
     /// Print JSON, see below
@@ -118,7 +118,7 @@ Examples:
 
 Rules are text files; docs/rules.md has their form and the built-in ones. A rule in --rules takes the \
 place of the built-in one of the same name. What is absent, such as a counter that no agent counts, is \
-never true, and is said as a gap.
+never true, and is listed as a gap.
 
 JSON: of the list {store, jobs: [{job, user, first_ns, last_ns, nodes, samples, core_seconds}],
 gaps}; of one job these keys and
@@ -136,12 +136,12 @@ pub(super) struct JobsArgs {
     /// One job; all are listed without
     #[arg(value_name = "ID", conflicts_with = "findings")]
     job: Option<String>,
-    /// Where batches are: sqlite:PATH, prometheus:http://HOST:PORT[/PREFIX], or http://HOST:PORT of `talea serve`
+    /// Store: sqlite:PATH, prometheus:http://HOST:PORT[/PREFIX], or http://HOST:PORT of `talea serve`
     #[arg(long, value_name = "STORE")]
     store: String,
     #[command(flatten)]
     asks: AsksArgs,
-    /// Only so long before now: 10min, 24h, 30d
+    /// Period up to now: 10min, 24h, 30d
     #[arg(long, value_name = "TIME", value_parser = values::step, conflicts_with = "findings")]
     last: Option<Nanos>,
     /// Only this user's jobs
@@ -153,7 +153,7 @@ pub(super) struct JobsArgs {
     /// Folder of own rules (*.toml)
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     rules: Option<PathBuf>,
-    /// Most jobs, or rows of each table of one job [default: 100, of one job 10]
+    /// Maximum number of jobs, or of rows of each table of one job [default: 100, of one job 10]
     #[arg(long, value_name = "N", value_parser = limit, conflicts_with = "findings")]
     limit: Option<usize>,
     /// Print JSON, see below

@@ -101,7 +101,7 @@ pub(super) struct TopoArgs {
     /// A monitor, as text; may be given more than once
     #[arg(long, value_name = "TEXT", conflicts_with = "monitors")]
     monitor: Vec<String>,
-    /// Only what this process, its threads and its children do; may be given more than once
+    /// Measure only this process, its threads and its children; may be given more than once
     #[arg(long, value_name = "PID")]
     pid: Vec<u32>,
     /// Values from a simulated machine, named as such everywhere
@@ -137,7 +137,7 @@ pub(super) struct TopoArgs {
     /// Time in the recording that pictures show [default: means over all of it]
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     at: Option<Nanos>,
-    /// How much faster than it was a replay begins
+    /// Initial speed of a replay
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, requires = "replay")]
     speed: f64,
     /// Draw into this file

@@ -92,12 +92,12 @@ pub(crate) enum FabricError {
     },
     /// Blocks without a grid.
     #[error(
-        "blocks are of a grid of ranks, which a matrix has not: expected `filled`, `greedy` or `bisection` in --compare, or --stencil with --ranks"
+        "blocks need a grid of ranks, which a matrix lacks: expected `filled`, `greedy` or `bisection` in --compare, or --stencil with --ranks"
     )]
     NoGrid,
     /// An order without coordinates.
     #[error(
-        "the order `{order}` is of a torus, which this network is not: expected `plain` or `random` in --order"
+        "the order `{order}` needs a torus, which this network is not: expected `plain` or `random` in --order"
     )]
     NoTorus {
         /// Requested order.
@@ -105,7 +105,7 @@ pub(crate) enum FabricError {
     },
     /// Routes of another shape.
     #[error(
-        "the ways `{ways}` do not fit the network, which is {is}: expected {expected} in --routing"
+        "the routing `{ways}` does not fit the network, which is {is}: expected {expected} in --routing"
     )]
     Ways {
         /// Requested routes.
@@ -116,9 +116,7 @@ pub(crate) enum FabricError {
         expected: String,
     },
     /// A given speed for links that have one.
-    #[error(
-        "the description of this network tells how fast its links are: expected no --link-speed"
-    )]
+    #[error("the description of this network has speeds of links: expected no --link-speed")]
     Speed,
     /// More names than nodes.
     #[error("{names} names of nodes, expected up to {hosts}, as the network has")]
@@ -208,7 +206,7 @@ pub(crate) enum FabricError {
     },
     /// A recording without the destinations of its tiles.
     #[error(
-        "a recording of tiles does not say where they lead: expected --interconnect FILE, --nodemap FILE or --torus AxBxC (and of what perfquery printed --ibnetdiscover FILE)"
+        "a recording of tiles has no destinations: expected --interconnect FILE, --nodemap FILE or --torus AxBxC (for perfquery's output --ibnetdiscover FILE)"
     )]
     NoNetwork,
     /// Options of recordings, with a run or with output of `perfquery`.
@@ -312,12 +310,12 @@ pub(crate) enum FabricError {
     },
     /// Ranks of unknown nodes.
     #[error(
-        "nobody says where the ranks of the matrix are: expected --hostfile, --rankfile, --hosts, or a run"
+        "hosts of the matrix's ranks are unknown: expected --hostfile, --rankfile, --hosts, or a run"
     )]
     NoPlaces,
     /// A matrix without a run, whose ranks had no nodes.
     #[error(
-        "`as-run` is where a run had its ranks: expected --matrix with the folder of a run that knows its hosts"
+        "`as-run` is the placement of a run: expected --matrix with a run directory that has hosts"
     )]
     NeverRun,
     /// A run without counters.

@@ -75,7 +75,7 @@ pub(crate) enum Ranks {
 /// Method of fitting curves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Fit {
-    /// Smoothing spline with jumps and band, as smooth as foretells held-out instances best
+    /// Smoothing spline with jumps and band; its smoothness predicts held-out instances best
     Spline,
     /// As the reference tool does: fixed smoothing, at most 1500 samples, no band
     Kriging,

@@ -207,7 +207,7 @@ fn efficiency(studies: &[Study]) -> Vec<String> {
 
 /// Values of one input with their spread over ranks.
 fn table(study: &Study) -> Vec<String> {
-    let heads = ["all", "least", "median", "most"].map(str::to_owned);
+    let heads = ["all", "minimum", "median", "maximum"].map(str::to_owned);
     let mut lines = Vec::new();
     for group in study.table.chunk_by(|a, b| a.category == b.category) {
         let place = |key: &str| study.table.iter().position(|one| one.key == key);

@@ -86,7 +86,7 @@ pub(crate) enum RunError {
     NotInPath(String),
     /// A word that looks like an option where the program should stand.
     #[error(
-        "expected a command, found what looks like an option and is none, see `--help`; a command comes after `--`: `{0}`"
+        "expected a command, found an unknown option, see `--help`; a command comes after `--`: `{0}`"
     )]
     Option(String),
     /// Started once for each rank, by the launcher that it should start itself.

@@ -29,10 +29,10 @@ pub(crate) enum PhasesError {
     #[error("--run: {0}")]
     Load(#[from] LoadError),
     /// The recording's times are simulated.
-    #[error("--run: the recording has simulated values, whose times are those of no run: `{}`", .0.display())]
+    #[error("--run: expected a recording of measured values, found simulated ones: `{}`", .0.display())]
     Simulated(PathBuf),
     /// One of the two has no date or no host.
-    #[error("--run: expected a host and a date, this file says neither when nor where it was made: `{}`", .0.display())]
+    #[error("--run: expected a recording with host and date, this file has none: `{}`", .0.display())]
     NoDate(PathBuf),
     /// An unknown rank.
     #[error("--rank: the run has {count} ranks, from {least} to {most}, none is {rank}: `{}`", path.display())]

@@ -176,7 +176,7 @@ fn nobody_at_the_other_end() {
     let words = ["fabric", "sonar", "--ethernet", name, "--to", to, "--wait", "300ms"];
     let output = cable.a.talea(&words).output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(stderr(&output).contains("nobody answers at 10.231.17.2:5734"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("no answer from 10.231.17.2:5734"), "{}", stderr(&output));
     let at = format!("{}:5734", ADDRESSES[0]);
     let words = ["fabric", "sonar", "--ethernet", name, "--listen", &at, "--wait", "300ms"];
     let output = cable.a.talea(&words).output().unwrap();

@@ -480,7 +480,7 @@ fn iterations_of_a_run_are_phases_of_a_recording() {
     check(&other, &["host `elsewhere`, where no rank of the run was; it ran on `"]);
     recording_of(&bench, "nowhere.talea", "");
     let other = words(&["--replay", "nowhere.talea", "--run", "app"]);
-    check(&other, &["neither when nor where", "nowhere.talea"]);
+    check(&other, &["host and date", "nowhere.talea"]);
     let machine = ["--synthetic", "core:2 pu:1", "--simulate", "mixed", "--for", "1s"];
     bench.text(&words(&[&machine[..], &["--out", "made-up.talea"]].concat()));
     let other = words(&["--replay", "made-up.talea", "--run", "app"]);
@@ -518,7 +518,7 @@ fn measuring_ends_when_it_is_asked_to() {
 fn mistakes_in_commands_are_told() {
     let Some(bench) = Bench::new() else { return };
     let (code, said) = bench.fails(&words(&["--bogus"]));
-    assert!(code == 2 && said.contains("looks like an option"), "{said}");
+    assert!(code == 2 && said.contains("unknown option"), "{said}");
     let (code, said) = bench.fails(&words(&["--monitor", "# nothing", "--for", "1ms"]));
     assert!(code == 2 && said.contains("expected a monitor such as"), "{said}");
     let (code, said) = bench.fails(&words(&["--synthetic", "pu:2", "--restrict", ""]));

@@ -55,7 +55,7 @@ pub(super) fn send(
         while !ask(&own, said, part, patience).map_err(socket("send to", to))? {
             if begin.elapsed() > Duration::from_nanos(wait.0) {
                 let expected = "expected `talea fabric sonar --listen` there";
-                return Err(FabricError::Silent(format!("nobody answers at {to}: {expected}")));
+                return Err(FabricError::Silent(format!("no answer from {to}: {expected}")));
             }
         }
     }
@@ -162,7 +162,7 @@ pub(super) fn listen(
     }
     let Some(pings) = pings else {
         return Err(FabricError::Silent(format!(
-            "nobody sent to {bound} within the time of --wait"
+            "no message arrived at {bound} within the time of --wait"
         )));
     };
     let answer = Frames::of(ANSWER, interface.mtu, from);
