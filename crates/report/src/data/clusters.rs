@@ -373,6 +373,8 @@ pub struct ObjectData {
     pub site: Option<ClusterSite>,
     /// One for each frame; null where it is absent.
     pub frames: Vec<Option<ObjectFrame>>,
+    /// The object that its clusters become a part of in the frame after its last one; null where they do not.
+    pub joins: Option<u32>,
 }
 
 /// One object in one frame.

@@ -30,8 +30,8 @@ Examples:
               --tls-cert cert.pem --tls-key key.pem
   talea agent --store https://server:8090 --token-file /etc/talea/token     on each node
 
-Without TLS others can read passwords and tokens on the way: then it listens on loopback only, behind a
-proxy that has TLS, unless --insecure is given. SIGHUP reads the certificates again; users and
+Without TLS others can read passwords and tokens on the way: then it listens on loopback only,
+behind a proxy that has TLS, unless --insecure is given. SIGHUP reads the certificates again; users and
 tokens are read again when their files change. SIGTERM and SIGINT end it after what is under way.
 docs/server.md has the routes.")]
 pub(super) struct ServeArgs {

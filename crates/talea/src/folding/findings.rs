@@ -28,7 +28,13 @@ pub(super) fn of(data: &FoldedData, groups: usize, asked: Groups) -> Vec<String>
         ));
     }
     let main: Vec<&FoldedCounter> = main_counters(&data.all);
-    found.extend(main.iter().map(|counter| rate(counter, &data.all)));
+    found.extend(main.iter().map(|counter| {
+        if is_doubtful(counter) {
+            format!("{}: {} on average.", counter.name, si(counter.mean_rate, &counter.unit))
+        } else {
+            rate(counter, &data.all)
+        }
+    }));
     if let Some(ipc) = data.all.models.iter().find(|model| model.name == "IPC") {
         found.extend(extremes(ipc));
     }
@@ -50,8 +56,7 @@ pub(super) fn of(data: &FoldedData, groups: usize, asked: Groups) -> Vec<String>
         .all
         .counters
         .iter()
-        // Too few instances or samples to hold some out: the band gives the error as well.
-        .filter(|one| one.error_held_out.or(one.error_estimated).is_some_and(|e| e > DOUBTFUL))
+        .filter(|one| is_doubtful(one))
         .map(|counter| counter.name.as_str())
         .collect();
     if !doubtful.is_empty() {
@@ -61,6 +66,12 @@ pub(super) fn of(data: &FoldedData, groups: usize, asked: Groups) -> Vec<String>
         ));
     }
     found
+}
+
+/// True if the course of a counter inside the region is not to be relied on.
+fn is_doubtful(counter: &FoldedCounter) -> bool {
+    // Too few instances or samples to hold some out: the band gives the error as well.
+    counter.error_held_out.or(counter.error_estimated).is_some_and(|error| error > DOUBTFUL)
 }
 
 /// The text with a capital first letter.

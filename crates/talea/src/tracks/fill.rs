@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use talea_cluster::Label;
 use talea_cluster::dimension::{Dimension, find};
 use talea_cluster::prepare::Scale;
 use talea_model::units::percent;
@@ -42,9 +43,16 @@ pub(super) fn data(frames: &[Frame<'_>], followed: &Followed, options: &Options)
     let share = |one: &ObjectData| -> f64 {
         one.frames.iter().flatten().filter_map(|f| f.time_share).sum()
     };
-    let mut objects: Vec<ObjectData> = objects.into_values().collect();
-    objects.sort_by(|a, b| share(b).total_cmp(&share(a)));
-    (1..).zip(&mut objects).for_each(|(id, object)| object.id = id);
+    let mut numbers: Vec<u32> = objects.keys().copied().collect();
+    numbers.sort_by(|a, b| share(&objects[b]).total_cmp(&share(&objects[a])));
+    let ids: BTreeMap<u32, u32> = numbers.iter().copied().zip(1..).collect();
+    let joins = joins(followed);
+    for (number, object) in &mut objects {
+        object.id = ids[number];
+        object.joins = joins.get(number).and_then(|one| ids.get(one)).copied();
+    }
+    let objects: Vec<ObjectData> =
+        numbers.iter().filter_map(|number| objects.remove(number)).collect();
     let mut data = TrackData {
         of: if options.windows.is_some() { "windows" } else { "runs" }.to_owned(),
         per_task: followed.per_task,
@@ -182,8 +190,28 @@ fn figures(
     (one, site)
 }
 
-/// Frames of an object, if it is not in all.
+/// Objects whose clusters merge with those of another one, which names them from then on.
+fn joins(followed: &Followed) -> BTreeMap<u32, u32> {
+    let steps = &followed.steps;
+    let mut found = BTreeMap::new();
+    for now in 1..steps.len() {
+        let object = |at: usize, label: &Label| steps[at].objects.get(label.place()?).copied();
+        for one in steps[now].comparison.iter().flat_map(|comparison| &comparison.matches) {
+            let Some(name) = one.after.first().and_then(|label| object(now, label)) else {
+                continue;
+            };
+            // Missing objects may come back.
+            let is_over = |old: &u32| steps[now..].iter().all(|step| !step.objects.contains(old));
+            let merged = one.before.iter().filter_map(|label| object(now - 1, label));
+            found.extend(merged.filter(is_over).map(|merged| (merged, name)));
+        }
+    }
+    found
+}
+
+/// Frames of an object, if it is not in all, and the object that it becomes a part of.
 fn presence(object: &ObjectData, data: &TrackData) -> String {
+    let joins = object.joins.map_or_else(String::new, |id| format!(", then a part of object {id}"));
     let there: Vec<&str> = data
         .frames
         .iter()
@@ -193,8 +221,9 @@ fn presence(object: &ObjectData, data: &TrackData) -> String {
         .collect();
     match there[..] {
         _ if there.len() == data.frames.len() => String::new(),
-        [one] => format!(", only in {one}"),
-        _ => format!(", in {} of {}", there.len(), data.frames.len()),
+        [one] if joins.is_empty() => format!(", only in {one}"),
+        [one] => format!(", in {one}{joins}"),
+        _ => format!(", in {} of {}{joins}", there.len(), data.frames.len()),
     }
 }
 
@@ -211,9 +240,16 @@ fn findings(data: &TrackData) -> Vec<String> {
             "No kind of computation is in all {frames} {what}; the most common is in {most}."
         ));
     } else {
-        let shares: Vec<f64> = (0..frames)
-            .map(|at| everywhere.iter().filter_map(|one| one.frames[at].as_ref()?.time_share).sum())
-            .collect();
+        // With the objects that become a part of them.
+        let is_same = |one: &ObjectData| {
+            let same = |id: u32| everywhere.iter().any(|one| one.id == id);
+            same(one.id) || one.joins.is_some_and(same)
+        };
+        let of_frame = |at: usize| -> f64 {
+            let same = data.objects.iter().filter(|one| is_same(one));
+            same.filter_map(|one| one.frames[at].as_ref()?.time_share).sum()
+        };
+        let shares: Vec<f64> = (0..frames).map(of_frame).collect();
         let least = shares.iter().copied().fold(1.0, f64::min);
         let most = shares.iter().copied().fold(0.0, f64::max);
         let (noun, verb) = if everywhere.len() == 1 { ("kind", "is") } else { ("kinds", "are") };
@@ -222,13 +258,14 @@ fn findings(data: &TrackData) -> Vec<String> {
         } else {
             format!("{} to {}", percent(least), percent(most))
         };
-        out.push(format!("{} {noun} of computation {verb} the same in all {frames} {what}: {span} of the time that was clustered.", everywhere.len()));
+        let all = if frames == 2 { "both".to_owned() } else { format!("all {frames}") };
+        out.push(format!("{} {noun} of computation {verb} the same in {all} {what}: {span} of the time that was clustered.", everywhere.len()));
     }
     let arrow = |values: Vec<String>| {
         if values.len() <= 5 {
-            values.join(" > ")
+            values.join(" → ")
         } else {
-            format!("{} > ... > {}", values[..2].join(" > "), values[values.len() - 1])
+            format!("{} → ... → {}", values[..2].join(" → "), values[values.len() - 1])
         }
     };
     for object in data.objects.iter().take(3) {
@@ -269,7 +306,7 @@ fn findings(data: &TrackData) -> Vec<String> {
     if lowered > 0 {
         let [margin, share, _] = data.frames.last().map_or([0.0; 3], |frame| frame.requisites);
         out.push(format!(
-            "Requisites were lowered {}, to a margin of {} and {} of the time, as stricter ones were not met.",
+            "Conditions of a match were relaxed {}, to a margin of {} and {} of the time: stricter ones were not met.",
             if lowered == 1 { "once".to_owned() } else { format!("{lowered} times") },
             percent(margin), percent(share)
         ));

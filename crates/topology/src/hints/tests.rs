@@ -196,8 +196,8 @@ fn a_queue_while_others_are_idle() {
     let found = hints(&topology, &[], &data, &crowd);
     assert_eq!(kinds(&found), [HintKind::RunQueue, HintKind::UnusedCores]);
     assert_eq!(found[0].value.to_bits(), 3.0_f64.to_bits());
-    insta::assert_snapshot!(found[0].sentence, @"PU P#4 has 3.0 running threads while up to 7 PUs that they may use are idle, for 10.0 s of 10.0 s.");
-    insta::assert_snapshot!(found[1].sentence, @"3 of 4 cores that the threads may use are never used: Core P#0, Core P#1 and Core P#3.");
+    insta::assert_snapshot!(found[0].sentence, @"PU P#4 has 3.0 running threads while no thread of the program runs on up to 7 other PUs that they may use, for 10.0 s of 10.0 s.");
+    insta::assert_snapshot!(found[1].sentence, @"The threads never use 3 of 4 cores that they may use: Core P#0, Core P#1 and Core P#3.");
     // Threads that wait do not queue.
     let waiting = placed(|_| (0..3).map(|tid| thread(tid, 4, "0-7", false)).collect());
     assert_eq!(hints(&topology, &[], &data, &waiting), []);

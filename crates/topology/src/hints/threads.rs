@@ -57,10 +57,12 @@ pub(super) fn siblings(input: &Input<'_>) -> Vec<Hint> {
         let idle = span.figure.round();
         let figure = format!("{idle:.0} idle cores");
         let sentence = format!(
-            "{} run{} several busy hardware threads while {idle:.0} core{} idle, {}.",
+            "{} run{} several busy hardware threads while {idle:.0} core{} {}, {}.",
             input.names(&span.objects),
             if cores == 1 { "s" } else { "" },
             if idle < 1.5 { " is" } else { "s are" },
+            // Other programs may use them: only threads of the program are watched.
+            if input.placement.is_empty() { "idle" } else { "not used by the program" },
             input.lasting(&span)
         );
         let excess = 0.5 + idle.min(cores as f64) / input.cores.len().max(1) as f64;
@@ -69,7 +71,7 @@ pub(super) fn siblings(input: &Input<'_>) -> Vec<Hint> {
     together(spans).into_iter().map(hint).collect()
 }
 
-/// Several threads want one PU while another is available.
+/// Several threads want one PU while none of the program uses another one. Other programs may: only its threads are watched.
 pub(super) fn queues(input: &Input<'_>) -> Vec<Hint> {
     let samples = input.samples();
     // For each PU that ever has a queue, the number of its threads in each frame in which that is needless.
@@ -96,8 +98,12 @@ pub(super) fn queues(input: &Input<'_>) -> Vec<Hint> {
     let spans = crowded.iter().filter_map(|(&id, holds)| longest(input, id, holds)).collect();
     let hint = |span: Span| {
         let figure = format!("{:.1} threads", span.figure);
+        let other = match idle_most {
+            1 => "another PU".to_owned(),
+            _ => format!("up to {idle_most} other PUs"),
+        };
         let sentence = format!(
-            "{} {} {:.1} running threads while up to {idle_most} PUs that they may use are idle, {}.",
+            "{} {} {:.1} running threads while no thread of the program runs on {other} that they may use, {}.",
             input.names(&span.objects),
             if span.objects.len() == 1 { "has" } else { "have up to" },
             span.figure,
@@ -188,7 +194,7 @@ pub(super) fn unused(input: &Input<'_>) -> Vec<Hint> {
     let share = idle.len() as f64 / all as f64;
     let figure = format!("{} of {all} cores", idle.len());
     let sentence = format!(
-        "{} of {all} cores that the threads may use are never used: {}.",
+        "The threads never use {} of {all} cores that they may use: {}.",
         idle.len(),
         input.names(&idle)
     );

@@ -54,7 +54,7 @@ pub(super) fn iterations(analysis: &Analysis<'_>) -> Option<Finding> {
     if durations[worst] > SLOW * median.0 as f64 {
         let _ = write!(
             text,
-            "; the longest, number {worst} on {}, took {}",
+            "; the longest of {} is number {worst} with {}",
             analysis.location(class.representative),
             study.iterations[worst].duration
         );

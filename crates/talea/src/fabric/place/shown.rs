@@ -72,7 +72,7 @@ pub(super) fn draw(
     let view = |one: &Compared| {
         let (found, none) = (&one.found, Loads::default());
         let mut figures = vec![
-            ("out of a router".to_owned(), amount(found.bytes_per_router, "B")),
+            ("out of a router".to_owned(), amount(found.network_bytes_per_router, "B")),
             ("max of a link".to_owned(), amount(found.max_link_load as f64, "B")),
             ("mean".to_owned(), amount(found.mean_link_load, "B")),
         ];
@@ -151,7 +151,7 @@ pub(super) fn print(
             one.name.clone(),
             one.order.unwrap_or("-").to_owned(),
             tenths(found.off_node_share),
-            amount(found.bytes_per_router, "B"),
+            amount(found.network_bytes_per_router, "B"),
             amount(found.max_link_load as f64, "B"),
             amount(found.mean_link_load, "B"),
             known(found.mean_hops, |hops| format!("{hops:.2}")),
