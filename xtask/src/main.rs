@@ -23,7 +23,7 @@ const HELP: &str = "cargo xtask TASK
   procedures APIS.json   write crates/mpi/procedures.tsv from the MPI standard's description
   fuzz --minutes N       damaged files through every reader; --from CASE to begin elsewhere
   bench agent            what the agent of a node takes, beside perf record -a; needs cargo build --profile small -p talea-node;
-                         `agent interrupts` for what a sample takes alone
+                         `agent interrupts` or `agent memory` for one table
   bench mpi              nanoseconds and run time that recording adds; `mpi calls`, `mpi requests` or `mpi programs` for one table
   bench flow             size of recordings, speed of reading and of bringing ranks together
   bench fabric           counters of a large network to its links, and placements of 131,072 ranks
@@ -34,7 +34,8 @@ const HELP: &str = "cargo xtask TASK
   bench paraver          reading and writing traces, per second of processor time
   bench sample           run time that samples at 100 Hz add
   bench serve            batches of a thousand agents, and the questions of a job's page over thirty days
-  bench shares           the shares that the agent sees, beside perf record -a of the same minute
+  bench shares           the shares that the agent sees, beside perf record -a of the same minute, and its idle time beside /proc/stat;
+                         `shares idle` for the second table
   bench topo             reading, drawing, measuring and replaying the view of a node
   bench truth            loops of programs as they are and as they are printed; --trees for both trees beside each other
 
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         }
         ["bench", "agent"] => bench::agent::run(),
         ["bench", "agent", "interrupts"] => bench::agent::interrupts(),
+        ["bench", "agent", "memory"] => bench::agent::memories(),
         ["bench", "mpi"] => bench::mpi::run(),
         ["bench", "mpi", "calls"] => bench::mpi::calls(),
         ["bench", "mpi", "requests"] => bench::mpi::requests(),
@@ -78,6 +80,7 @@ fn main() -> ExitCode {
         ["bench", "sample"] => bench::sample::run(),
         ["bench", "serve"] => bench::serve::run(),
         ["bench", "shares"] => bench::shares::run(),
+        ["bench", "shares", "idle"] => bench::shares::idle(),
         ["bench", "topo"] => bench::topo::run(),
         ["bench", "truth"] => bench::truth::run(bench::truth::Output::Rows),
         ["bench", "truth", "--trees"] => bench::truth::run(bench::truth::Output::Trees),

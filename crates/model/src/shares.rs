@@ -301,6 +301,9 @@ fn within(what: &str, row: usize, indices: &[(&str, Option<u32>, usize)]) -> Res
 /// The path that stands for the kernel among modules.
 pub const KERNEL: &str = "[kernel]";
 
+/// Detail of the gap (kind `missing`) that counts missing samples of an unknown activity. Stores widen the intervals of shares by them.
+pub const UNEXPLAINED: &str = "samples did not come, and neither idle nor steal time of their cores (/proc/stat) explains it: intervals of shares are wider by them";
+
 #[cfg(test)]
 mod tests {
     use super::*;

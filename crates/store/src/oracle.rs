@@ -352,7 +352,7 @@ impl Store for Oracle {
     }
 
     fn usage(&self, question: &Question) -> Result<Answer, StoreError> {
-        self.answer(question).map(Answer::with_cut_told)
+        self.answer(question).map(Answer::completed)
     }
 
     fn series(&self, question: &Question, step: Nanos) -> Result<Series, StoreError> {

@@ -171,7 +171,7 @@ impl Recent {
             },
             gaps: noted,
         };
-        Ok(answer.with_cut_told())
+        Ok(answer.completed())
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod cluster;
 pub(crate) mod fabric;
 pub(crate) mod flow;
 pub(crate) mod fold;
+mod idle;
 pub(crate) mod mark;
 pub(crate) mod mpi;
 pub(crate) mod paraver;

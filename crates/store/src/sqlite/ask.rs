@@ -139,7 +139,7 @@ pub(super) fn usage(connection: &Connection, question: &Question) -> rusqlite::R
     let moment = connection.unchecked_transaction()?;
     let answer = at_a_moment(connection, question)?;
     moment.finish()?;
-    Ok(answer.with_cut_told())
+    Ok(answer.completed())
 }
 
 pub(super) fn at_a_moment(

@@ -62,7 +62,7 @@ pub(super) fn detail(
         .iter()
         .filter_map(|row| match row.key.first() {
             Some(Key::Activity(activity)) => {
-                let share = Proportion::of(row.samples, all);
+                let share = answer.proportion(row.samples, all);
                 let (samples, core_seconds) = (row.samples, row.core_seconds);
                 Some((*activity, Part { name: None, samples, core_seconds, share }))
             }
@@ -106,7 +106,7 @@ fn of_dimension(
         name,
         samples,
         core_seconds,
-        share: Proportion::of(samples, all),
+        share: answer.proportion(samples, all),
     };
     let mut parts: Vec<Part> = sums.into_iter().map(part).collect();
     parts.sort_by_key(|part| std::cmp::Reverse(part.samples));

@@ -100,9 +100,9 @@ pub(super) fn rows(
         .filter(|((_, name), _)| wanted.is_empty() || name.to_lowercase().contains(&wanted))
         .map(|((value, name), (parts, core_seconds))| {
             let share = if state.view == View::Core {
-                Proportion::of(parts.user + parts.kernel, parts.all())
+                answer.proportion(parts.user + parts.kernel, parts.all())
             } else {
-                Proportion::of(parts.all(), answer.totals.all_samples)
+                answer.proportion(parts.all(), answer.totals.all_samples)
             };
             let cores = if seconds > 0.0 { core_seconds / seconds } else { 0.0 };
             Row { value, name, parts, share, cores }
