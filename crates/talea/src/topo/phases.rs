@@ -29,7 +29,7 @@ pub(crate) enum PhasesError {
     #[error("--run: {0}")]
     Load(#[from] LoadError),
     /// The recording's times are simulated.
-    #[error("--run: expected a recording of measured values, found simulated ones: `{}`", .0.display())]
+    #[error("--run: expected a recording of measured values, found simulated values: `{}`", .0.display())]
     Simulated(PathBuf),
     /// One of the two has no date or no host.
     #[error("--run: expected a recording with host and date, this file has none: `{}`", .0.display())]
