@@ -24,6 +24,11 @@ fn two_cores() -> Option<[String; 2]> {
     cores.try_into().ok()
 }
 
+/// The number of the user who runs this.
+fn user() -> String {
+    std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").unwrap()).to_string()
+}
+
 /// Two ranks of halo, each on a core of its own, as processes of the job. What other tests do meanwhile must not take their time.
 fn halo(bench: &Bench, mpi: Mpi, cores: &[String; 2]) -> String {
     let mut words = mpi.launch(2);
@@ -78,8 +83,18 @@ fn ranks_that_poll_are_told_from_those_that_compute() {
         let Some(agent) = Running::agent(&bench, &store, &["--run-dir", &run_dir], 0) else {
             return;
         };
-        let own = cores.join(",");
-        bench.text(&["agent", "job-start", JOB, "--cpus", &own, "--run-dir", &run_dir]);
+        let (own, user) = (cores.join(","), user());
+        bench.text(&[
+            "agent",
+            "job-start",
+            JOB,
+            "--user",
+            &user,
+            "--cpus",
+            &own,
+            "--run-dir",
+            &run_dir,
+        ]);
         let said = halo(&bench, mpi, &cores);
         bench.text(&["agent", "job-end", JOB, "--run-dir", &run_dir]);
         agent.stopped();
@@ -109,6 +124,16 @@ fn ranks_that_poll_are_told_from_those_that_compute() {
                 mpi.name
             );
         }
+        eprintln!(
+            "{}: computed {first:.2} and {second:.2} s of {lasted:.2} s; outside MPI {:.2} and {:.2} s, in MPI {:.2} and {:.2} s, kernel {:.2} and {:.2} s",
+            mpi.name,
+            seconds(&cores[0], "user"),
+            seconds(&cores[1], "user"),
+            seconds(&cores[0], "mpi"),
+            seconds(&cores[1], "mpi"),
+            seconds(&cores[0], "kernel"),
+            seconds(&cores[1], "kernel")
+        );
         // The first rank waits for the second one. What the kernel does below MPI is not in it.
         let (waited, polled) = (lasted - first, seconds(&cores[0], "mpi"));
         let error = 4.0 * (waited * RATE).sqrt() / RATE;
