@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
-use talea_model::shares::{Activity, Batch, BatchId, Counter, Job, Rate, Sampler, Share};
+use talea_model::shares::{
+    Activities, Activity, Batch, BatchId, Counter, Job, Rate, Sampler, Share,
+};
 use talea_model::{Gap, GapKind, Gaps, Module, Nanos};
 use talea_sampling::system::Sum;
 
@@ -224,7 +226,8 @@ impl Tally {
                 samples,
             });
         }
-        let (counters, rates, spreads) = rates.finish(&rows, &mut gaps);
+        let activities = Activities::of(&modules.values);
+        let (counters, rates, spreads) = rates.finish(&rows, &activities, &mut gaps);
         let lost = ["have no address", "count for their executable only"];
         for (count, what) in coarser.into_iter().zip(lost).filter(|&(count, _)| count > 0) {
             let detail = format!("{count} samples {what}: too many different ones in an interval");

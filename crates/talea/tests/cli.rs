@@ -26,6 +26,7 @@ mod cli {
     mod full;
     mod hanging;
     mod hostile;
+    mod in_mpi;
     mod late;
     mod marked;
     mod metrics;

@@ -32,7 +32,7 @@ pub(super) struct Part {
 
 /// What is known of a job.
 pub(super) struct Detail {
-    /// user, kernel, waiting, idle.
+    /// In the order of [`Activity::ALL`].
     pub(super) activities: Vec<(Activity, Part)>,
     /// In the order of [`PARTS`].
     pub(super) parts: Vec<Vec<Part>>,
@@ -69,7 +69,7 @@ pub(super) fn detail(
             _ => None,
         })
         .collect();
-    activities.sort_by_key(|(activity, _)| *activity);
+    activities.sort_by_key(|(activity, _)| Activity::ALL.iter().position(|one| one == activity));
     let (mut parts, mut gaps) = (Vec::new(), answer.gaps);
     for (dimension, _) in PARTS {
         let (of_it, lacks) = of_dimension(store, &own, dimension, all, limit, names)?;
@@ -94,7 +94,7 @@ fn of_dimension(
     let by = vec![dimension, Dimension::Activity];
     let answer = store.usage(&Question { by, ..own.clone() })?;
     let busy =
-        |key: Option<&Key>| matches!(key, Some(Key::Activity(Activity::User | Activity::Kernel)));
+        |key: Option<&Key>| matches!(key, Some(Key::Activity(activity)) if activity.is_busy());
     let rows = answer.rows.iter().filter(|row| busy(row.key.get(1)));
     let rows = rows.map(|row| (&row.key[0], row.samples, row.core_seconds));
     let mut sums = by_name(rows, names);
