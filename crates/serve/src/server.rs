@@ -27,7 +27,7 @@ use crate::heard::Heard;
 use crate::ingest::Ingest;
 use crate::rejected_nodes::Refused;
 use crate::replies::Answers;
-use crate::state::{Counts, Findings, Functions, LONGEST, Logs, Readers, Shared, State};
+use crate::state::{Counts, Findings, Functions, Logs, Readers, Shared, State};
 use crate::turns::Turns;
 use crate::{log, routes};
 
@@ -44,8 +44,10 @@ pub struct Options {
     pub slice: Nanos,
     /// Most bytes of the store, if it is a file.
     pub most: Option<Bytes>,
-    /// Oldest batches that are taken, by their end.
+    /// Maximum age of a batch, by its end.
     pub oldest: Nanos,
+    /// Time that a query may take, with writing its answer.
+    pub longest: Duration,
     /// Where it listens; port 0 for any that is free.
     pub listen: SocketAddr,
     /// Folder of `users` and `tokens`.
@@ -154,7 +156,7 @@ pub(crate) fn serve_on(
     let (ingest, thread, gone) =
         Ingest::start(exchanged(writer), Arc::clone(&counts), Arc::clone(&logs))?;
     let named = options.store.clone();
-    let reading = sqlite::Options { longest: Some(LONGEST), ..kept };
+    let reading = sqlite::Options { longest: Some(options.longest), ..kept };
     let open = move || address::open(&named, Mode::Read, &reading);
     let state = Arc::new(State {
         access,
@@ -174,6 +176,7 @@ pub(crate) fn serve_on(
         refused: Refused::default(),
         ahead: Arc::default(),
         oldest: options.oldest,
+        longest: options.longest,
         logs,
         counts,
         findings: options.findings,

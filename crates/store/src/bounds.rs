@@ -36,6 +36,16 @@ impl Bounds {
         self.given_up.store(true, Ordering::Relaxed);
     }
 
+    /// Its deadline; none where the clock cannot say it.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.until
+    }
+
+    /// The time that it may take in all.
+    pub fn longest(&self) -> Duration {
+        self.longest
+    }
+
     /// Whether it must end.
     pub fn is_over(&self) -> bool {
         self.given_up.load(Ordering::Relaxed)
