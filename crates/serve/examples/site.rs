@@ -98,6 +98,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         most: None,
         oldest: Nanos(90 * 86_400 * SECOND),
         longest: talea_serve::LONGEST_QUERY,
+        memory: talea_serve::MEMORY_OF_QUERY,
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         config,
         tls: None,

@@ -31,4 +31,6 @@ mod turns;
 pub use connections::{MOST as MOST_CONNECTIONS, MOST_OF_ADDRESS, Patience};
 pub use question::moment;
 pub use server::{Options, ServeError, serve};
-pub use state::{Findings, Functions, LONGEST as LONGEST_QUERY, NoFindings};
+pub use state::{
+    Findings, Functions, LONGEST as LONGEST_QUERY, MEMORY as MEMORY_OF_QUERY, NoFindings,
+};

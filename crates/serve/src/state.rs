@@ -26,8 +26,8 @@ use crate::turns::Turns;
 pub const LONGEST: Duration = Duration::from_secs(30);
 /// Part of this time that is kept for writing the answer, as one in so many: functions without a name by then have none.
 const WRITING: u32 = 10;
-/// Memory for the parts of a query that grow with it.
-pub(crate) const MEMORY: Bytes = Bytes(192 << 20);
+/// Default of the memory for the parts of a query that grow with it.
+pub const MEMORY: Bytes = Bytes(192 << 20);
 
 /// Findings of rules.
 pub trait Findings: Send + Sync {
@@ -171,6 +171,8 @@ pub(crate) struct State {
     pub(crate) oldest: Nanos,
     /// Time that a query may take.
     pub(crate) longest: Duration,
+    /// Memory that a query may take.
+    pub(crate) memory: Bytes,
     pub(crate) logs: Arc<Logs>,
     pub(crate) counts: Arc<Counts>,
     pub(crate) findings: Arc<dyn Findings>,
@@ -228,7 +230,7 @@ impl State {
     ) -> Result<T, Refusal> {
         let turn = self.turns.take(person).await?;
         let state = Arc::clone(self);
-        let bounds = Arc::new(Bounds::new(self.longest, MEMORY));
+        let bounds = Arc::new(Bounds::new(self.longest, self.memory));
         let _gone = Gone(Arc::clone(&bounds));
         // The thread owns the turn: a client that disconnects frees it when the store has stopped, which is soon.
         let done = tokio::task::spawn_blocking(move || {

@@ -191,8 +191,7 @@ impl FunctionNames {
 
 /// The time until a deadline.
 fn left(deadline: Option<Instant>) -> Duration {
-    deadline
-        .map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()))
+    deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()))
 }
 
 /// One turn at a time, for which a caller waits until its deadline only.

@@ -4,11 +4,13 @@ mod bug;
 mod engines;
 mod findings;
 mod gone;
+mod guarantees;
 mod heavy;
 mod hostile;
 mod implausible;
 mod ingest;
 mod killed;
+mod limits;
 mod login;
 mod prometheus;
 mod remote;
@@ -112,6 +114,7 @@ pub(crate) fn options(folder: &Path, ready: Box<dyn FnOnce(SocketAddr) + Send>) 
         // Batches of tests are of a day in 2026.
         oldest: Nanos(u64::MAX),
         longest: crate::LONGEST_QUERY,
+        memory: crate::MEMORY_OF_QUERY,
         listen: "127.0.0.1:0".parse().unwrap(),
         config: folder.join("config"),
         tls: None,

@@ -135,7 +135,9 @@ fn answer(request: &[u8], bytes: &[u8]) -> Option<Vec<u8>> {
             data[20..24].copy_from_slice(&4096_u32.to_ne_bytes());
             (0, data)
         }
-        1 if request.get(body..).and_then(|name| name.strip_suffix(&[0])) == Some(FILE.as_bytes()) => {
+        1 if request.get(body..).and_then(|name| name.strip_suffix(&[0]))
+            == Some(FILE.as_bytes()) =>
+        {
             (0, [&2_u64.to_ne_bytes()[..], &zeros(32), &attributes(2)].concat())
         }
         1 => (NO_SUCH, Vec::new()),
