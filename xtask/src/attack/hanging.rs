@@ -137,6 +137,7 @@ fn server(site: &Site, extent: Extent) -> Result<Outcome, String> {
         let other = ask(&second);
         first.join().map(|first| (first, other)).map_err(|_| "a bug of a client".to_owned())
     })?;
+    systems.iter().for_each(Hanging::go_on);
     let (waited, answer) = (of_hung.0, of_hung.1?);
     let (other_waited, other) = (of_other.0, of_other.1?);
     let is_said = answer.text.contains("(file system does not answer)");

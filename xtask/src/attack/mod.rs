@@ -122,10 +122,6 @@ pub(crate) fn run(extent: Extent) -> Result<bool, String> {
 /// Ends all processes at a signal, and when the time is over.
 fn end_by_signals() -> Result<(), String> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|error| error.to_string())?;
-    let end = |code: i32| -> ! {
-        site::clean();
-        std::process::exit(code)
-    };
     std::thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
             end(128 + signal);
@@ -137,6 +133,11 @@ fn end_by_signals() -> Result<(), String> {
         end(1);
     });
     Ok(())
+}
+
+fn end(code: i32) -> ! {
+    site::clean();
+    std::process::exit(code)
 }
 
 /// A batch of ten seconds of a node of two cores, as number `number` after `start`: one job of user 1000.

@@ -86,16 +86,17 @@ fn open_files(site: &Site, _: Extent) -> Result<Outcome, String> {
     let (plain, tls) = (serve(&loopback), serve(&tls));
     let agent =
         ["agent", "--store", "http://127.0.0.1:1", "--token-file", "token", "--for", "10ms"];
+    let (plain, tls, agent) = (&plain[..], &tls[..], &agent[..]);
     let (mut refused, mut wrong) = (0, Vec::new());
     for (name, mode, safe, words) in [
-        ("config/users", 0o644, 0o600, &plain[..]),
-        ("config/users", 0o620, 0o600, &plain),
-        ("config/tokens", 0o640, 0o600, &plain),
-        ("config", 0o755, 0o700, &plain),
-        ("config", 0o770, 0o700, &plain),
-        ("key.pem", 0o644, 0o600, &tls),
-        ("token", 0o644, 0o600, &agent),
-        ("token", 0o620, 0o600, &agent),
+        ("config/users", 0o644, 0o600, plain),
+        ("config/users", 0o620, 0o600, plain),
+        ("config/tokens", 0o640, 0o600, plain),
+        ("config", 0o755, 0o700, plain),
+        ("config", 0o770, 0o700, plain),
+        ("key.pem", 0o644, 0o600, tls),
+        ("token", 0o644, 0o600, agent),
+        ("token", 0o620, 0o600, agent),
     ] {
         let set = |mode| {
             let mode = fs::Permissions::from_mode(mode);
