@@ -18,7 +18,7 @@ use talea_model::shares::Batch;
 use crate::bench::output;
 
 /// Maximum wait for something that a process does soon.
-pub(crate) const SOON: Duration = Duration::from_secs(60);
+pub(crate) const SOON: Duration = Duration::from_mins(1);
 
 /// Processes and mounts of this command, for its end by a signal.
 static LIVE: Mutex<Live> =

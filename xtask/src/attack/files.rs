@@ -60,10 +60,7 @@ fn replaced(site: &Site, _: Extent) -> Result<Outcome, String> {
         fs::write(&source, text).map_err(|error| error.to_string())?;
         let mut command = Command::new("cc");
         command.arg(format!("-Wl,--build-id=0x{BUILD}")).arg("-o").arg(&program).arg(&source);
-        let done = match command.output() {
-            Ok(done) => done,
-            Err(_) => return Ok(None),
-        };
+        let Ok(done) = command.output() else { return Ok(None) };
         if !done.status.success() {
             return Err(String::from_utf8_lossy(&done.stderr).into_owned());
         }

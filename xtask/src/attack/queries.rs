@@ -1,5 +1,6 @@
 //! The most expensive queries of many users, while an operator opens the page of the machine.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::TcpStream;
 use std::path::Path;
@@ -61,7 +62,9 @@ fn query(text: &str, start: u64) -> String {
     for byte in text.bytes() {
         match byte {
             b'a'..=b'z' | b'0'..=b'9' | b'_' => escaped.push(char::from(byte)),
-            _ => escaped.push_str(&format!("%{byte:02X}")),
+            _ => {
+                let _ = write!(escaped, "%{byte:02X}");
+            }
         }
     }
     let end = start + MINUTES * 60;

@@ -10,9 +10,12 @@ use crate::turns::{AT_ONCE, OF_OPERATORS};
 /// Input, what the server does, and tests by name.
 type Row = (&'static str, String, &'static [&'static str]);
 
+fn row(input: &'static str, does: &str, tests: &'static [&'static str]) -> Row {
+    (input, does.to_owned(), tests)
+}
+
 fn rows() -> Vec<Row> {
     let patience = Patience::default();
-    let row = |input, does: &str, tests| (input, does.to_owned(), tests);
     vec![
         row(
             "samples, cores and times that are impossible for a node",
