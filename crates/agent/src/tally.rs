@@ -272,7 +272,9 @@ fn cut_late(rows: &mut BTreeMap<Share, u64>, about: &About) -> Vec<(Share, u64)>
         let sum = beyond.entry(row.core).or_default();
         *sum = sum.saturating_add(*samples);
     }
-    beyond.values_mut().for_each(|sum| *sum = sum.saturating_sub(most));
+    for sum in beyond.values_mut() {
+        *sum = sum.saturating_sub(most);
+    }
     let mut late = Vec::new();
     for (row, samples) in rows.iter_mut() {
         let is_idle = matches!(row.activity, Activity::Idle | Activity::Waiting);

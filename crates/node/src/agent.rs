@@ -188,15 +188,20 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
     });
     outputs.end(say);
     if let Some(last) = last {
-        let cost = last.cost.map_or_else(String::new, |cost| {
-            let took = Nanos(cost.processor.as_nanos() as u64);
-            format!("; the agent took {took} of a core and has {}", Bytes(cost.memory))
-        });
-        let samples_word = if samples == 1 { "sample" } else { "samples" };
-        let batches_word = if last.batches == 1 { "batch" } else { "batches" };
-        say(&format!("{samples} {samples_word} in {} {batches_word}{cost}", last.batches));
+        say(&total(samples, &last));
     }
     Ok(())
+}
+
+/// All samples and batches of the agent, and its own cost.
+fn total(samples: u64, last: &Progress) -> String {
+    let cost = last.cost.map_or_else(String::new, |cost| {
+        let took = Nanos(cost.processor.as_nanos() as u64);
+        format!("; the agent took {took} of a core and has {}", Bytes(cost.memory))
+    });
+    let samples_word = if samples == 1 { "sample" } else { "samples" };
+    let batches_word = if last.batches == 1 { "batch" } else { "batches" };
+    format!("{samples} {samples_word} in {} {batches_word}{cost}", last.batches)
 }
 
 /// Prints changes of the delivery.

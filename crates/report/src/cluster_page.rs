@@ -388,6 +388,7 @@ mod tests {
             objects: vec![ObjectData {
                 id: 1,
                 site: None,
+                joins: None,
                 frames: vec![Some(frame(0.5)), None, Some(frame(0.4)), Some(frame(0.3))],
             }],
             ..TrackData::default()

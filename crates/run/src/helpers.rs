@@ -49,6 +49,16 @@ impl<P: Eq + Hash> Helpers<P> {
         place: P,
         look: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
+        self.ask_within(Duration::MAX, place, look)
+    }
+
+    /// The same for a caller with less time: none too where the place needs longer than `longest`.
+    pub fn ask_within<T: Send + 'static>(
+        &self,
+        longest: Duration,
+        place: P,
+        look: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
         {
             let mut stuck = locked(&self.stuck);
             stuck.retain(|_, ended| !ended.load(Ordering::Acquire));
@@ -66,7 +76,7 @@ impl<P: Eq + Hash> Helpers<P> {
         };
         let mut worker = locked(&self.worker);
         send(&mut worker, Box::new(work))?;
-        match answer.recv_timeout(self.patience) {
+        match answer.recv_timeout(self.patience.min(longest)) {
             Ok(found) => Some(found),
             Err(error) => {
                 // The thread ends after its work; the next access has a new one.
@@ -167,6 +177,18 @@ mod tests {
         assert!(answers(&helpers, "a"));
         drop(release);
         assert!(answers(&helpers, "hung"));
+    }
+
+    #[test]
+    fn a_caller_with_less_time_waits_no_longer() {
+        let helpers = Helpers::new(Duration::from_mins(10), 4);
+        let (release, look) = hanging();
+        let begin = Instant::now();
+        assert_eq!(helpers.ask_within(Duration::from_millis(50), "slow", look), None);
+        assert!(begin.elapsed() < Duration::from_mins(5));
+        assert_eq!(helpers.ask("slow", || 1), None);
+        drop(release);
+        assert!(answers(&helpers, "slow"));
     }
 
     #[test]

@@ -8,6 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod compare;
+mod fuse;
 mod truth;
 
 mod cli {
