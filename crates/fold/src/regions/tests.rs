@@ -131,7 +131,7 @@ fn names_numbers_and_what_was_probably_meant() {
         error("cluster:9"),
         "expected instances of `cluster:9` that end, the trace has none"
     );
-    assert!(error("42000050").contains("is a counter"));
+    assert!(error("42000050").contains("found the counter"));
     assert!(error("12345").contains("no region `12345`"));
     assert_eq!(
         value("mian").unwrap_err(),

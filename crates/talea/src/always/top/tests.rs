@@ -168,7 +168,7 @@ fn screens() {
     let small = shown("l", (60, 15));
     assert!(small.contains(" 15.0 % ") && small.contains("libm.so.6"), "{small}");
     assert!(small.lines().last().unwrap().starts_with("q quit"), "{small}");
-    assert!(shown("f", (40, 8)).contains("f20"));
+    assert!(shown("f", (40, 12)).contains("f20"));
     assert!(shown("c", (100, 15)).contains("core 2"));
     let inside = shown(">/libm", (100, 15));
     assert!(inside.contains("executable ") && inside.contains(" › /libm▏"), "{inside}");
