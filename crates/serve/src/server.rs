@@ -1,7 +1,7 @@
-//! The server itself: opening files and store, listening, and the end.
+//! The server itself: opening what it needs, listening, and ending well.
 //!
-//! Owns the order: files of users and the store before the port, so that a wrong one is reported at once; at a signal first no new connections, then running
-//! requests, then batches that wait for the store. Where the writing thread ends by a bug, so does the server: its supervisor starts it again.
+//! Owns the order of these: files of users and the store before the port, so that a wrong one is said at once; at a signal first no new connections, then what is
+//! under way, then what waits for the store. Where the thread that writes ends by a bug, so does the server: who watches it starts it again.
 
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::MetadataExt as _;
@@ -27,52 +27,48 @@ use crate::heard::Heard;
 use crate::ingest::Ingest;
 use crate::rejected_nodes::Refused;
 use crate::replies::Answers;
-use crate::state::{Counts, Findings, Functions, Logs, Readers, Shared, State};
+use crate::state::{Counts, Findings, Functions, LONGEST, Logs, Readers, Shared, State};
 use crate::turns::Turns;
 use crate::{log, routes};
 
-/// Maximum time of running requests when the server ends.
+/// How long requests that are under way have when the server ends.
 const GRACE: Duration = Duration::from_secs(10);
 /// Threads of requests; the store has its own.
 const THREADS: usize = 2;
 
-/// Options of a server.
+/// What a server is to be.
 pub struct Options {
     /// Address of the store.
     pub store: String,
-    /// Length of the finest slices of a new store.
+    /// Length of the finest slices of a store that is made now.
     pub slice: Nanos,
-    /// Maximum bytes of the store, if it is a file.
+    /// Most bytes of the store, if it is a file.
     pub most: Option<Bytes>,
-    /// Maximum age of a batch, by its end.
+    /// Oldest batches that are taken, by their end.
     pub oldest: Nanos,
-    /// Time that a query may take, with writing its answer.
-    pub longest: Duration,
-    /// Memory that a query may take.
-    pub memory: Bytes,
-    /// Its address; port 0 for any free one.
+    /// Where it listens; port 0 for any that is free.
     pub listen: SocketAddr,
     /// Folder of `users` and `tokens`.
     pub config: PathBuf,
     /// Certificates and key in PEM; without them there is no TLS.
     pub tls: Option<(PathBuf, PathBuf)>,
-    /// True to listen on other addresses than loopback without TLS.
+    /// Whether to listen on other addresses than loopback without TLS.
     pub insecure: bool,
-    /// Findings of rules.
+    /// What rules find.
     pub findings: Arc<dyn Findings>,
-    /// Names of functions.
+    /// How functions get names.
     pub functions: Arc<dyn Functions>,
-    /// Maximum number of connections; fewer where the system allows fewer files.
+    /// Most connections at a time; fewer where the system does not give so many files.
     pub connections: usize,
-    /// Maximum number of connections of one address.
+    /// Most connections of one address at a time.
     pub connections_of_address: usize,
-    /// Limits of time for the other side of a connection.
+    /// How long the other side of one may take.
     pub patience: Patience,
     /// Called with the address once it listens.
     pub ready: Box<dyn FnOnce(SocketAddr) + Send>,
 }
 
-/// Reasons why there is no server.
+/// Why there is no server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The store cannot be opened.
@@ -84,9 +80,9 @@ pub enum ServeError {
     /// The address is not free, or not this machine's.
     #[error("cannot listen: {source}: `{address}`")]
     Listen {
-        /// Error of the system.
+        /// What the system says.
         source: std::io::Error,
-        /// The address.
+        /// Where.
         address: SocketAddr,
     },
     /// Passwords and tokens could be read on the way.
@@ -94,13 +90,13 @@ pub enum ServeError {
         "without TLS, others can read passwords and tokens on the way to `{address}`: expected --tls-cert and --tls-key, an address of 127.0.0.0/8 behind a proxy that has TLS, or --insecure"
     )]
     Insecure {
-        /// The address.
+        /// Where it would listen.
         address: SocketAddr,
     },
     /// Certificates or key cannot be used.
     #[error("TLS: {source}, expected certificates and one key in PEM: `{path}`")]
     Tls {
-        /// The error.
+        /// What is wrong.
         source: std::io::Error,
         /// The file of certificates.
         path: PathBuf,
@@ -113,22 +109,22 @@ pub enum ServeError {
 /// Serves until SIGTERM or SIGINT.
 ///
 /// # Errors
-/// Errors at the start. Later ones are lines on standard error.
+/// What is missing at the begin. Later ones are lines on standard error.
 ///
 /// # Panics
-/// Panic of the writing thread, after running requests have ended.
+/// Where the thread that writes did, after what is under way ended.
 pub fn serve(options: Options) -> Result<(), ServeError> {
     // Nobody sends: a signal ends it.
     let (_end, told) = oneshot::channel();
     serve_until(options, told)
 }
 
-/// Serves until `told` or a signal ends it.
+/// Serves until it is told to end, or a signal comes.
 pub(crate) fn serve_until(options: Options, told: oneshot::Receiver<()>) -> Result<(), ServeError> {
     serve_on(options, told, |writer| writer)
 }
 
-/// The same with another writer.
+/// The same with something else in place of what writes.
 pub(crate) fn serve_on(
     options: Options,
     told: oneshot::Receiver<()>,
@@ -145,7 +141,7 @@ pub(crate) fn serve_on(
     let kept = sqlite::Options {
         slice: options.slice,
         most: options.most,
-        // A node's token may have been stolen.
+        // Whoever has a node's token may say anything.
         strict: true,
         ..sqlite::Options::default()
     };
@@ -158,7 +154,7 @@ pub(crate) fn serve_on(
     let (ingest, thread, gone) =
         Ingest::start(exchanged(writer), Arc::clone(&counts), Arc::clone(&logs))?;
     let named = options.store.clone();
-    let reading = sqlite::Options { longest: Some(options.longest), ..kept };
+    let reading = sqlite::Options { longest: Some(LONGEST), ..kept };
     let open = move || address::open(&named, Mode::Read, &reading);
     let state = Arc::new(State {
         access,
@@ -178,8 +174,6 @@ pub(crate) fn serve_on(
         refused: Refused::default(),
         ahead: Arc::default(),
         oldest: options.oldest,
-        longest: options.longest,
-        memory: options.memory,
         logs,
         counts,
         findings: options.findings,
@@ -220,7 +214,7 @@ pub(crate) fn serve_on(
         let announced = async { ready(address) };
         tokio::join!(work, announced).0
     });
-    // Running queries are left: they change nothing.
+    // Questions that still run are not waited for: they change nothing.
     runtime.shutdown_timeout(Duration::from_secs(1));
     state.ingest.close();
     drop(state);
@@ -232,11 +226,11 @@ pub(crate) fn serve_on(
     served
 }
 
-/// Ends beside signals.
+/// What ends it beside signals.
 struct Ends {
-    /// The caller ends it.
+    /// Somebody says so.
     told: oneshot::Receiver<()>,
-    /// The writing thread has ended.
+    /// The thread that writes is no more.
     gone: oneshot::Receiver<()>,
 }
 
@@ -273,7 +267,7 @@ async fn listen(
     let config = RustlsConfig::from_config(read(&certificates, &key).map_err(failed)?);
     tokio::spawn(reloaded(config.clone(), certificates.clone(), key)?);
     let server = axum_server::from_tcp_rustls(listener, config)?.handle(handle);
-    // Connections beyond the limits are closed before a handshake.
+    // What is too much is closed before it costs a handshake.
     let mut server = server.map(|tls| tls.acceptor(bounded)).http1_only();
     server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(headers);
     Ok(server.serve(app).await?)
@@ -297,7 +291,7 @@ fn until_told(
     })
 }
 
-/// SIGHUP reads files again. Users and tokens are read again without it.
+/// SIGHUP asks to read files again. Users and tokens are looked at anyway.
 fn without_tls() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
     let mut asked = signal(SignalKind::hangup())?;
     Ok(async move { while asked.recv().await.is_some() {} })

@@ -127,7 +127,6 @@ pub(crate) fn activity(activity: Activity) -> &'static str {
         Activity::Kernel => "kernel",
         Activity::Waiting => "waiting",
         Activity::Idle => "idle",
-        Activity::Mpi => "mpi",
     }
 }
 

@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use talea_model::network::is_network_library;
 use talea_model::shares::{Activity, Batch, BatchId, Counter, Job};
 use talea_model::written::moment;
 use talea_model::{Gap, GapKind, Gaps, Module, Nanos};
@@ -138,19 +137,14 @@ impl Oracle {
             self.spreads.push(Spreaded { row, counter, cores });
         }
         for share in &batch.shares {
-            let library = module(share.library);
-            let in_mpi = library.as_ref().is_some_and(|module| is_network_library(&module.path));
             self.rows.push(Kept {
                 slice: key.clone(),
                 job: job(share.job),
                 user: owner(batch, share),
                 executable: module(share.executable),
-                library,
+                library: module(share.library),
                 phase: phase(share.phase),
-                activity: match share.activity {
-                    Activity::User if in_mpi => Activity::Mpi,
-                    activity => activity,
-                },
+                activity: share.activity,
                 core: Some(share.core),
                 address: share.address.filter(|&address| address != NO_ADDRESS),
                 samples: share.samples,
@@ -358,7 +352,7 @@ impl Store for Oracle {
     }
 
     fn usage(&self, question: &Question) -> Result<Answer, StoreError> {
-        self.answer(question).map(Answer::completed)
+        self.answer(question).map(Answer::with_cut_told)
     }
 
     fn series(&self, question: &Question, step: Nanos) -> Result<Series, StoreError> {

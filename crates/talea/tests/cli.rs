@@ -8,7 +8,6 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod compare;
-mod fuse;
 mod truth;
 
 mod cli {
@@ -27,7 +26,6 @@ mod cli {
     mod full;
     mod hanging;
     mod hostile;
-    mod in_mpi;
     mod late;
     mod marked;
     mod metrics;

@@ -66,8 +66,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// `activity` is the number of a row's activity, as SQL.
-    pub(super) fn of(by: &[Dimension], activity: &str) -> Self {
+    pub(super) fn of(by: &[Dimension]) -> Self {
         let mut keys = Self::default();
         for dimension in by {
             let mut named = |column: &str, table: &str, alias: &str, names: &[&str]| {
@@ -89,17 +88,17 @@ impl Keys {
                     keys.outer.push("NULLIF(g.address, -9223372036854775808) < 0".to_owned());
                     keys.outer.push("NULLIF(g.address, -9223372036854775808)".to_owned());
                 }
-                Dimension::User => keys.number("r.user", "user"),
-                Dimension::Core => keys.number("r.core", "core"),
-                Dimension::Activity => keys.number(activity, "activity"),
+                Dimension::User => keys.number("user"),
+                Dimension::Core => keys.number("core"),
+                Dimension::Activity => keys.number("activity"),
             }
         }
         keys
     }
 
-    fn number(&mut self, value: &str, name: &str) {
-        self.inner.push(format!("{value} AS {name}"));
-        self.outer.push(format!("NULLIF(g.{name}, -1)"));
+    fn number(&mut self, column: &str) {
+        self.inner.push(format!("r.{column} AS {column}"));
+        self.outer.push(format!("NULLIF(g.{column}, -1)"));
     }
 }
 
@@ -140,7 +139,7 @@ pub(super) fn usage(connection: &Connection, question: &Question) -> rusqlite::R
     let moment = connection.unchecked_transaction()?;
     let answer = at_a_moment(connection, question)?;
     moment.finish()?;
-    Ok(answer.completed())
+    Ok(answer.with_cut_told())
 }
 
 pub(super) fn at_a_moment(
@@ -179,7 +178,7 @@ fn statement(scan: &Scan, by: &[Dimension]) -> String {
     if by.is_empty() {
         return format!("SELECT {halves} {shares} HAVING count(*) > 0");
     }
-    let Keys { inner, outer, joins } = Keys::of(by, scan.activity());
+    let Keys { inner, outer, joins } = Keys::of(by);
     let (inner, outer) = (inner.join(", "), outer.join(", "));
     let places: Vec<String> = (1..=by_columns(by)).map(|place| place.to_string()).collect();
     let groups = places.join(", ");
