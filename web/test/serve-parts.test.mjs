@@ -75,6 +75,8 @@ test("nodes over time: columns are the store's slices, and silence is told from 
   assert.equal(measured(data.cell([0], 1), "busy"), 0.75);
   assert.equal(measured(data.cell([0, 1], 2), "waiting"), 1);
   assert.equal(measured(data.cell([0], 0), "busy"), null);
+  const polls = NodeTimes.of({ ...series, keys: [["a", "user"], ["a", "mpi"]], points: [point(100, [1, 3])] }, [], 10 * minute);
+  assert.deepEqual(["busy", "computing", "user", "mpi"].map((one) => measured(polls.cell([0], polls.columns.length - 1), one)), [1, 0.25, 0.25, 0.75]);
   assert.equal(NodeTimes.of({ ...series, points: [] }, [], minute), null);
   assert.deepEqual(bands([0, 1, 2, 3, 4], 3, 1), [[0], [1, 2], [3, 4]]);
   const part_ = NodeTimes.part({ ...series, by: ["node"], keys: [["a"]], points: [point(100, [1])] }, { ...series, by: ["node"], keys: [["b"], ["a"]], points: [point(100, [9, 4])] }, 10 * minute);

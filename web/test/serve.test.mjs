@@ -84,6 +84,11 @@ test("figures are those of the routes", async () => {
   for (const row of activities.rows) {
     assert.equal(await page.locator(`.mix b[data-activity=${row.activity}]`).textContent(), `${(row.share * 100).toFixed(1)} %`);
   }
+  // Time in MPI is said to be a lower bound wherever it is shown.
+  assert.match(await page.locator(".mix").textContent(), /time in MPI is a lower bound/);
+  assert.match(await page.locator(".mix li", { hasText: "in MPI" }).textContent(), /in MPI \u2265\s*\d/);
+  assert.match(await page.locator(".findings").textContent(), /at least \d[^,;]* in MPI/);
+  assert.match(await page.locator("#nodes").textContent(), /in MPI \(lower bound\)/);
   const jobs = (await api("usage?last=6h&by=job,user")).rows.filter((row) => row.job !== null);
   const shown = await page.locator("#jobs tbody tr").allTextContents();
   assert.equal(shown.length, jobs.length);
@@ -359,7 +364,7 @@ test("a job page says what it lacks", async () => {
   await page.goto(`${sites.small.url}/#/job?id=4711`);
   await settled(page);
   assert.equal(await page.locator("#roofline circle").count(), 5);
-  assert.equal(await page.locator(".spread").count(), 4);
+  assert.equal(await page.locator(".spread").count(), 5);
   assert.deepEqual(faults, []);
   await done();
 });

@@ -1,11 +1,13 @@
-//! Development tasks of the project: generated tables, damaged files, benchmark tables.
+//! Development tasks of the project: generated tables, damaged files, attacks, benchmark tables.
 //!
 //! Owns the words of the command line and the exit code; each task is in the file of its name. Run from the top of the checkout.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
+mod attack;
 mod bench;
 mod fuzz;
 mod procedures;
+mod site;
 
 use std::process::ExitCode;
 
@@ -22,8 +24,10 @@ const HELP: &str = "cargo xtask TASK
 
   procedures APIS.json   write crates/mpi/procedures.tsv from the MPI standard's description
   fuzz --minutes N       damaged files through every reader; --from CASE to begin elsewhere
+  attack                 attacks on real servers, agents and stores of this machine, as a table; --fast for those of some seconds;
+                         exit code 1 if a limit is broken
   bench agent            what the agent of a node takes, beside perf record -a; needs cargo build --profile small -p talea-node;
-                         `agent interrupts` for what a sample takes alone
+                         `agent interrupts` or `agent memory` for one table
   bench mpi              nanoseconds and run time that recording adds; `mpi calls`, `mpi requests` or `mpi programs` for one table
   bench flow             size of recordings, speed of reading and of bringing ranks together
   bench fabric           counters of a large network to its links, and placements of 131,072 ranks
@@ -34,7 +38,8 @@ const HELP: &str = "cargo xtask TASK
   bench paraver          reading and writing traces, per second of processor time
   bench sample           run time that samples at 100 Hz add
   bench serve            batches of a thousand agents, and the questions of a job's page over thirty days
-  bench shares           the shares that the agent sees, beside perf record -a of the same minute
+  bench shares           the shares that the agent sees, beside perf record -a of the same minute, and its idle time beside /proc/stat;
+                         `shares idle` for the second table
   bench topo             reading, drawing, measuring and replaying the view of a node
   bench truth            loops of programs as they are and as they are printed; --trees for both trees beside each other
 
@@ -52,7 +57,25 @@ fn fuzz_for(minutes: &str, from: &str) -> Result<(), String> {
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let made = |held: bool| if held { ExitCode::SUCCESS } else { ExitCode::from(1) };
+    let done = |()| ExitCode::SUCCESS;
     let result = match words[..] {
+        ["attack"] => attack::run(attack::Extent::Full).map(made),
+        ["attack", "--fast"] => attack::run(attack::Extent::Fast).map(made),
+        _ => task(&words).map(done),
+    };
+    match result {
+        Ok(code) => code,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Tasks that succeed or not.
+fn task(words: &[&str]) -> Result<(), String> {
+    match words[..] {
         ["procedures", file] => std::fs::read_to_string(file)
             .map_err(|e| format!("{e}: `{file}`"))
             .and_then(|json| procedures::table(&json))
@@ -64,6 +87,7 @@ fn main() -> ExitCode {
         }
         ["bench", "agent"] => bench::agent::run(),
         ["bench", "agent", "interrupts"] => bench::agent::interrupts(),
+        ["bench", "agent", "memory"] => bench::agent::memories(),
         ["bench", "mpi"] => bench::mpi::run(),
         ["bench", "mpi", "calls"] => bench::mpi::calls(),
         ["bench", "mpi", "requests"] => bench::mpi::requests(),
@@ -78,16 +102,10 @@ fn main() -> ExitCode {
         ["bench", "sample"] => bench::sample::run(),
         ["bench", "serve"] => bench::serve::run(),
         ["bench", "shares"] => bench::shares::run(),
+        ["bench", "shares", "idle"] => bench::shares::idle(),
         ["bench", "topo"] => bench::topo::run(),
         ["bench", "truth"] => bench::truth::run(bench::truth::Output::Rows),
         ["bench", "truth", "--trees"] => bench::truth::run(bench::truth::Output::Trees),
         _ => Err(HELP.to_owned()),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("{message}");
-            ExitCode::from(2)
-        }
     }
 }

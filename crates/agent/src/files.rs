@@ -1,10 +1,10 @@
-//! Opening files that others name.
+//! Access to files that other users name.
 //!
-//! Owns the way to look at a file before it is opened: by a descriptor that is good for nothing else (`O_PATH`), so that a pipe in its place does not
-//! make the agent wait for ever, and a device is not touched. Texts of `/proc` are read up to a bound. Owns too who looks ([`Files`]): helpers, which are left behind where a
-//! file system does not answer, so that sampling, delivering and ending go on.
+//! Owns the guarded open: a descriptor that opens nothing (`O_PATH`) shows what a place holds, so that no pipe blocks the agent and no device acts. Paths are
+//! walked without symbolic links ([`talea_run::foreign`]). Texts of `/proc` are read up to a bound. Owns also the helper threads of all these accesses
+//! ([`Files`]): each access has a deadline, so that a file system without an answer stops neither sampling, delivery nor shutdown.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::Read as _;
 use std::os::fd::AsRawFd as _;
 use std::path::Path;
@@ -13,12 +13,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, open};
+use talea_run::foreign::{self, Readers};
 use talea_run::helpers::Helpers;
 use talea_sampling::system::FileId;
 
-/// How long a look at a file may take: those of a busy file server take some milliseconds, and a busy node lets a thread wait for its turn.
+/// Deadline of an access: a busy file server takes some milliseconds, and on a busy node a thread waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// File systems and processes that may be without an answer at a time; the unit of systemd bounds the threads of the agent.
+/// Maximum number of file systems and processes without an answer at a time. The unit of systemd bounds the threads of the agent.
 const MOST_HUNG: usize = 6;
 
 /// Group of files whose reads fail to answer together.
@@ -32,11 +33,11 @@ enum Place {
     Programs(Option<u64>),
 }
 
-/// Looks at files of others that come back in time, whatever becomes of the file; copies share their helpers.
+/// Accesses with a deadline to files of other users. Copies share their helper threads.
 #[derive(Clone, Debug)]
 pub struct Files {
     helpers: Arc<Helpers<Place>>,
-    /// Looks without an answer.
+    /// Number of accesses without an answer.
     hung: Arc<AtomicU64>,
 }
 
@@ -47,44 +48,44 @@ impl Default for Files {
 }
 
 impl Files {
-    /// Looks at a file that was hit; none without an answer.
+    /// Accesses a sampled file; `None` without an answer.
     pub(crate) fn of_file<T: Send + 'static>(
         &self,
         file: FileId,
-        look: impl FnOnce() -> T + Send + 'static,
+        access: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
-        self.ask(Place::Device(file.device), look)
+        self.ask(Place::Device(file.device), access)
     }
 
-    /// Looks at what `/proc` has of a process's memory, which the process may hold back while it waits for a file.
+    /// Accesses the memory or the mappings of a process, which may be locked while the process waits for a file.
     pub(crate) fn of_process<T: Send + 'static>(
         &self,
         process: u32,
-        look: impl FnOnce() -> T + Send + 'static,
+        access: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
-        self.ask(Place::Process(process), look)
+        self.ask(Place::Process(process), access)
     }
 
-    /// Looks at any files of a process that executes this one.
+    /// Accesses other files of a process with this executable.
     pub(crate) fn of_program<T: Send + 'static>(
         &self,
         executable: Option<FileId>,
-        look: impl FnOnce() -> T + Send + 'static,
+        access: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
-        self.ask(Place::Programs(executable.map(|file| file.device)), look)
+        self.ask(Place::Programs(executable.map(|file| file.device)), access)
     }
 
     fn ask<T: Send + 'static>(
         &self,
         place: Place,
-        look: impl FnOnce() -> T + Send + 'static,
+        access: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
-        let found = self.helpers.ask(place, look);
+        let found = self.helpers.ask(place, access);
         self.hung.fetch_add(u64::from(found.is_none()), Ordering::Relaxed);
         found
     }
 
-    /// How many looks had no answer since this was asked last.
+    /// Number of accesses without an answer since the last call.
     pub(crate) fn hung(&self) -> u64 {
         self.hung.swap(0, Ordering::Relaxed)
     }
@@ -93,8 +94,8 @@ impl Files {
 /// Longest text of mappings, some 40,000 of them.
 const LONGEST: u64 = 4 << 20;
 
-/// A plain file that `is_it` knows again; none if there is another, or none.
-pub(crate) fn opened(path: &Path, is_it: impl FnOnce(&std::fs::Metadata) -> bool) -> Option<File> {
+/// Opens a regular file by a link of the kernel in `/proc`, if `is_it` accepts its metadata.
+pub(crate) fn opened(path: &Path, is_it: impl FnOnce(&Metadata) -> bool) -> Option<File> {
     let place = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
     let place = File::from(place);
     let found = place.metadata().ok()?;
@@ -102,7 +103,16 @@ pub(crate) fn opened(path: &Path, is_it: impl FnOnce(&std::fs::Metadata) -> bool
     File::open(format!("/proc/self/fd/{}", place.as_raw_fd())).ok()
 }
 
-/// A text of `/proc`; what is beyond the bound is not there.
+/// Opens a regular file at a path of a mapped file below `root`, if `is_it` accepts its metadata. Such paths have no symbolic links.
+pub(crate) fn opened_below(
+    root: &Path,
+    path: &Path,
+    is_it: impl FnOnce(&Metadata) -> bool,
+) -> Option<File> {
+    foreign::open_below(root, path, Readers::ThisProcess, is_it).ok()
+}
+
+/// Text of a file in `/proc`, up to the bound.
 pub(crate) fn text(path: &Path) -> Option<String> {
     let mut bytes = Vec::new();
     File::open(path).ok()?.take(LONGEST).read_to_end(&mut bytes).ok()?;

@@ -23,4 +23,5 @@ pub mod tally;
 pub mod told;
 
 pub use budget::{Budget, Cost};
+pub use files::Files;
 pub use node::{Agent, AgentError, Delivery, Options, Progress};

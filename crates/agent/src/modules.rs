@@ -1,9 +1,9 @@
-//! From a file that was hit to its path, build id and the addresses inside it.
+//! Path, build id and addresses of a sampled file.
 //!
-//! Owns the cache and the way to open a file as a process sees it: through its root, so that containers are looked into, and only if it is
-//! the same file (device and inode). One that was deleted or replaced while it is mapped is read through the mapping. Numbers of files come round again: what is
-//! known is compared with the file once an interval. All looks are those of [`Files`], which gives up what does not answer. It refuses symbols: who asks for functions resolves them later, by build id and address. Follows
-//! elf(5) and proc(5).
+//! Owns the cache, and the access to a file as its process sees it: below the root of the process, which may be a container's, without symbolic links, and only if
+//! device and inode are the same. A file that was deleted or replaced while it is mapped is read through the mapping. Inode numbers recur, so that an entry is
+//! compared with its file once an interval. All accesses have the deadline of [`Files`]. It refuses symbols: functions are resolved later, by build id and
+//! address. Follows elf(5) and proc(5).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -27,28 +27,27 @@ const NOTES: u64 = 1 << 16;
 /// What stands behind the path of a file that is at no path any more.
 const DELETED: &str = " (deleted)";
 
-/// Most bytes of all notes of a file that are read, most bytes of a build id, and most segments that are kept: linkers make a dozen, some twenty
-/// bytes and three notes.
+/// Maximum bytes of all notes of a file, of a build id, and maximum number of segments: linkers write three notes, some twenty bytes and a dozen segments.
 const ALL_NOTES: u64 = 4 * NOTES;
 const BUILD_ID: usize = 64;
 const SEGMENTS: usize = 128;
 
 /// A loaded segment: offset in the file, bytes there, virtual address.
 type Segment = (u64, u64, u64);
-/// What changes when a file does: size, and seconds and nanoseconds of its last change.
+/// State of a file: size, and seconds and nanoseconds of its last change.
 type State = (u64, i64, i64);
 
-/// What is known of a file.
+/// Properties of a sampled file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Known {
     /// Path and build id.
     pub module: Module,
     segments: Vec<Segment>,
-    /// Where it was read, and what it was like then; none if it could not be read.
+    /// Where it was read, and its state then; none if it could not be read.
     read: Option<(PathBuf, State)>,
-    /// When it was compared with the file.
+    /// Interval in which it was compared with the file.
     interval: u64,
-    /// How often it was asked for without having been read.
+    /// Number of requests for it while it was not read.
     tries: u64,
 }
 
@@ -74,23 +73,23 @@ fn is_there(path: &Path, state: State, file: FileId) -> bool {
     now.is_some_and(|now| FileId::of_metadata(&now) == file && of_metadata(&now) == state)
 }
 
-/// Files that were hit.
+/// Sampled files.
 #[derive(Debug, Default)]
 pub struct Modules {
     known: HashMap<FileId, Known>,
     interval: u64,
     files: Files,
-    /// Files whose build id could not be had: they were gone, replaced, or are none of ELF.
+    /// Number of files without a build id: deleted, replaced, or not in ELF.
     pub unread: u64,
 }
 
 impl Modules {
-    /// Files that are looked at by these helpers.
+    /// An empty cache whose accesses are those of `files`.
     pub fn new(files: Files) -> Self {
         Self { files, ..Self::default() }
     }
 
-    /// What is known of a file that process `process` has mapped; `told` is the path that the sampler knows, if any.
+    /// Properties of a file that process `process` has mapped; `told` is the path that the sampler knows, if any.
     pub fn find(
         &mut self,
         file: FileId,
@@ -98,7 +97,7 @@ impl Modules {
         told: impl FnOnce() -> Option<PathBuf>,
     ) -> &Known {
         if self.known.len() >= MOST && !self.known.contains_key(&file) {
-            // Rarely reached, and then by files that come and go: what is needed again is read again.
+            // Rare, and caused by files that come and go: files that are needed again are read again.
             self.known.clear();
         }
         let interval = self.interval;
@@ -110,7 +109,7 @@ impl Modules {
                 return place.insert(Known { interval, ..new });
             }
         };
-        // A file system that does not answer says nothing of its files: what was known stays.
+        // A file system without an answer proves no change: the entry stays.
         let is_other = |(path, state): (PathBuf, State)| {
             self.files.of_file(file, move || is_there(&path, state, file)) == Some(false)
         };
@@ -118,7 +117,7 @@ impl Modules {
         let stale = read.is_some_and(is_other);
         known.interval = interval;
         known.tries += u64::from(known.read.is_none());
-        // Whoever had it first may have been gone; somebody else may have it longer.
+        // The first process with it may have ended; another one may still have it.
         if stale || (known.read.is_none() && known.tries.is_power_of_two()) {
             let new = look(&self.files, file, process, told());
             let other = !Path::new(&known.module.path).ends_with(&new.module.path);
@@ -133,13 +132,13 @@ impl Modules {
         known
     }
 
-    /// What is known is compared with its files again.
+    /// Entries are compared with their files again.
     pub fn end_interval(&mut self) {
         self.interval += 1;
     }
 }
 
-/// What a file is: as it was read, or else, without `read`, by its path only.
+/// Reads the properties of a file; without `read`, its path alone is known.
 fn look(files: &Files, file: FileId, process: u32, told: Option<PathBuf>) -> Known {
     let mapped = files.of_process(process, move || mapped(process, file)).flatten();
     let path = match &mapped {
@@ -154,7 +153,7 @@ fn look(files: &Files, file: FileId, process: u32, told: Option<PathBuf>) -> Kno
     found.flatten().unwrap_or_else(|| Known::unread(file, path))
 }
 
-/// A file that is mapped, by what `maps` says of it: at its path, or else through the mapping.
+/// Reads a mapped file at its path, or else through the mapping.
 fn found(process: u32, file: FileId, range: &str, path: &str) -> Option<Known> {
     // A name may end with that word by itself.
     let plain = path.strip_suffix(DELETED).unwrap_or(path);
@@ -162,7 +161,7 @@ fn found(process: u32, file: FileId, range: &str, path: &str) -> Option<Known> {
     [path, plain]
         .into_iter()
         .find_map(|path| read_at(process, Path::new(path), file))
-        .or_else(|| read(&mapping, Path::new(plain), file))
+        .or_else(|| read(&mapping, Path::new(plain), file, |is_it| files::opened(&mapping, is_it)))
 }
 
 fn shown(path: &Path) -> String {
@@ -206,20 +205,27 @@ pub(crate) fn of_line(line: &str) -> Option<(&str, FileId, &str)> {
 
 /// Reads a file's headers at a path as the process sees it, or as the host does if the process is gone.
 fn read_at(process: u32, path: &Path, file: FileId) -> Option<Known> {
-    let inside = path.strip_prefix("/").unwrap_or(path);
-    let rooted = Path::new("/proc").join(process.to_string()).join("root").join(inside);
-    [rooted.as_path(), path].into_iter().find_map(|place| read(place, path, file))
+    let root = Path::new("/proc").join(process.to_string()).join("root");
+    [root.as_path(), Path::new("/")].into_iter().find_map(|root| {
+        let place = root.join(path.strip_prefix("/").ok()?);
+        read(&place, path, file, |is_it| files::opened_below(root, path, is_it))
+    })
 }
 
-/// Reads the file at `place`, which is shown as `path`; none if another file is there.
-fn read(place: &Path, path: &Path, file: FileId) -> Option<Known> {
+/// Reads the file at `place`, which is shown as `path`; `open` opens it if it is the expected one.
+fn read(
+    place: &Path,
+    path: &Path,
+    file: FileId,
+    open: impl FnOnce(&mut dyn FnMut(&Metadata) -> bool) -> Option<File>,
+) -> Option<Known> {
     let (mut state, mut identity) = (None, None);
-    let opened = files::opened(place, |found| {
+    let opened = open(&mut |found| {
         state = Some(of_metadata(found));
         identity = Some(foreign::identity(found));
         FileId::of_metadata(found) == file
     })?;
-    // Only the pieces that are asked for are read: files of hundreds of megabytes are common.
+    // Only the needed pieces are read: files of hundreds of megabytes are common.
     let (mut build_id, segments) = headers(&ReadCache::<File>::new(opened))?;
     if build_id.is_empty() {
         // Functions are resolved later: the identity shows whether the file is still the sampled one.
@@ -240,11 +246,11 @@ fn hexadecimal(bytes: &[u8]) -> String {
     digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
 }
 
-/// Build id in hexadecimal, and segments, of an ELF file; neither sections nor symbols are looked at.
+/// Build id in hexadecimal, and segments, of an ELF file; sections and symbols are not read.
 pub(crate) fn headers<'a>(file: impl ReadRef<'a>) -> Option<(String, Vec<Segment>)> {
     let header = FileHeader64::<Endianness>::parse(file).ok()?;
     let endian = header.endian().ok()?;
-    // More segments than fit the field are counted in a section: nobody has them, but damaged files.
+    // Files with more segments than fit the field count them in a section; only damaged files do.
     (header.e_phnum(endian) < PN_XNUM).then_some(())?;
     let mut segments = Vec::new();
     let mut build_id = String::new();

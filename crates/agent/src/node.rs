@@ -1,8 +1,8 @@
 //! The loop of one node.
 //!
-//! Owns when hits are collected and when an interval ends. Collecting costs little and is done each second, because what is known of a process is gone with
-//! it; where the agent takes more than its budget it is done less often. A batch is on the disk before it is delivered, and stays until it
-//! was taken: what a store does not take now is offered again with the next one. The interval in progress is on the disk too, as it was a few seconds ago.
+//! Owns when hits are collected and when an interval ends. Collections cost little and come each second, because the names of a process are gone with it.
+//! They come less often while the agent takes more than its budget. A batch is on the disk before it is delivered, and stays until a store has it: a batch
+//! that a store does not take is offered again with the next one. The interval in progress is on the disk too, in its state of a few seconds ago.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -25,40 +25,42 @@ use crate::queue::Queue;
 use crate::tally::{About, Named, Tally};
 use crate::told::{Facts, Known, Whose};
 
-/// Between two looks at what was hit, at first and at most: samplers want to be asked twice a minute at least.
+/// Time between two collections, at first and at most: samplers need one twice a minute.
 const LOOK: Duration = Duration::from_secs(1);
 const LONGEST_LOOK: Duration = Duration::from_secs(16);
-/// How much longer that is after a look that found nobody at work.
+/// Factor of that time after a collection with idle cores only.
 const IDLE: u32 = 3;
-/// What delivering may take of a look: a spool that filled up while the store was away takes minutes, in which nobody would collect hits or see that
-/// the agent is to stop. The next look goes on where this one ended.
+/// Maximum time of a delivery between two collections. A spool that filled while the store was away takes minutes, in which no hits would be collected and
+/// no signal seen. The next delivery continues where this one ended.
 const DELIVERING: Duration = Duration::from_secs(5);
-/// Between two looks at which cores jobs have, where nobody tells of them.
+/// Time between two searches for the cores of jobs without announcements.
 const ALLOTTED: Duration = Duration::from_secs(5);
 
-/// Names that are kept for rates; those beyond are looked up again.
+/// Maximum number of names that are kept for rates; further ones are found again.
 const MOST_NAMES: usize = 4096;
 
-/// What was hit in a look, by the hit as rates have it. Its addresses do not matter to them.
+/// Names of a collection by the hits of rates, which have no addresses.
 type Names = HashMap<Hit, Named>;
 
-/// What is asked of an agent.
+/// Options of an agent.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The node's name.
     pub node: String,
     /// Mean time between two samples of a core, as the sampler was opened with.
     pub period: Nanos,
-    /// What a batch is of.
+    /// Length of a batch's interval.
     pub interval: Duration,
-    /// What the agent may take.
+    /// Limits of the agent's own cost.
     pub budget: Budget,
-    /// Where batches wait, and how many bytes they may take there.
+    /// Folder in which batches wait, and its maximum size.
     pub spool: (PathBuf, Bytes),
     /// As long as this file is there, counters are closed so that other tools can have them.
     pub yields: Option<PathBuf>,
-    /// Where it is told of jobs.
+    /// Folder of the files of jobs.
     pub run_dir: PathBuf,
+    /// Accesses to files of other users. The sampler shares them if it reads phases.
+    pub files: Files,
 }
 
 /// Why an agent cannot work.
@@ -69,12 +71,12 @@ pub enum AgentError {
     Spool(#[from] SpoolError),
 }
 
-/// What became of a batch that was offered.
+/// Outcome of a delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// It is somebody else's now.
+    /// The receiver has it.
     Taken,
-    /// It was somebody else's already: an answer before was lost.
+    /// The receiver had it already: an earlier answer was lost.
     Known,
     /// Not now, for this reason: it waits.
     Later(String),
@@ -82,7 +84,7 @@ pub enum Delivery {
     Refused(String),
 }
 
-/// What the agent has done, for who watches it.
+/// Progress of the agent after an interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
     /// Batches made so far.
@@ -93,19 +95,28 @@ pub struct Progress {
     pub waiting: usize,
     /// Why the last delivery failed, if it did.
     pub trouble: Option<String>,
-    /// Why the last batch could not be kept on disk, if it could not: it is lost, which the next one that can be kept tells.
+    /// Why the last batch could not be kept on disk, if it could not: it is lost, which a gap of the next kept batch says.
     pub unkept: Option<String>,
-    /// What the agent itself has taken so far.
+    /// Cost of the agent itself so far.
     pub cost: Option<Cost>,
+}
+
+/// A moment by the monotonic clock and by the time of day.
+type Moment = (Instant, Nanos);
+
+fn now() -> Moment {
+    (Instant::now(), Nanos::now())
 }
 
 /// The daemon.
 pub struct Agent {
     options: Options,
+    /// Begin of the first interval, until it has begun.
+    opened: Option<Moment>,
     sampler: Box<dyn SystemSampler>,
     queue: Queue,
     files: Files,
-    /// Looks at files without an answer in this interval.
+    /// Accesses to files without an answer in this interval.
     hung: u64,
     modules: Modules,
     processes: Processes,
@@ -117,24 +128,24 @@ pub struct Agent {
     /// Counters are closed.
     yielding: bool,
     gaps: Gaps,
-    /// What holds for as long as the agent runs: better samplers that are not allowed.
+    /// Gaps of the whole run: better samplers that are not allowed.
     always: Gaps,
     started: u64,
     made: u64,
     /// The kernel, as it was started this time.
     kernel: Module,
     look: Duration,
-    /// No core had anything to do at the last look.
+    /// All cores were idle in the last collection.
     idle: bool,
-    /// When it was looked which cores jobs have.
+    /// Time of the last search for the cores of jobs.
     allotted_at: Option<Instant>,
-    /// Until when the agent before sampled, until that was told.
+    /// End of the previous agent's samples, until a gap has it.
     before: Option<Until>,
     pace: Pace,
 }
 
 impl Agent {
-    /// An agent that has not begun. `gaps` are told with every batch.
+    /// An agent that has not begun. Every batch has `gaps`.
     ///
     /// # Errors
     /// A spool that cannot be used.
@@ -143,16 +154,17 @@ impl Agent {
         options: Options,
         gaps: Gaps,
     ) -> Result<Self, AgentError> {
-        let spool = Spool::open(&options.spool.0, options.spool.1)?;
+        // The sampler samples already: reading the spool belongs to the first interval.
         let agent = Self::without_spool(sampler, options, gaps);
-        let mut queue = Queue::of(spool);
+        let mut queue = Queue::of(Spool::open(&agent.options.spool.0, agent.options.spool.1)?);
         Ok(Self { before: queue.recover(), queue, ..agent })
     }
 
-    /// An agent whose batches wait nowhere: what `deliver` does not take at once is lost, which is counted. [`Options::spool`] does not matter.
+    /// An agent without a spool: batches that `deliver` does not take at once are lost, which is counted. It ignores [`Options::spool`].
     pub fn without_spool(sampler: Box<dyn SystemSampler>, options: Options, gaps: Gaps) -> Self {
-        let files = Files::default();
+        let files = options.files.clone();
         Self {
+            opened: Some(now()),
             sampler,
             queue: Queue::default(),
             modules: Modules::new(files.clone()),
@@ -179,8 +191,8 @@ impl Agent {
         }
     }
 
-    /// Works until `stop` says so, which is asked at each look, every second to sixteen; the last interval is shorter then. `deliver` is offered each batch, `tell` hears of each
-    /// interval. What cannot be kept or delivered is told; nothing but `stop` ends the agent.
+    /// Works until `stop` is true at a collection, every second to sixteen; the last interval is shorter then. Each batch goes to `deliver`, the progress of each
+    /// interval to `tell`. Only `stop` ends the agent: failures are part of the progress.
     pub fn run(
         &mut self,
         stop: &dyn Fn() -> bool,
@@ -188,7 +200,7 @@ impl Agent {
         tell: &mut dyn FnMut(&Progress),
     ) {
         let mut before = Cost::now();
-        let mut begin = (Instant::now(), Nanos::now());
+        let mut begin = self.opened.take().unwrap_or_else(now);
         let last = self.before.take();
         if let Some(gap) = last.and_then(|last| progress::unsampled(&last, &self.until_now())) {
             self.gaps.note(gap);
@@ -196,30 +208,33 @@ impl Agent {
         loop {
             let left = self.options.interval.saturating_sub(begin.0.elapsed());
             self.wait(left.min(pause(self.look, self.idle)));
-            self.collect();
+            let at = self.collect();
             let stopped = stop();
-            if !stopped && begin.0.elapsed() < self.options.interval {
-                self.keep_progress(begin);
+            if !stopped && at.0.duration_since(begin.0) < self.options.interval {
+                self.keep_progress(begin, at);
                 if self.queue.is_behind() {
                     self.deliver(stop, deliver);
                 }
                 continue;
             }
-            let end = end_of(begin);
+            let end = end_of(begin, at);
             let cost = Cost::now();
             if let (Some(before), Some(cost)) = (before, cost) {
                 self.keep_to_budget(&before, &cost, begin.0.elapsed());
             }
             before = cost;
-            let batch = Batch { upkeep: self.upkeep(cost), ..self.batch(begin.1, end) };
-            begin = (Instant::now(), Nanos::now());
+            let mut batch = Batch { upkeep: self.upkeep(cost), ..self.batch(begin.1, end) };
+            if stopped {
+                self.note_late(&mut batch.gaps);
+            }
+            begin = at;
             self.queue.keep(&batch, deliver);
-            // Before it is delivered: what is taken must not be in progress any more.
+            // Before delivery: a delivered interval must not be in progress any more.
             let kept = self.queue.keep_progress(&self.until_now(), None);
             if kept.is_err() {
                 self.gaps.note(progress::unkept());
             }
-            // Who is to stop offers what waits all the same, as long as a look may take.
+            // At the end, waiting batches are offered once more, for a bounded time.
             self.deliver(if stopped { &|| false } else { stop }, deliver);
             tell(&Progress {
                 batches: self.made,
@@ -241,14 +256,14 @@ impl Agent {
     }
 
     /// Keeps what there is of the interval, now and then.
-    fn keep_progress(&mut self, begin: (Instant, Nanos)) {
+    fn keep_progress(&mut self, begin: Moment, at: Moment) {
         let fits = self.tally.rows() <= progress::MOST_ROWS;
         if !fits || !self.queue.keeps_progress() || !self.pace.is_due() {
             return;
         }
         let from = Instant::now();
         let gaps = self.gaps_so_far();
-        let batch = self.tally.so_far(self.about(begin.1, end_of(begin)), gaps);
+        let batch = self.tally.so_far(self.about(begin.1, end_of(begin, at)), gaps);
         let kept = self.queue.keep_progress(&self.until_now(), Some(&batch));
         if kept.is_err() {
             self.gaps.note(progress::unkept());
@@ -270,7 +285,7 @@ impl Agent {
         })
     }
 
-    /// Offers what waits, for as long as a look may take or until `stop` says so.
+    /// Offers waiting batches, for a bounded time or until `stop` is true.
     fn deliver(&mut self, stop: &dyn Fn() -> bool, deliver: &mut dyn FnMut(&Batch) -> Delivery) {
         let begin = Instant::now();
         self.queue.deliver(&|| begin.elapsed() >= DELIVERING || stop(), deliver);
@@ -283,12 +298,15 @@ impl Agent {
             descriptors.iter().map(|one| PollFd::new(one, PollFlags::IN)).collect();
         let most =
             Timespec { tv_sec: most.as_secs() as i64, tv_nsec: i64::from(most.subsec_nanos()) };
-        // Woken by a signal it is time to look whether to stop.
+        // A signal ends the wait: the caller reads `stop`.
         let _ = poll(&mut all, Some(&most));
     }
 
-    fn collect(&mut self) {
+    /// Collects and names hits; gives the moment up to which they are.
+    fn collect(&mut self) -> Moment {
         let mut hits = std::mem::take(&mut self.hits);
+        // Before names are found: where a file system hangs, that takes seconds, whose samples are of the next interval.
+        let at = now();
         if let Err(error) = self.sampler.collect(&mut hits, &mut self.gaps) {
             let detail = format!("samples of an interval could not be collected: {error}");
             self.gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
@@ -314,9 +332,10 @@ impl Agent {
                 self.gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
             }
         }
+        at
     }
 
-    /// Adds up what counters did, and closes or opens them as the file says that others want them or not.
+    /// Adds up counts, and closes or opens counters as the file `yield` says.
     fn count_rates(&mut self, names: &Names) {
         if self.sampler.counters().is_empty() {
             return;
@@ -395,7 +414,7 @@ impl Agent {
             core: hit.core,
         };
         named.job = match self.known.whose(&facts, hit.count) {
-            // Nothing of it is kept but that there was time.
+            // Only its time is kept.
             Whose::Hidden => return named,
             Whose::Job(job) => Some(job),
             Whose::Nobody => process.scheduled.or(process.grouped),
@@ -429,6 +448,15 @@ impl Agent {
         let about = self.about(begin, end);
         self.made += 1;
         self.tally.finish(about, gaps)
+    }
+
+    /// Notes idle samples that no batch has, after the last one.
+    fn note_late(&self, gaps: &mut Gaps) {
+        let count = self.tally.samples();
+        if count > 0 {
+            let detail = "idle samples came too late for the last interval and are in no batch";
+            gaps.note(Gap { kind: GapKind::Missing, rank: None, detail: detail.to_owned(), count });
+        }
     }
 
     /// Header of the interval's batch, for any end of the interval.
@@ -501,9 +529,9 @@ impl Agent {
     }
 }
 
-/// When an interval that began then ends, if it does now: a clock that is set must not make it longer than it was.
-fn end_of(begin: (Instant, Nanos)) -> Nanos {
-    Nanos(begin.1.0.saturating_add(begin.0.elapsed().as_nanos() as u64))
+/// End of an interval by the monotonic clock: a change of the time of day must not make it longer.
+fn end_of(begin: Moment, at: Moment) -> Nanos {
+    Nanos(begin.1.0.saturating_add(at.0.duration_since(begin.0).as_nanos() as u64))
 }
 
 /// A hit as it stands beside its rates: without address and count.
@@ -511,7 +539,7 @@ fn of_rates(hit: &Hit) -> Hit {
     Hit { offset: 0, count: 0, ..hit.clone() }
 }
 
-/// The pace of looking after an interval, of which `exceeds` tells what was above the budget.
+/// Time between collections after an interval that was above the budget or not.
 fn next_look(look: Duration, exceeds: Option<&str>) -> Duration {
     match exceeds {
         Some(_) => (look * 2).min(LONGEST_LOOK),
@@ -519,10 +547,10 @@ fn next_look(look: Duration, exceeds: Option<&str>) -> Duration {
     }
 }
 
-/// How long to wait for the next look. Where nobody ran, hardly anybody's names are about to be lost.
+/// Time until the next collection. After idle cores only, few names are about to be lost.
 fn pause(look: Duration, idle: bool) -> Duration {
     let longer = if idle { (IDLE * look).min(LONGEST_LOOK) } else { look };
-    // Samplers want to be asked often enough; a look that is longer by itself never becomes shorter.
+    // The upper bound never shortens a time that is longer by itself.
     longer.max(look)
 }
 

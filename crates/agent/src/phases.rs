@@ -1,13 +1,15 @@
-//! Where a process keeps the phases of its threads, for samplers that read them in the kernel.
+//! Place of the phases in a process's threads, for samplers that read phases in the kernel.
 //!
-//! Owns the search: the process context tells that there are any and which attribute is the phase (OTEP 4719); a module exports the thread-local pointer
-//! `otel_thread_ctx_v1` (OTEP 4947), whose distance from the thread pointer stands in a word of the process's memory that a relocation
-//! names: `R_X86_64_TPOFF64`, or `R_X86_64_TLSDESC` where the module was loaded at the start. Everything read is the process's own and may be hostile.
+//! Owns the search. The process context says whether there are phases and which attribute is the phase (OTEP 4719). A module exports the thread-local pointer
+//! `otel_thread_ctx_v1` (OTEP 4947). Its distance from the thread pointer is a word of the process's memory that a relocation names: `R_X86_64_TPOFF64`, or
+//! `R_X86_64_TLSDESC` if the module was loaded at the start. All bytes read belong to the process and may be hostile: each access has the deadline of
+//! [`Files`], and files are opened by their mapping, or without links below the root of the process.
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use object::elf::{PF_X, R_X86_64_TLSDESC, R_X86_64_TPOFF64};
 use object::read::elf::ElfFile64;
@@ -16,49 +18,87 @@ use object::{
     RelocationFlags, RelocationTarget, SegmentFlags,
 };
 use talea_mark::reader;
-use talea_sampling::system::Tls;
+use talea_sampling::system::{FileId, Tls};
 
-use crate::files;
+use crate::files::{self, Files};
 
-/// The thread-local pointer's name.
+/// Name of the thread-local pointer.
 const POINTER: &str = "otel_thread_ctx_v1";
-/// The attribute that is the phase.
+/// Name of the attribute that is the phase.
 const PHASE: &str = "talea.phase";
 /// Larger files are not searched, and longer contexts not read.
 const LARGEST: u64 = 64 << 20;
 const LONGEST: u32 = 1 << 16;
-/// Files of a process, their mappings of code, places where a context or the word may be, and thread-local words and segments of code of a file that are looked
-/// at: a program has hundreds, and one or two places, a file has some dozens and one; what many relocations are looked for in is the process's choice.
+/// Maximum numbers of files and mappings of code of a process (programs have hundreds), of places of a context or of the word (one or two), and of thread-local
+/// words (some dozens) and segments of code (one) of a file. The process chooses all of them.
 const FILES: usize = 512;
 const MAPPINGS: usize = 2048;
 const PLACES: usize = 32;
 const WORDS: usize = 1024;
 const CODE: usize = 16;
 
-/// Where process `process` keeps its phases, if it has any now.
-pub fn of(process: u32) -> Option<Tls> {
+/// Place of the phases of process `process`, if it has any now.
+pub(crate) fn find(process: u32, files: &Files) -> Option<Tls> {
+    let Published { maps, memory, attribute } =
+        files.of_process(process, move || published(process)).flatten()?;
+    // Pages of a mapping may be those of a file system that hangs.
+    let read = |address: u64, bytes: &mut [u8]| {
+        let (memory, length) = (Arc::clone(&memory), bytes.len());
+        let read = files.of_process(process, move || {
+            let mut bytes = vec![0; length];
+            memory.read_exact_at(&mut bytes, address).is_ok().then_some(bytes)
+        });
+        read.flatten().is_some_and(|read| {
+            bytes.copy_from_slice(&read);
+            true
+        })
+    };
+    let offset = offset(&maps, &read, |code| {
+        let file = code.file?;
+        let (range, path) = (code.range(), PathBuf::from(code.path));
+        files.of_file(file, move || pointer(&opened(process, file, &range, &path)?)).flatten()
+    })?;
+    Some(Tls { offset, attribute })
+}
+
+/// Mappings and memory of a process that has phases, and the index of the phase among its attributes.
+#[derive(Debug)]
+struct Published {
+    maps: String,
+    memory: Arc<File>,
+    attribute: u8,
+}
+
+fn published(process: u32) -> Option<Published> {
     let folder = PathBuf::from(format!("/proc/{process}"));
     let maps = files::text(&folder.join("maps"))?;
     reader::context_in(&maps)?;
     let memory = File::open(folder.join("mem")).ok()?;
     let read = |address: u64, bytes: &mut [u8]| memory.read_exact_at(bytes, address).is_ok();
-    let mut contexts = reader::contexts_in(&maps).take(PLACES);
-    let attribute = contexts.find_map(|place| attribute(&read, place.start))?;
-    let offset = offset(&maps, &read, |path| {
-        let inside = path.strip_prefix('/').unwrap_or(path);
-        pointer(&folder.join("root").join(inside))
-    })?;
-    Some(Tls { offset, attribute })
+    let attribute =
+        reader::contexts_in(&maps).take(PLACES).find_map(|place| attribute(&read, place.start))?;
+    Some(Published { maps, memory: Arc::new(memory), attribute })
 }
 
-/// The pointer's distance from the thread pointer, of the first loaded file that exports it. `read` reads memory of the process, `pointer` looks into a file.
+/// Opens a mapped file by its mapping, which needs a capability, or at its path below the root of the process.
+fn opened(process: u32, file: FileId, range: &str, path: &Path) -> Option<File> {
+    let folder = PathBuf::from(format!("/proc/{process}"));
+    let fits = |found: &Metadata| found.len() <= LARGEST;
+    // File systems made of layers have several devices for one file.
+    let is_it = |found: &Metadata| FileId::of_metadata(found).inode == file.inode && fits(found);
+    files::opened(&folder.join("map_files").join(range), fits)
+        .or_else(|| files::opened_below(&folder.join("root"), path, is_it))
+}
+
+/// Distance of the pointer from the thread pointer, by the first loaded file that exports it. `read` reads memory of the process, `pointer` reads the file of a
+/// mapping.
 ///
-/// A file may be mapped more than once: as a tool reads it, as a library that is loaded in several name spaces, as data. A loaded one has its code
-/// where its program headers say, and the word in a mapping of the part of the file that it lies in.
+/// A file may be mapped more than once: by a tool that reads it, as a library in several name spaces, as data. A loaded file has its code where its program
+/// headers say, and the word in a mapping of the part of the file that contains it.
 fn offset(
     maps: &str,
     read: &impl Fn(u64, &mut [u8]) -> bool,
-    pointer: impl Fn(&str) -> Option<Word>,
+    pointer: impl Fn(&Mapped<'_>) -> Option<Word>,
 ) -> Option<i64> {
     let mut words: HashMap<&str, Option<Word>> = HashMap::new();
     let mut places = 0;
@@ -67,7 +107,7 @@ fn offset(
         if words.len() >= FILES && !words.contains_key(code.path) {
             return None;
         }
-        let word = words.entry(code.path).or_insert_with(|| pointer(code.path)).as_ref()?;
+        let word = words.entry(code.path).or_insert_with(|| pointer(&code)).as_ref()?;
         let at = word.loaded(&code)?;
         places += 1;
         let mut lines = maps.lines().filter_map(mapping);
@@ -76,7 +116,7 @@ fn offset(
         }
         let mut bytes = [0; 8];
         read(at.wrapping_add(word.skipped), &mut bytes).then_some(())?;
-        // Nothing lies at the thread pointer itself: the word of a file that is mapped, but not loaded.
+        // No variable lies at the thread pointer itself: such a file is mapped, but not loaded.
         Some(i64::from_ne_bytes(bytes)).filter(|&offset| offset != 0)
     })
 }
@@ -86,11 +126,20 @@ fn offset(
 pub(crate) struct Mapped<'a> {
     begin: u64,
     end: u64,
-    /// It is code of a file.
+    /// True for code of a file.
     executes: bool,
-    /// Where in the file it begins.
+    /// Its begin in the file.
     offset: u64,
+    /// Its file; none for anonymous memory.
+    file: Option<FileId>,
     path: &'a str,
+}
+
+impl Mapped<'_> {
+    /// Name of the mapping in `/proc/PID/map_files`.
+    fn range(&self) -> String {
+        format!("{:x}-{:x}", self.begin, self.end)
+    }
 }
 
 /// Parses a line of `/proc/PID/maps`; `None` if it is malformed. Anonymous memory has no path, or a path in brackets.
@@ -98,20 +147,24 @@ pub(crate) fn mapping(line: &str) -> Option<Mapped<'_>> {
     let hex = |text: &str| u64::from_str_radix(text, 16).ok();
     let (range, rest) = line.split_once(' ')?;
     let mut words = rest.trim_start().splitn(4, ' ');
-    let (rights, offset, _device) = (words.next()?, words.next()?, words.next()?);
-    let (_inode, path) = words.next()?.split_once(' ')?;
+    let (rights, offset, device) = (words.next()?, words.next()?, words.next()?);
+    let (inode, path) = words.next()?.split_once(' ')?;
     let path = path.trim_start();
     let (begin, end) = range.split_once('-')?;
+    let (major, minor) = device.split_once(':')?;
+    let number = |text| u32::from_str_radix(text, 16).ok();
+    let file = FileId::of_numbers(number(major)?, number(minor)?, inode.parse().ok()?);
     Some(Mapped {
         begin: hex(begin)?,
         end: hex(end)?,
         executes: rights.contains('x') && path.starts_with('/'),
         offset: hex(offset)?,
+        file,
         path,
     })
 }
 
-/// The index of the phase among the attributes of thread contexts.
+/// Index of the phase among the attributes of thread contexts.
 fn attribute(read: &impl Fn(u64, &mut [u8]) -> bool, context: u64) -> Option<u8> {
     let mut bytes = [0; reader::CONTEXT_HEADER];
     read(context, &mut bytes).then_some(())?;
@@ -127,7 +180,7 @@ fn attribute(read: &impl Fn(u64, &mut [u8]) -> bool, context: u64) -> Option<u8>
 pub(crate) struct Word {
     /// Virtual address, as program headers count.
     address: u64,
-    /// Where in the file it lies.
+    /// Its place in the file.
     place: u64,
     /// Bytes before the distance: a descriptor begins with a function.
     skipped: u64,
@@ -136,7 +189,7 @@ pub(crate) struct Word {
 }
 
 impl Word {
-    /// Where it is in memory, if the file is loaded with its code in this mapping.
+    /// Address of the word in memory, if the file is loaded with its code in this mapping.
     fn loaded(&self, code: &Mapped<'_>) -> Option<u64> {
         let (_, address) = self.code.iter().find(|(place, _)| *place == code.offset)?;
         Some(code.begin.wrapping_sub(*address).wrapping_add(self.address))
@@ -150,13 +203,12 @@ impl Word {
     }
 }
 
-/// That word of a module, if it exports the pointer.
-fn pointer(path: &Path) -> Option<Word> {
-    let file = files::opened(path, |found| found.len() <= LARGEST)?;
+/// The word of a module, if it exports the pointer.
+fn pointer(file: &File) -> Option<Word> {
     pointer_in(&ReadCache::new(file))
 }
 
-/// The same of a file's bytes.
+/// The word of a module with these bytes.
 pub(crate) fn pointer_in<'a>(file: impl ReadRef<'a>) -> Option<Word> {
     let elf = ElfFile64::<Endianness, _>::parse(file).ok()?;
     let symbols = elf.dynamic_symbol_table()?;
@@ -174,7 +226,7 @@ pub(crate) fn pointer_in<'a>(file: impl ReadRef<'a>) -> Option<Word> {
         };
         Some((address, relocation, skipped))
     });
-    // Each name that is looked at may be long, and a damaged file may have millions.
+    // Each name may be long, and a damaged file may have millions.
     words.take(WORDS).find_map(|(address, relocation, skipped)| {
         let RelocationTarget::Symbol(index) = relocation.target() else { return None };
         let symbol = symbols.symbol_by_index(index).ok()?;
@@ -199,8 +251,10 @@ mod tests {
             end: 0x7f10,
             executes: true,
             offset: 0x1000,
+            file: FileId::of_numbers(0xfe, 0, 17),
             path: "/lib/a b.so",
         };
+        assert_eq!(expected.range(), "7f00-7f10");
         assert_eq!(mapping(line), Some(expected));
         for (line, path) in [
             ("7f00-7f10 rw-p 00001000 fe:00 17 /lib/a.so", "/lib/a.so"),
@@ -210,7 +264,14 @@ mod tests {
             let found = mapping(line).map(|found| (found.executes, found.path));
             assert_eq!(found, Some((false, path)), "{line}");
         }
-        for line in ["", "x", "7f00 r-xp 0 fe:00 17 /lib/a.so", "7f00-7f10 r-xp y fe:00 17 /a"] {
+        for line in [
+            "",
+            "x",
+            "7f00 r-xp 0 fe:00 17 /lib/a.so",
+            "7f00-7f10 r-xp y fe:00 17 /a",
+            "7f00-7f10 r-xp 0 fe00 17 /a",
+            "7f00-7f10 r-xp 0 fe:00 x /a",
+        ] {
             assert_eq!(mapping(line), None, "{line}");
         }
     }
@@ -231,7 +292,7 @@ mod tests {
             let value = values.iter().find(|(at, _)| *at == address);
             value.inspect(|(_, value)| bytes.copy_from_slice(&value.to_ne_bytes())).is_some()
         };
-        offset(maps, &read, |path| (path == "/lib/m.so").then(word))
+        offset(maps, &read, |code| (code.path == "/lib/m.so").then(word))
     }
 
     #[test]
@@ -269,10 +330,31 @@ mod tests {
     }
 
     #[test]
-    fn who_publishes_nothing_has_no_phases() {
-        assert_eq!(of(std::process::id()), None);
-        assert_eq!(of(u32::MAX), None);
-        assert_eq!(pointer(&std::env::current_exe().unwrap()), None);
-        assert_eq!(pointer(Path::new("/proc/self/maps")), None);
+    fn processes_without_a_context_have_no_phases() {
+        let files = Files::default();
+        assert_eq!(find(std::process::id(), &files), None);
+        assert_eq!(find(u32::MAX, &files), None);
+        assert_eq!(files.hung(), 0);
+        let own = File::open(std::env::current_exe().unwrap()).unwrap();
+        assert_eq!(pointer(&own), None);
+    }
+
+    /// A mapped file is opened by its mapping or its path; another file that took its path is not.
+    #[test]
+    fn only_the_mapped_file_is_opened() {
+        let maps = files::text(Path::new("/proc/self/maps")).unwrap();
+        let mut lines = maps.lines().filter_map(mapping);
+        let code = lines.find(|line| line.executes && line.path.contains("/libc.so")).unwrap();
+        let (process, file, own) = (std::process::id(), code.file.unwrap(), Path::new(code.path));
+        let open = |file, range: &str, path: &Path| opened(process, file, range, path).is_some();
+        assert!(open(file, "no mapping", own));
+        assert!(!open(FileId { inode: file.inode + 1, ..file }, "no mapping", own));
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(own, &link).unwrap();
+        assert!(!open(file, "no mapping", &link));
+        if rustix::process::geteuid().is_root() {
+            assert!(open(file, &code.range(), Path::new("/no/such/file")));
+        }
     }
 }

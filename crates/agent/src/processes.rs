@@ -1,8 +1,8 @@
-//! What is known of the processes that were hit: user, job, and what they execute.
+//! Properties of sampled processes: user, job and executable.
 //!
-//! Owns the cache by process number and start time, so that a number which came round again is another process. Only processes that samples hit
-//! are ever looked at: thousands that come and go between two samples cost nothing. What may change while a process lives (its user, control
-//! group and environment, when it executes something) is looked at again when samples see a change, and now and then. Follows proc(5).
+//! Owns the cache by process number and start time, so that a number that recurs is another process. Only sampled processes are read: thousands that start and
+//! end between two samples cost nothing. Properties that may change while a process lives (user, control group, environment) are read again when samples
+//! show a change, and with falling frequency. Follows proc(5).
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -16,15 +16,15 @@ use talea_sampling::system::{FileId, Hit, Tls};
 use crate::files::Files;
 use crate::{jobs, phases};
 
-/// Processes that are remembered.
+/// Maximum number of processes.
 const MOST: usize = 16_384;
 /// Longest environment that is read.
 const LONGEST: u64 = 256 << 10;
 
-/// What is known of one process.
+/// Properties of one process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Process {
-    /// When it began, in clock ticks since the host started.
+    /// Start, in clock ticks since the host started.
     started: u64,
     /// Its user.
     pub user: Option<u32>,
@@ -32,37 +32,37 @@ pub struct Process {
     pub scheduled: Option<Job>,
     /// The container or unit that its control group names.
     pub grouped: Option<Job>,
-    /// The job that its environment names; read when somebody wants to know.
+    /// The job that its environment names; read on demand.
     environment: Environment,
-    /// As the sample saw it.
+    /// Executable of the sample.
     executable: Option<FileId>,
     group: u64,
-    /// How often it was hit, and in which interval last.
+    /// Number of its hits, and the interval of the last one.
     hits: u64,
     interval: u64,
-    /// Where it keeps its phases, if it has any.
+    /// Place of its phases, if it has any.
     tls: Option<Tls>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum Environment {
-    /// Nobody wanted to know.
+    /// Not read yet.
     #[default]
     Unread,
     /// The job that it names, if it names one.
     Read(Option<String>),
 }
 
-/// What samplers have to be told of a process.
+/// A change of a process for samplers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct News {
-    /// Which process.
+    /// Number of the process.
     pub process: u32,
-    /// Where it keeps its phases; none if it has none any more.
+    /// Place of its phases; none if it has none any more.
     pub tls: Option<Tls>,
 }
 
-/// Processes that were hit lately.
+/// Recently sampled processes.
 #[derive(Debug)]
 pub struct Processes {
     root: Root,
@@ -71,11 +71,11 @@ pub struct Processes {
     owners: HashMap<String, (u32, u64)>,
     interval: u64,
     files: Files,
-    /// When what was hit was collected last, in clock ticks since the host started.
+    /// Time of the last collection, in clock ticks since the host started.
     looked: u64,
-    /// Those that were gone before they were looked at.
+    /// Number of processes that ended before they were read.
     pub gone: u64,
-    /// What samplers have not been told yet.
+    /// Changes that samplers do not have yet.
     pub news: Vec<News>,
 }
 
@@ -94,12 +94,12 @@ impl Processes {
         }
     }
 
-    /// The process that was hit, as far as it can be known.
+    /// The sampled process, as far as it can be read.
     pub fn find(&mut self, hit: &Hit) -> Process {
         let number = hit.process;
         let stat = fs::read(self.path(number, "stat")).ok();
         let Some(started) = stat.as_deref().and_then(started) else {
-            // It ended: what was known of it before is right, if it was that one.
+            // It ended: the entry holds if it is of the same process.
             let same = |known: &&Process| {
                 let other_user = hit.user.is_some() && known.user != hit.user;
                 known.executable == hit.executable && !other_user
@@ -116,7 +116,7 @@ impl Processes {
         known.interval = interval;
         let other_user = hit.user.is_some_and(|user| known.user != Some(user));
         let changed = other_user || known.executable != hit.executable || known.group != hit.group;
-        // A program may have its first phase at any time, and be moved to another group: that is looked for less and less often.
+        // A program may begin its first phase, or be moved to another group, at any time: the searches for both become rarer.
         if changed || known.hits.is_power_of_two() {
             let (tls, hits) = (known.tls, known.hits);
             let mut process = self.look(hit, started);
@@ -137,10 +137,10 @@ impl Processes {
         known.clone()
     }
 
-    /// A process that was not known.
+    /// Reads a process without an entry.
     fn meet(&mut self, hit: &Hit, started: u64) -> Process {
         let number = hit.process;
-        // It began after the last look and executes something else than what was hit: that may have been another process of this number.
+        // It began after the last collection and has another executable than the hit: the hit may be of another process with this number.
         let fresh = started >= self.looked && self.looked > 0;
         // File systems made of layers have several devices for one file.
         let inode = |file: Option<FileId>| file.map(|file| file.inode);
@@ -173,13 +173,13 @@ impl Processes {
         process
     }
 
-    /// True if another process has the number than the one that began then: what was read meanwhile may be of either. One that ended is none.
+    /// True if another process has the number than the one that began then: bytes read meanwhile may be of either. A process that ended is no other one.
     fn is_another(&self, number: u32, since: u64) -> bool {
         let stat = fs::read(self.path(number, "stat")).unwrap_or_default();
         started(&stat).is_some_and(|started| started != since)
     }
 
-    /// Reads what is known of a process now.
+    /// Reads the properties of a process now.
     fn look(&mut self, hit: &Hit, started: u64) -> Process {
         let number = hit.process;
         let owner = fs::metadata(self.path(number, "")).ok().map(|folder| folder.uid());
@@ -198,7 +198,7 @@ impl Processes {
             group: hit.group,
             hits: 1,
             interval: self.interval,
-            tls: self.files.of_program(hit.executable, move || phases::of(number)).flatten(),
+            tls: phases::find(number, &self.files),
         }
     }
 
@@ -227,7 +227,7 @@ impl Processes {
         let known = self.known.get_mut(&number)?;
         if known.environment == Environment::Unread {
             let named = self.files.of_process(number, move || named(&path)).flatten();
-            // Another process may have the number by now: then what was read may be of either.
+            // Another process may have the number by now: the bytes may be of either.
             let stat = fs::read(stat).unwrap_or_default();
             if started(&stat) != Some(known.started) {
                 return None;
@@ -240,16 +240,16 @@ impl Processes {
         }
     }
 
-    /// To be called after each collection.
+    /// Notes the time of a collection.
     pub fn collected(&mut self) {
         let uptime = self.root.line("proc/uptime");
         let seconds = uptime.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
         let ticks = rustix::param::clock_ticks_per_second() as f64;
-        // Begins are told in whole ticks: one earlier is surely before.
+        // Starts are in whole ticks: one earlier is surely before.
         self.looked = (seconds.unwrap_or(0.0) * ticks) as u64;
     }
 
-    /// An interval is over: looks which processes with phases have ended, and forgets those that were not hit in it.
+    /// Ends an interval: notes the processes with phases that have ended, and forgets processes without hits in it.
     pub fn end_interval(&mut self) {
         let (root, interval) = (self.root.clone(), self.interval);
         self.forget(|known| known.tls.is_some() || known.interval == interval);

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use talea_model::shares::{Activity, Counter, Rate, Share, Spread, bucket};
+use talea_model::shares::{Activities, BUSY, COMPUTING, Counter, Rate, Share, Spread, bucket};
 use talea_model::{Gap, GapKind, Gaps};
 use talea_sampling::system::Sum;
 
@@ -13,9 +13,6 @@ use talea_sampling::system::Sum;
 const MOST_RATES: usize = 32_768;
 /// Rows at all, and counters of cores of jobs.
 const MOST_SUMS: usize = 65_536;
-
-/// The share of a core's samples that are not idle.
-const BUSY: &str = "busy";
 
 /// Sums of an interval; jobs, modules and phases are numbers of the tally's tables.
 #[derive(Clone, Debug, Default)]
@@ -95,8 +92,13 @@ impl Rates {
         number as u32
     }
 
-    /// Counters, rates and spreads of the interval that had these shares, whose counts stand beside them.
-    pub(crate) fn finish(mut self, shares: &BTreeMap<Share, u64>, gaps: &mut Gaps) -> Told {
+    /// Counters, rates and spreads of the interval that had these shares, whose counts stand beside them, and these activities.
+    pub(crate) fn finish(
+        mut self,
+        shares: &BTreeMap<Share, u64>,
+        activities: &Activities,
+        gaps: &mut Gaps,
+    ) -> Told {
         let lost = [
             (self.coarser, "rates of samples are of their executable only"),
             (self.left_out, "rates of samples are left out"),
@@ -120,11 +122,14 @@ impl Rates {
         for (&(counter, job, _), sum) in self.cores.iter().filter(|(_, sum)| sum.nanos > 0) {
             put(counter, job, sum.count as f64 / (sum.nanos as f64 / 1e9));
         }
-        let busy = busy(shares);
-        if !busy.is_empty() {
-            let counter = Counter { name: BUSY.to_owned(), unit: "1".to_owned() };
-            let number = self.number(&counter);
-            for (job, share) in busy {
+        let busy = of_cores(shares, |share| activities.at(share).is_busy());
+        let computing = of_cores(shares, |share| activities.at(share).is_computing());
+        for (name, cores) in [(BUSY, busy), (COMPUTING, computing)] {
+            if cores.is_empty() {
+                continue;
+            }
+            let number = self.number(&Counter { name: name.to_owned(), unit: "1".to_owned() });
+            for (job, share) in cores {
                 put(number, job, share);
             }
         }
@@ -143,25 +148,26 @@ impl Rates {
     }
 }
 
-/// For each job and each core that it had a sample on: the share of the core's samples, whoever's, that are not idle.
-fn busy(shares: &BTreeMap<Share, u64>) -> Vec<(u32, f64)> {
+/// For each job and each core that it had a sample on: the share of the core's samples, whoever's, that count.
+fn of_cores(shares: &BTreeMap<Share, u64>, counts: impl Fn(&Share) -> bool) -> Vec<(u32, f64)> {
     let mut cores: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     let mut of_jobs = BTreeSet::new();
     for (share, &samples) in shares.iter().filter(|&(_, &samples)| samples > 0) {
-        let (all, busy) = cores.entry(share.core).or_default();
+        let (all, part) = cores.entry(share.core).or_default();
         *all = all.saturating_add(samples);
-        if matches!(share.activity, Activity::User | Activity::Kernel) {
-            *busy = busy.saturating_add(samples);
+        if counts(share) {
+            *part = part.saturating_add(samples);
         }
         of_jobs.extend(share.job.map(|job| (job, share.core)));
     }
-    let share = |core: u32| cores.get(&core).map(|&(all, busy)| busy as f64 / all as f64);
+    let share = |core: u32| cores.get(&core).map(|&(all, part)| part as f64 / all as f64);
     of_jobs.into_iter().filter_map(|(job, core)| Some((job, share(core)?))).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use talea_model::shares::{ZERO, middle};
+    use talea_model::Module;
+    use talea_model::shares::{Activity, ZERO, middle};
 
     use super::*;
 
@@ -215,7 +221,8 @@ mod tests {
         }
         rates.add(&key(None, 1), 0, &counters, &[sum(1, 7), sum(1, 9)]);
         let mut gaps = Gaps::default();
-        let (names, rates, spreads) = rates.finish(&BTreeMap::new(), &mut gaps);
+        let (names, rates, spreads) =
+            rates.finish(&BTreeMap::new(), &Activities::of(&[]), &mut gaps);
         assert_eq!((&names[..], gaps.is_empty()), (&counters[..], true));
         let rows: Vec<_> =
             rates.iter().map(|r| (r.counter, r.job, r.library, r.samples, r.count)).collect();
@@ -246,13 +253,21 @@ mod tests {
             (share(1, Activity::User, Some(1)), 5),
             (share(2, Activity::Waiting, Some(1)), 9),
             (share(3, Activity::Idle, None), 9),
+            // Polls in MPI for most of its time.
+            (share(4, Activity::User, Some(1)), 2),
+            (Share { library: Some(0), ..share(4, Activity::User, Some(1)) }, 6),
         ]);
-        let (names, _, spreads) = Rates::default().finish(&shares, &mut Gaps::default());
-        assert_eq!(names[0].name, BUSY);
-        let [one, other] = &spreads[..] else { panic!("{spreads:?}") };
+        let path = "/usr/lib/openmpi/lib/openmpi3/mca_btl_vader.so".to_owned();
+        let activities = Activities::of(&[Module { path, build_id: String::new() }]);
+        let mut gaps = Gaps::default();
+        let (names, _, spreads) = Rates::default().finish(&shares, &activities, &mut gaps);
+        assert_eq!((&names[0].name[..], &names[1].name[..]), (BUSY, COMPUTING));
+        let [one, other, computing, others] = &spreads[..] else { panic!("{spreads:?}") };
         let whole = bucket(1.0).unwrap();
         assert_eq!(one.cores, [(bucket(0.75).unwrap(), 1), (whole, 1)]);
-        assert_eq!(other.cores, [(ZERO, 1), (whole, 1)]);
+        assert_eq!(other.cores, [(ZERO, 1), (whole, 2)]);
+        assert_eq!((computing.counter, &computing.cores), (1, &one.cores));
+        assert_eq!(others.cores, [(ZERO, 1), (bucket(0.25).unwrap(), 1), (whole, 1)]);
         assert!((middle(whole) - 1.0).abs() < 0.026);
     }
 
@@ -269,7 +284,7 @@ mod tests {
             rates.add(&key, user, std::slice::from_ref(&counter), &[sum(1, 1)]);
         }
         let mut gaps = Gaps::default();
-        let (_, rates, spreads) = rates.finish(&BTreeMap::new(), &mut gaps);
+        let (_, rates, spreads) = rates.finish(&BTreeMap::new(), &Activities::of(&[]), &mut gaps);
         assert_eq!((rates.len(), spreads.len()), (MOST_SUMS, all as usize));
         let kept: u64 = rates.iter().map(|rate| rate.samples).sum();
         let lost: Vec<u64> = gaps.iter().map(|gap| gap.count).collect();
@@ -284,7 +299,7 @@ mod tests {
             rates.add(&key(Some(0), 0), 0, std::slice::from_ref(&counter), &[sum(1, count)]);
         }
         let mut gaps = Gaps::default();
-        let (_, rates, _) = rates.finish(&BTreeMap::new(), &mut gaps);
+        let (_, rates, _) = rates.finish(&BTreeMap::new(), &Activities::of(&[]), &mut gaps);
         assert_eq!((rates[0].samples, rates[0].count), (1, u64::MAX));
         // Once of the row, once of the core.
         let told = gaps.iter().map(|gap| (gap.kind, gap.count));

@@ -1,8 +1,8 @@
-//! The phase that a thread is in at this moment, from the table that its process shares: for samplers that do not read phases in the kernel.
+//! The current phase of a thread, by the table that its process shares: for samplers that do not read phases in the kernel.
 //!
-//! Owns where the tables of processes are and which slot a thread has, so that a sample costs two reads of a few bytes. The table is the
-//! program's memory and may be hostile: only its own layout is believed (`talea_mark::layout`), and names are cut by it. A sample is looked
-//! at a moment after it was taken, in which the thread may have changed its phase.
+//! Owns the places of tables and the slot of each thread, so that a sample costs two reads of a few bytes. The table is memory of the program and may be
+//! hostile: only its layout is believed (`talea_mark::layout`), and the layout bounds the names. A page of it may belong to a file system that hangs, so that
+//! each access has the deadline of [`Files`]. A sample is read a moment after it was taken, in which the thread may have changed its phase.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -12,24 +12,25 @@ use std::sync::Arc;
 
 use talea_mark::{layout, reader};
 
-use crate::files;
+use crate::files::{self, Files};
 
-/// Processes that are remembered, and threads of each.
+/// Maximum number of processes, and of threads of each.
 const MOST: usize = 4096;
-/// Mappings with the name of a table that are looked at.
+/// Maximum number of mappings with the name of a table.
 const PLACES: usize = 16;
-/// Samples of a process without a table until it is looked for again.
+/// Samples of a process without a table until the next search for one.
 const PATIENCE: u32 = 16;
 
-/// Tables of processes that were hit.
+/// Tables of sampled processes.
 #[derive(Debug, Default)]
 pub struct Slots {
+    files: Files,
     processes: HashMap<u32, Entry>,
 }
 
 #[derive(Debug)]
 enum Entry {
-    /// It has no table; how many samples until it is looked for again.
+    /// No table was found; samples until the next search.
     None(u32),
     Some(Table),
 }
@@ -38,7 +39,7 @@ enum Entry {
 struct Table {
     memory: File,
     begin: u64,
-    /// Slots by thread; of those that have none, how many samples until it is looked for again.
+    /// Slots by thread; of a thread without one, the samples until the next search.
     slots: HashMap<u32, Slot>,
     names: HashMap<u32, Arc<[u8]>>,
 }
@@ -50,25 +51,36 @@ enum Slot {
 }
 
 impl Slots {
-    /// The phase of a thread now.
+    /// No tables yet; `files` has the deadline of each access.
+    pub fn new(files: Files) -> Self {
+        Self { files, processes: HashMap::new() }
+    }
+
+    /// The phase of a thread now; none without an answer of the process.
     pub fn phase_of(&mut self, process: u32, thread: u32) -> Option<Arc<[u8]>> {
         if self.processes.len() >= MOST && !self.processes.contains_key(&process) {
             self.processes.clear();
         }
         let entry = self.processes.entry(process).or_insert(Entry::None(0));
-        if let Entry::None(left) = entry {
-            if *left > 0 {
-                *left -= 1;
+        // A table without an answer is searched again later.
+        let known = match std::mem::replace(entry, Entry::None(PATIENCE)) {
+            Entry::None(left @ 1..) => {
+                *entry = Entry::None(left - 1);
                 return None;
             }
-            *entry = Table::of(process).map_or(Entry::None(PATIENCE), Entry::Some);
-        }
-        let Entry::Some(table) = entry else { return None };
-        let phase = table.phase_of(thread);
-        if phase.is_err() {
-            // The process ended, or is another program now.
-            *entry = Entry::None(0);
-        }
+            Entry::None(0) => None,
+            Entry::Some(table) => Some(table),
+        };
+        let (table, phase) = self.files.of_process(process, move || {
+            let mut table = known.or_else(|| Table::of(process))?;
+            let phase = table.phase_of(thread);
+            Some((table, phase))
+        })??;
+        *entry = match phase {
+            Ok(_) => Entry::Some(table),
+            // The process ended or executes another program.
+            Err(_) => Entry::None(0),
+        };
         phase.ok().flatten()
     }
 }
@@ -99,7 +111,7 @@ impl Table {
         }
     }
 
-    /// Where the slot of a thread is.
+    /// Address of the slot of a thread.
     fn slot(&mut self, thread: u32) -> std::io::Result<Option<u64>> {
         match self.slots.get_mut(&thread) {
             Some(Slot::At(at)) => return Ok(Some(*at)),
@@ -118,7 +130,7 @@ impl Table {
         if self.slots.len() >= MOST {
             self.slots.clear();
         }
-        // To look through the whole table takes longer than a sample may.
+        // A search of the whole table takes longer than a sample may.
         self.slots.insert(thread, at.map_or(Slot::None(PATIENCE), Slot::At));
         Ok(at)
     }
@@ -142,7 +154,7 @@ impl Table {
     }
 }
 
-/// Whether a table of ours begins there.
+/// True if a table begins there.
 fn is_table(memory: &impl FileExt, begin: u64) -> bool {
     let mut header = [0; layout::header::END];
     if memory.read_exact_at(&mut header, begin).is_err() {
@@ -154,7 +166,7 @@ fn is_table(memory: &impl FileExt, begin: u64) -> bool {
         && word(layout::header::CHECKSUM) == layout::checksum(&header[..layout::header::CHECKSUM])
 }
 
-/// A number of a few bytes that are there.
+/// A number at a place; 0 beyond the end.
 fn word(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_ne_bytes)
 }
@@ -164,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_the_name_of_a_table_only_is_none() {
+    fn a_mapping_with_only_the_name_of_a_table_is_none() {
         let mut header = vec![0; layout::header::END];
         header[..8].copy_from_slice(&layout::MAGIC);
         header[layout::header::VERSION..][..4].copy_from_slice(&layout::VERSION.to_ne_bytes());
@@ -184,7 +196,7 @@ mod tests {
         let seen = {
             let _phase = talea_mark::phase!("outer");
             let _inner = talea_mark::phase!("inner");
-            // The table was looked for before there was one: it is looked for again.
+            // The first search came before the table.
             (0..=PATIENCE).find_map(|_| slots.phase_of(own.0, own.1))
         };
         assert_eq!(seen.as_deref(), Some(&b"inner"[..]));

@@ -1,12 +1,14 @@
 //! From hits to a batch: rows by what was hit, with the tables that they index.
 //!
-//! Owns the interning and the bound: beyond it rows lose their addresses first, and then count for their executable only, so that no
-//! sample is lost. Pure: names are given, nothing is read.
+//! Owns the interning and the bounds. Beyond the bound of rows, rows lose their addresses first, and then count for their executable only, so that no sample is
+//! lost. Idle samples that came later than their interval wait for intervals with room ([`most`]). Pure: names are given, nothing is read.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
-use talea_model::shares::{Activity, Batch, BatchId, Counter, Job, Rate, Sampler, Share};
+use talea_model::shares::{
+    Activities, Activity, Batch, BatchId, Counter, Job, Rate, Sampler, Share,
+};
 use talea_model::{Gap, GapKind, Gaps, Module, Nanos};
 use talea_sampling::system::Sum;
 
@@ -202,10 +204,30 @@ impl Tally {
         copy.finish(about, gaps)
     }
 
-    /// The batch of the interval; what comes then counts for the next one.
+    /// Number of samples so far.
+    pub fn samples(&self) -> u64 {
+        self.rows.values().fold(0, |sum, samples| sum.saturating_add(*samples))
+    }
+
+    /// The batch of the interval. Hits from now on, and idle samples without room in it, are of the next one.
     pub fn finish(&mut self, about: About, mut gaps: Gaps) -> Batch {
-        let Self { jobs, modules, phases, rows, rates, coarser } = std::mem::take(self);
-        let (counters, rates, spreads) = rates.finish(&rows, &mut gaps);
+        let Self { jobs, modules, phases, mut rows, rates, coarser } = std::mem::take(self);
+        for (row, samples) in cut_late(&mut rows, &about) {
+            let job = row.job.and_then(|job| jobs.values.get(job as usize).cloned());
+            self.add(Named {
+                core: row.core,
+                activity: row.activity,
+                job,
+                user: row.user,
+                executable: None,
+                library: None,
+                address: None,
+                phase: None,
+                samples,
+            });
+        }
+        let activities = Activities::of(&modules.values);
+        let (counters, rates, spreads) = rates.finish(&rows, &activities, &mut gaps);
         let lost = ["have no address", "count for their executable only"];
         for (count, what) in coarser.into_iter().zip(lost).filter(|&(count, _)| count > 0) {
             let detail = format!("{count} samples {what}: too many different ones in an interval");
@@ -230,6 +252,42 @@ impl Tally {
             upkeep: None,
         }
     }
+}
+
+/// Periods beyond the time of an interval, as its first and last samples come by chance.
+const CHANCE: u64 = 4;
+
+/// Samples of a core that an interval has room for: a quarter more than its time, so that late ones find room soon. Servers refuse half as much again.
+fn most(interval: Nanos, period: Nanos) -> u64 {
+    (interval.0.saturating_add(interval.0 / 4) / period.0.max(1)).saturating_add(CHANCE)
+}
+
+/// Takes the idle samples out of the rows that are more than their core had time for. The clock of an idle core may have stood still: its missing samples are
+/// counted when `/proc/stat` has their time, which may be later than the interval that they are of.
+fn cut_late(rows: &mut BTreeMap<Share, u64>, about: &About) -> Vec<(Share, u64)> {
+    let (begin, end) = about.interval;
+    let most = most(Nanos(end.0.saturating_sub(begin.0)), about.period);
+    let mut beyond: BTreeMap<u32, u64> = BTreeMap::new();
+    for (row, samples) in rows.iter() {
+        let sum = beyond.entry(row.core).or_default();
+        *sum = sum.saturating_add(*samples);
+    }
+    for sum in beyond.values_mut() {
+        *sum = sum.saturating_sub(most);
+    }
+    let mut late = Vec::new();
+    for (row, samples) in rows.iter_mut() {
+        let is_idle = matches!(row.activity, Activity::Idle | Activity::Waiting);
+        let Some(beyond) = beyond.get_mut(&row.core).filter(|_| is_idle) else { continue };
+        let cut = (*samples).min(*beyond);
+        if cut > 0 {
+            *samples -= cut;
+            *beyond -= cut;
+            late.push((row.clone(), cut));
+        }
+    }
+    rows.retain(|_, samples| *samples > 0);
+    late
 }
 
 #[cfg(test)]
@@ -279,6 +337,66 @@ mod tests {
         assert_eq!(rows, [(0, 2), (0, 1), (1, 1)]);
         assert_eq!(batch.modules.len(), 2);
         assert_eq!(tally.finish(about(), Gaps::default()).samples(), 0);
+    }
+
+    /// Two seconds at ten samples a second.
+    fn short(number: u64) -> About {
+        let begin = 1_000_000_000_000 + number * 2_000_000_000;
+        About {
+            id: BatchId { node: "n".to_owned(), started: 1, number },
+            interval: (Nanos(begin), Nanos(begin + 2_000_000_000)),
+            period: Nanos(100_000_000),
+            ..about()
+        }
+    }
+
+    /// Samples of core 0 in a batch: busy ones and those of a job's idle core.
+    fn of_core(batch: &Batch) -> (u64, u64) {
+        let of = |activity| {
+            let rows = batch.shares.iter().filter(|row| row.core == 0 && row.activity == activity);
+            rows.map(|row| row.samples).sum()
+        };
+        (of(Activity::User), of(Activity::Waiting))
+    }
+
+    #[test]
+    fn late_idle_samples_wait_for_intervals_with_room() {
+        let mut tally = Tally::default();
+        let job = Some(Job { id: "7".to_owned(), user: Some(3) });
+        let idle = |samples| Named {
+            activity: Activity::Waiting,
+            executable: None,
+            user: None,
+            job: job.clone(),
+            samples,
+            ..hit(0, None, 0)
+        };
+        // Half a minute in which the clock of the idle core stood still.
+        tally.add(idle(300));
+        let mut found = Vec::new();
+        for number in 0..60 {
+            tally.add(Named { samples: 4, ..hit(0, None, 0) });
+            tally.add(idle(16));
+            let so_far = tally.so_far(short(number), Gaps::default());
+            let batch = tally.finish(short(number), Gaps::default());
+            assert_eq!(so_far, batch);
+            talea_store::plausible(&batch).unwrap();
+            assert_eq!(batch.check(), Ok(()));
+            found.push(of_core(&batch));
+        }
+        // 20 are due, 25 and chance have room: nine more in each interval, until none is late.
+        assert_eq!(found[..3], [(4, 25), (4, 25), (4, 25)]);
+        assert_eq!(found.last(), Some(&(4, 16)));
+        assert_eq!(found.iter().map(|one| one.1).sum::<u64>(), 300 + 60 * 16);
+        assert_eq!(tally.samples(), 0);
+    }
+
+    #[test]
+    fn busy_samples_are_never_late() {
+        let mut tally = Tally::default();
+        tally.add(Named { samples: 500, ..hit(0, None, 0) });
+        let batch = tally.finish(short(0), Gaps::default());
+        assert_eq!((of_core(&batch), tally.samples()), ((500, 0), 0));
     }
 
     #[test]

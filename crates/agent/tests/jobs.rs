@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use talea_agent::told::{self, Cores, Told};
-use talea_agent::{Agent, Budget, Delivery, Options};
+use talea_agent::{Agent, Budget, Delivery, Files, Options};
 use talea_model::shares::{Activity, Batch, Sampler};
 use talea_model::{Bytes, Gaps, Nanos};
 use talea_sampling::system::{FileId, Hit, State, SystemSampler};
@@ -54,6 +54,7 @@ fn batch(folder: &Path, hits: Vec<Hit>) -> Batch {
         spool: (folder.join("spool"), Bytes(1 << 20)),
         yields: None,
         run_dir: folder.join("run"),
+        files: Files::default(),
     };
     let mut agent = Agent::new(Box::new(Made(hits)), options, Gaps::default()).unwrap();
     let taken = RefCell::new(None);

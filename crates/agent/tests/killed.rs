@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use talea_agent::send::Sender;
-use talea_agent::{Agent, Budget, Options};
+use talea_agent::{Agent, Budget, Files, Options};
 use talea_model::shares::{Batch, Sampler};
 use talea_model::{Bytes, Gaps, Nanos};
 use talea_sampling::system::{Hit, SystemSampler};
@@ -72,6 +72,7 @@ fn to_be_killed() {
         spool: (folder.join("spool"), SPOOL),
         yields: None,
         run_dir: folder.join("run"),
+        files: Files::default(),
     };
     let mut agent = Agent::new(Box::new(Made), options, Gaps::default()).unwrap();
     let is_done = std::cell::Cell::new(false);

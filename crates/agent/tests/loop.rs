@@ -5,15 +5,15 @@
 
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use talea_agent::{Agent, Budget, Delivery, Options, Progress};
+use talea_agent::{Agent, Budget, Delivery, Files, Options, Progress};
 use talea_model::shares::{Batch, Counter, Sampler};
 use talea_model::{Bytes, Gaps, Nanos};
-use talea_sampling::system::{Hit, Rated, State, Sum, SystemSampler};
+use talea_sampling::system::{FileId, Hit, Rated, State, Sum, SystemSampler};
 use talea_store::spool::Spool;
 use talea_topology::CpuSet;
 
@@ -26,6 +26,8 @@ struct Made {
     looks: Arc<AtomicUsize>,
     /// The look at which the agent dies, as one that is killed does: without another word.
     dies: Option<usize>,
+    /// How long the path of a file takes, as on a busy file system.
+    slow: Duration,
 }
 
 impl SystemSampler for Made {
@@ -48,6 +50,11 @@ impl SystemSampler for Made {
 
     fn lost_samples(&self) -> u64 {
         9
+    }
+
+    fn path(&self, _: FileId) -> Option<PathBuf> {
+        std::thread::sleep(self.slow);
+        None
     }
 
     fn counters(&self) -> &[Counter] {
@@ -82,6 +89,7 @@ fn options(folder: &Path, most: u64, budget: Budget) -> Options {
         spool: (folder.join("spool"), Bytes(most)),
         yields: None,
         run_dir: folder.join("run"),
+        files: Files::default(),
     }
 }
 
@@ -196,6 +204,50 @@ fn what_is_counted_around_samples_counts_nothing_twice() {
     });
     let ended = taken[0].gaps.iter().filter(|gap| gap.detail.contains("had ended"));
     assert_eq!(ended.map(|gap| gap.count).collect::<Vec<_>>(), [1]);
+}
+
+/// Idle time of a core may be in `/proc/stat` long after its interval: its samples come all at once.
+#[test]
+fn late_idle_samples_make_no_batch_that_a_server_refuses() {
+    let folder = tempfile::tempdir().unwrap();
+    let idle = |count| vec![Hit { count, ..Hit::idle(0) }];
+    let made = Made { hits: vec![idle(1), idle(300), idle(1)], ..Made::default() };
+    let short = Options {
+        period: Nanos(10_000_000),
+        interval: Duration::from_millis(50),
+        ..options(folder.path(), 1 << 20, Budget::default())
+    };
+    let mut agent = Agent::new(Box::new(made), short, Gaps::default()).unwrap();
+    let mut taken = Vec::new();
+    run(&mut agent, 12, &mut |batch| {
+        talea_store::plausible(batch).unwrap();
+        taken.push(batch.clone());
+        Delivery::Taken
+    });
+    let found: u64 = taken.iter().map(Batch::samples).sum();
+    let gaps = taken.last().unwrap().gaps.iter();
+    let lacks: u64 = gaps.filter(|gap| gap.detail.contains("too late")).map(|gap| gap.count).sum();
+    // Those without room until the end are in a gap.
+    assert_eq!(found + lacks, 302);
+    assert!(taken.iter().filter(|batch| batch.samples() > 0).count() > 5, "{taken:?}");
+}
+
+#[test]
+fn intervals_end_when_hits_are_collected() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = Some(FileId { device: 1, inode: 5 });
+    let slow = Duration::from_millis(300);
+    let hits = vec![vec![Hit { file, ..hit(State::User, u32::MAX, 0) }]];
+    let mut agent = agent(folder.path(), Made { hits, slow, ..Made::default() }, 1 << 20);
+    let mut taken = Vec::new();
+    run(&mut agent, 2, &mut |batch| {
+        taken.push((batch.begin, batch.end));
+        Delivery::Taken
+    });
+    // Samples that came while names were found are of the second interval, and so is that time.
+    let [first, second] = taken[..] else { panic!("{taken:?}") };
+    assert!(first.1.0.abs_diff(second.0.0) < 100_000_000, "{taken:?}");
+    assert!((second.1 - second.0).0 >= slow.as_nanos() as u64, "{taken:?}");
 }
 
 /// An agent with long intervals that is killed at a look.

@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::gaps::Gaps;
+use crate::network::is_network_library;
 use crate::site::Module;
 use crate::units::{Bytes, Nanos};
 
@@ -105,7 +106,7 @@ pub struct Job {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activity {
-    /// Code of a program.
+    /// Code of a program. Batches count time in MPI as this too: see [`Activities`].
     User,
     /// The kernel, for a program or for itself.
     Kernel,
@@ -113,6 +114,59 @@ pub enum Activity {
     Waiting,
     /// Nothing.
     Idle,
+    /// Code of a program that lies in a library of MPI or of a network. No agent says so: whoever reads batches decides it by the library.
+    Mpi,
+}
+
+impl Activity {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 5] = [Self::User, Self::Kernel, Self::Mpi, Self::Waiting, Self::Idle];
+
+    /// The word for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Kernel => "kernel",
+            Self::Waiting => "waiting",
+            Self::Idle => "idle",
+            Self::Mpi => "in MPI",
+        }
+    }
+
+    /// True while the core executes something.
+    pub fn is_busy(self) -> bool {
+        matches!(self, Self::User | Self::Kernel | Self::Mpi)
+    }
+
+    /// True while the core executes something that is not MPI.
+    pub fn is_computing(self) -> bool {
+        matches!(self, Self::User | Self::Kernel)
+    }
+}
+
+/// What is said beside every share of time in MPI.
+pub const MPI_IS_A_LOWER_BOUND: &str = "time in MPI is a lower bound: the kernel and the C library below MPI count as kernel and user, and MPI linked into the executable counts as user";
+
+/// What the shares of a batch were doing, with time in MPI told apart by their libraries.
+#[derive(Clone, Debug)]
+pub struct Activities {
+    network: Vec<bool>,
+}
+
+impl Activities {
+    /// Looks at the names of all libraries of a batch once.
+    pub fn of(modules: &[Module]) -> Self {
+        Self { network: modules.iter().map(|module| is_network_library(&module.path)).collect() }
+    }
+
+    /// Of a share of this batch.
+    pub fn at(&self, share: &Share) -> Activity {
+        let network = share.library.and_then(|at| self.network.get(at as usize)).copied();
+        match share.activity {
+            Activity::User if network == Some(true) => Activity::Mpi,
+            activity => activity,
+        }
+    }
 }
 
 /// Samples that hit the same.
@@ -212,6 +266,8 @@ pub fn highest(bucket: i16) -> f64 {
 
 /// The counter that is the share of a core's samples that are not idle: never more than 1.
 pub const BUSY: &str = "busy";
+/// The same without those in MPI.
+pub const COMPUTING: &str = "computing";
 
 impl Batch {
     /// What is wrong with it, if anything: bytes from outside are checked before anyone indexes by them.
@@ -301,6 +357,9 @@ fn within(what: &str, row: usize, indices: &[(&str, Option<u32>, usize)]) -> Res
 /// The path that stands for the kernel among modules.
 pub const KERNEL: &str = "[kernel]";
 
+/// Detail of the gap (kind `missing`) that counts missing samples of an unknown activity. Stores widen the intervals of shares by them.
+pub const UNEXPLAINED: &str = "samples did not come, and neither idle nor steal time of their cores (/proc/stat) explains it: intervals of shares are wider by them";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -340,6 +399,24 @@ mod tests {
         assert_eq!(bucket(-1.0), None);
         assert!(bucket(f64::MAX).is_some_and(|last| last <= MOST_BUCKET));
         assert!(middle(MOST_BUCKET).is_finite() && middle(MOST_BUCKET + 1).is_infinite());
+    }
+
+    #[test]
+    fn time_in_mpi_is_told_by_the_library() {
+        let of = |path: &str, activity| {
+            let module = Module { path: path.to_owned(), build_id: String::new() };
+            let share = Share { activity, library: Some(0), ..batch().shares[0].clone() };
+            Activities::of(&[module]).at(&share)
+        };
+        let mpi = "/usr/lib/x86_64-linux-gnu/openmpi/lib/openmpi3/mca_btl_vader.so";
+        assert_eq!(of(mpi, Activity::User), Activity::Mpi);
+        for activity in [Activity::Kernel, Activity::Waiting, Activity::Idle, Activity::Mpi] {
+            assert_eq!(of(mpi, activity), activity);
+        }
+        assert_eq!(of("/usr/lib/libm.so.6", Activity::User), Activity::User);
+        let nowhere =
+            Share { activity: Activity::User, library: None, ..batch().shares[0].clone() };
+        assert_eq!(Activities::of(&[]).at(&nowhere), Activity::User);
     }
 
     #[test]

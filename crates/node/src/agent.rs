@@ -1,6 +1,6 @@
-//! `talea agent`: samples this node until it is told to stop.
+//! `talea agent`: samples this node until a signal or the end of its time.
 //!
-//! Owns what is opened, and what is said to people: once at the begin, when something changes, once at the end.
+//! Owns the sampler, the store and the messages: at the begin, at changes, at the end.
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use talea_agent::send::Sender;
 use talea_agent::slots::Slots;
-use talea_agent::{Agent, Budget, Delivery, Progress};
+use talea_agent::{Agent, Budget, Delivery, Files, Progress};
 use talea_model::shares::{Batch, Sampler as How};
 use talea_model::{Bytes, Gap, GapKind, Gaps, Nanos};
+use talea_sampling::give_back_code;
 use talea_sampling::system::{self, OpenError, PhaseOf, SystemSampler, Wake};
 use talea_store::access::Server;
 use talea_store::address::{self, Access};
@@ -22,14 +23,14 @@ use talea_store::{Put, Store, StoreError, sqlite};
 use crate::NodeError;
 use crate::outputs::Outputs;
 
-/// What is asked for.
+/// Options of the agent.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Address of the store.
     pub store: String,
     /// Samples of each core a second.
     pub rate: f64,
-    /// What a batch is of.
+    /// Length of a batch's interval.
     pub interval: Nanos,
     /// How long to work; until a signal if absent.
     pub during: Option<Nanos>,
@@ -43,26 +44,26 @@ pub struct Options {
     pub most: Bytes,
     /// This node's token for a server.
     pub token: Option<PathBuf>,
-    /// Who vouches for the server.
+    /// Certificates that the server's is checked with.
     pub authorities: Option<PathBuf>,
-    /// Where else batches go.
+    /// Further outputs of batches.
     pub also: Vec<String>,
     /// What is counted around samples.
     pub counters: Counters,
-    /// Where the agent is told of jobs, and, by a file `yield`, that others want the counters.
+    /// Folder of the files of jobs, and of the file `yield`, by which other tools ask for the counters.
     pub run_dir: PathBuf,
 }
 
 /// What is counted around samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Counters {
-    /// What says most on this machine.
+    /// The default counters of this machine.
     Default,
     /// These.
     These(Vec<String>),
 }
 
-/// Where batches wait for a server unless somebody says where.
+/// Default folder of batches that wait for a server.
 const SPOOL: &str = "/var/lib/talea/spool";
 
 /// Where batches go.
@@ -88,8 +89,10 @@ pub enum Sampler {
 
 /// Samples until a signal or the time comes.
 pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeError> {
+    // Reading the command line of the program with all commands took megabytes of its file.
+    give_back_code();
     let stop = Arc::new(AtomicBool::new(false));
-    // Who closes the terminal that it was started from ends it. Elsewhere SIGHUP asks to read files again, of which there are none.
+    // Closing the terminal of its start ends it. Elsewhere SIGHUP means to read files again, and it has none.
     let is_attached = std::io::stdin().is_terminal() || std::io::stderr().is_terminal();
     let hangs_up = if is_attached { Arc::clone(&stop) } else { Arc::default() };
     for (signal, flag) in [(SIGINT, &stop), (SIGTERM, &stop), (SIGHUP, &hangs_up)] {
@@ -108,7 +111,8 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
         Counters::Default => system::default_counters(),
         Counters::These(names) => names.clone(),
     };
-    let sampler = opened(options.sampler, period(options), counters, &mut gaps)?;
+    let files = Files::default();
+    let sampler = opened(options.sampler, period(options), counters, &files, &mut gaps)?;
     if sampler.name() == How::Bpf && !is_of_the_host() {
         gaps.note(Gap {
             kind: GapKind::Unsupported,
@@ -133,6 +137,7 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
             spool: (spool, options.most),
             yields: Some(options.run_dir.join("yield")),
             run_dir: options.run_dir.clone(),
+            files,
         },
         gaps,
     )?;
@@ -143,6 +148,8 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
         options.interval,
         options.store
     ));
+    // The loop needs no code of the start.
+    give_back_code();
     let begin = Instant::now();
     let over = options.during.map(|during| Duration::from_nanos(during.0));
     let stopped =
@@ -166,7 +173,7 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
             Target::Store(store) => put(&mut **store, batch),
             Target::Server(sender) => sender.send(batch),
         };
-        // What was there before went on before.
+        // A known batch has gone to the outputs before.
         if delivery == Delivery::Taken {
             outputs.send(batch, say);
         }
@@ -181,18 +188,23 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
     });
     outputs.end(say);
     if let Some(last) = last {
-        let cost = last.cost.map_or_else(String::new, |cost| {
-            let took = Nanos(cost.processor.as_nanos() as u64);
-            format!("; the agent took {took} of a core and has {}", Bytes(cost.memory))
-        });
-        let samples_word = if samples == 1 { "sample" } else { "samples" };
-        let batches_word = if last.batches == 1 { "batch" } else { "batches" };
-        say(&format!("{samples} {samples_word} in {} {batches_word}{cost}", last.batches));
+        say(&total(samples, &last));
     }
     Ok(())
 }
 
-/// Says what became of batches when that changes.
+/// All samples and batches of the agent, and its own cost.
+fn total(samples: u64, last: &Progress) -> String {
+    let cost = last.cost.map_or_else(String::new, |cost| {
+        let took = Nanos(cost.processor.as_nanos() as u64);
+        format!("; the agent took {took} of a core and has {}", Bytes(cost.memory))
+    });
+    let samples_word = if samples == 1 { "sample" } else { "samples" };
+    let batches_word = if last.batches == 1 { "batch" } else { "batches" };
+    format!("{samples} {samples_word} in {} {batches_word}{cost}", last.batches)
+}
+
+/// Prints changes of the delivery.
 fn say_changes(last: Option<&Progress>, now: &Progress, say: &dyn Fn(&str)) {
     let unkept = last.and_then(|last| last.unkept.as_ref());
     match &now.unkept {
@@ -211,7 +223,7 @@ fn say_changes(last: Option<&Progress>, now: &Progress, say: &dyn Fn(&str)) {
     }
 }
 
-/// What takes batches, and where they wait for it unless somebody says where.
+/// The receiver of batches, and the default folder in which they wait for it.
 fn target(
     options: &Options,
     kept: &sqlite::Options,
@@ -244,7 +256,7 @@ fn period(options: &Options) -> Nanos {
     Nanos((1e9 / options.rate).round() as u64)
 }
 
-/// Opens a sampler that sees phases too.
+/// Opens a sampler that sees phases too; `files` has the deadline of its accesses to processes.
 ///
 /// # Errors
 /// What stands against it.
@@ -252,6 +264,7 @@ pub fn opened(
     sampler: Sampler,
     period: Nanos,
     counters: Vec<String>,
+    files: &Files,
     gaps: &mut Gaps,
 ) -> Result<Box<dyn SystemSampler>, OpenError> {
     let asked = system::Options {
@@ -263,7 +276,7 @@ pub fn opened(
         ..system::Options::default()
     };
     let phases = || -> PhaseOf {
-        let mut slots = Slots::default();
+        let mut slots = Slots::new(files.clone());
         Box::new(move |process, thread| slots.phase_of(process, thread))
     };
     match sampler {

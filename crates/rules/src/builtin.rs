@@ -14,13 +14,14 @@ macro_rules! files {
     };
 }
 
-const FILES: [(&str, &str); 11] = files![
+const FILES: [(&str, &str); 12] = files![
     "cache-misses.toml",
     "context-switches.toml",
     "idle-cores.toml",
     "imbalance.toml",
     "kernel-time.toml",
     "memory-bound-library.toml",
+    "mpi-time.toml",
     "one-library.toml",
     "page-faults.toml",
     "silent-node.toml",

@@ -6,14 +6,13 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use talea_model::shares::{BUSY, COMPUTING};
 use talea_store::{Dimension, Question, RateRow, StoreError, Value};
 
 use crate::facts::Subject;
+use crate::metrics::Does;
 use crate::subject::narrow;
 use crate::tables::{Tables, Window};
-
-/// What agents call the share of a core's samples that are not idle.
-const BUSY: &str = "busy";
 
 /// Rates by subject.
 #[derive(Debug)]
@@ -73,6 +72,7 @@ impl Subject<'_> {
     /// A tenth of how busy cores are, as agents saw it; none for what is no job, and where agents do not say.
     pub(crate) fn spread(
         &self,
+        does: Does,
         tenth: u8,
         tables: &mut Tables<'_>,
     ) -> Result<Option<f64>, StoreError> {
@@ -80,18 +80,22 @@ impl Subject<'_> {
             return Ok(None);
         }
         let at = (self.window, self.key.to_vec());
-        let known = if let Some(known) = tables.spreads.get(&at) {
+        let [busy, computing] = if let Some(known) = tables.spreads.get(&at) {
             *known
         } else {
             let mut question = tables.question(self.window);
             narrow(&mut question, self.dimensions, self.key);
             let spreads = tables.store.spreads(&question)?;
-            let busy = spreads.iter().find(|spread| spread.counter.name == BUSY);
-            let busy = busy.map(|busy| busy.quantiles);
-            tables.spreads.insert(at, busy);
-            busy
+            let of = |name| spreads.iter().find(|spread| spread.counter.name == name);
+            let both = [BUSY, COMPUTING].map(|name| of(name).map(|spread| spread.quantiles));
+            tables.spreads.insert(at, both);
+            both
         };
-        Ok(known.and_then(|busy| busy.get(usize::from(tenth)).copied()))
+        let known = match does {
+            Does::Busy => busy,
+            Does::Computing => computing,
+        };
+        Ok(known.and_then(|tenths| tenths.get(usize::from(tenth)).copied()))
     }
 
     /// The thing of a dimension that a counter counted most at. Where rates are kept without the dimension the

@@ -9,7 +9,7 @@ use talea_model::Nanos;
 use talea_model::shares::Activity;
 use talea_store::{Dimension, Question, StoreError, Text, Value, rank};
 
-use crate::metrics::Metric;
+use crate::metrics::{Does, Metric};
 use crate::names::{Names, Sum, by_name};
 use crate::rule::{Most, Rule};
 use crate::subject::{narrow, shown, value_of};
@@ -32,6 +32,7 @@ pub(crate) struct Subject<'a> {
 pub(crate) struct Activities {
     user: u64,
     kernel: u64,
+    mpi: u64,
     waiting: u64,
     idle: u64,
 }
@@ -41,6 +42,7 @@ impl Activities {
         let place = match activity {
             Value::Activity(Activity::User) => &mut self.user,
             Value::Activity(Activity::Kernel) => &mut self.kernel,
+            Value::Activity(Activity::Mpi) => &mut self.mpi,
             Value::Activity(Activity::Waiting) => &mut self.waiting,
             _ => &mut self.idle,
         };
@@ -59,7 +61,20 @@ impl Activities {
     }
 
     pub(crate) fn busy(self) -> u64 {
+        self.computing().saturating_add(self.mpi)
+    }
+
+    /// Busy outside MPI.
+    fn computing(self) -> u64 {
         self.user.saturating_add(self.kernel)
+    }
+
+    fn of_cores(self, does: Does) -> f64 {
+        let part = match does {
+            Does::Busy => self.busy(),
+            Does::Computing => self.computing(),
+        };
+        part as f64 / self.all().max(1) as f64
     }
 
     fn nothing(self) -> u64 {
@@ -134,7 +149,7 @@ impl Subject<'_> {
                 Metric::Cores
                 | Metric::Most(Dimension::Function | Dimension::Core, _)
                 | Metric::Like(Dimension::Function | Dimension::Core, ..) => true,
-                Metric::BusyAt(tenth) => self.spread(*tenth, tables)?.is_none(),
+                Metric::CoresAt(does, tenth) => self.spread(*does, *tenth, tables)?.is_none(),
                 _ => false,
             };
             if fine {
@@ -170,6 +185,9 @@ impl Subject<'_> {
         let share = match metric {
             Metric::User(_) => Some((own.user, own.busy())),
             Metric::Kernel(_) => Some((own.kernel, own.busy())),
+            Metric::Mpi(_) => Some((own.mpi, own.busy())),
+            // Idle time that nobody saw would make it less.
+            Metric::Computing(_) => Some((own.computing(), own.all())),
             Metric::Busy(_) => of_all(own.busy()),
             Metric::Waiting(_) => of_all(own.waiting),
             Metric::Idle(_) => of_all(own.nothing()),
@@ -190,6 +208,8 @@ impl Subject<'_> {
         Ok(match metric {
             Metric::User(end)
             | Metric::Kernel(end)
+            | Metric::Mpi(end)
+            | Metric::Computing(end)
             | Metric::Busy(end)
             | Metric::Waiting(end)
             | Metric::Idle(end)
@@ -212,19 +232,22 @@ impl Subject<'_> {
                     |part: &&Part| part.key.last().is_some_and(|core| *core != Value::Absent);
                 Some(parts.iter().filter(known).count() as f64).filter(|count| *count > 0.0)
             }
-            Metric::BusyAt(tenth) => self.busy_at(*tenth, looked, tables)?,
+            Metric::CoresAt(does, tenth) => {
+                self.cores_at(*does, *tenth, looked || own.mpi > 0, tables)?
+            }
             Metric::Silent | Metric::Intervals | Metric::Counter(_) => None,
         })
     }
 
     /// How busy the core is that so many tenths of the others are less busy than.
-    fn busy_at(
+    fn cores_at(
         &self,
+        does: Does,
         tenth: u8,
         looked: bool,
         tables: &mut Tables<'_>,
     ) -> Result<Option<f64>, StoreError> {
-        if let Some(spread) = self.spread(tenth, tables)? {
+        if let Some(spread) = self.spread(does, tenth, tables)? {
             return Ok(Some(spread));
         }
         if !looked {
@@ -240,8 +263,7 @@ impl Subject<'_> {
                 cores.entry(core).or_default().add(activity, part.samples);
             }
         }
-        let mut shares: Vec<f64> =
-            cores.values().map(|core| core.busy() as f64 / core.all().max(1) as f64).collect();
+        let mut shares: Vec<f64> = cores.values().map(|core| core.of_cores(does)).collect();
         shares.sort_by(f64::total_cmp);
         // As agents' buckets have it, so that a rule says the same of both.
         let rank = rank(shares.len() as u128, usize::from(tenth)) as usize;
@@ -257,9 +279,7 @@ impl Subject<'_> {
     ) -> Result<Vec<(String, u64)>, StoreError> {
         let wanted = self.wanted(&[dimension, Dimension::Activity]);
         let parts = tables.parts(&wanted, self.key)?;
-        let busy = |activity: &Value| {
-            matches!(activity, Value::Activity(Activity::User | Activity::Kernel))
-        };
+        let busy = |value: &Value| matches!(value, Value::Activity(does) if does.is_busy());
         let rows = parts.iter().filter(|part| part.key.last().is_some_and(busy));
         let rows = rows.map(|part| (&part.key[0], part.samples, part.core_seconds));
         Ok(named_only(by_name(rows, names)).collect())
@@ -332,7 +352,9 @@ impl Subject<'_> {
         let mut question = Question { by: by.to_vec(), ..inside.clone() };
         match &self.rule.most {
             Most::Activity(activity) => question.activity = Some(*activity),
-            Most::Busy | Most::Counter(_) => question.by.push(Dimension::Activity),
+            Most::Busy | Most::Computing | Most::Counter(_) => {
+                question.by.push(Dimension::Activity);
+            }
         }
         question
     }
@@ -346,13 +368,23 @@ impl Subject<'_> {
         let by = [Dimension::Node, Dimension::Core];
         let answer = tables.store.usage(&self.of_most(inside, &by))?;
         let mut sums: BTreeMap<&[Value], u64> = BTreeMap::new();
-        for row in answer.rows.iter().filter(|row| does(row, by.len())) {
+        for row in answer.rows.iter().filter(|row| self.counts(row, by.len())) {
             let sum = sums.entry(&row.key[..by.len()]).or_default();
             *sum = sum.saturating_add(row.samples);
         }
         let most = sums.into_iter().rev().max_by_key(|(_, samples)| *samples);
         let key = most.map_or(&[][..], |(key, _)| key);
         Ok(by.into_iter().zip(key).filter_map(|(by, value)| Some((by, shown(value)?))).collect())
+    }
+
+    /// True for rows of what the rule counts, or of the one activity that was asked for; `at` is where rows have it.
+    fn counts(&self, row: &talea_store::Row, at: usize) -> bool {
+        let outside = matches!(self.rule.most, Most::Computing);
+        row.key.get(at).is_none_or(|activity| match activity {
+            Value::Activity(does) if outside => does.is_computing(),
+            Value::Activity(does) => does.is_busy(),
+            _ => false,
+        })
     }
 
     fn most_of(
@@ -370,7 +402,7 @@ impl Subject<'_> {
             return Ok(Some(name));
         }
         let answer = tables.store.usage(&question)?;
-        let rows = answer.rows.iter().filter(|row| does(row, 1));
+        let rows = answer.rows.iter().filter(|row| self.counts(row, 1));
         let rows = rows.map(|row| (&row.key[0], row.samples, row.core_seconds));
         let summed: Vec<_> = named_only(by_name(rows, names)).collect();
         if dimension == Dimension::Function && summed.is_empty() {
@@ -394,13 +426,6 @@ const INWARDS: [Dimension; 9] = [
     Dimension::Function,
     Dimension::Activity,
 ];
-
-/// True for rows of what does something, or of the one activity that was asked for; `at` is where rows have it.
-fn does(row: &talea_store::Row, at: usize) -> bool {
-    row.key.get(at).is_none_or(|activity| {
-        matches!(activity, Value::Activity(Activity::User | Activity::Kernel))
-    })
-}
 
 /// Samples of what has a name, in the order of names.
 fn named_only(sums: BTreeMap<Option<String>, Sum>) -> impl Iterator<Item = (String, u64)> {

@@ -297,7 +297,11 @@ fn allowed(metric: &Metric, per: Per, each: Option<Each>) -> Result<Metric, Stri
             refused("expected `silent` and `intervals` only with `per = \"node\"`")
         }
         Metric::Share(_) if each.is_none() => refused("expected `share` only with `each = ...`"),
-        Metric::Busy(_) | Metric::Waiting(_) | Metric::Idle(_) | Metric::BusyAt(_)
+        Metric::Busy(_)
+        | Metric::Computing(_)
+        | Metric::Waiting(_)
+        | Metric::Idle(_)
+        | Metric::CoresAt(..)
             if each.is_some() =>
         {
             refused(
@@ -317,13 +321,16 @@ fn allowed(metric: &Metric, per: Per, each: Option<Each>) -> Result<Metric, Stri
 fn most(text: &Spanned<String>) -> Result<Most, Wrong> {
     Ok(match text.get_ref().as_str() {
         "busy" => Most::Busy,
+        "computing" => Most::Computing,
+        "mpi" => Most::Activity(Activity::Mpi),
         "user" => Most::Activity(Activity::User),
         "kernel" => Most::Activity(Activity::Kernel),
         "waiting" => Most::Activity(Activity::Waiting),
         "idle" => Most::Activity(Activity::Idle),
         counter => {
             let Ok(Metric::Counter(counter)) = Metric::of(counter) else {
-                let why = "expected busy, user, kernel, waiting, idle or a counter".to_owned();
+                let why = "expected busy, computing, user, kernel, mpi, waiting, idle or a counter"
+                    .to_owned();
                 return Err((text.span().start, why));
             };
             Most::Counter(counter)

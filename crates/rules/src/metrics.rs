@@ -14,8 +14,12 @@ pub(crate) enum Metric {
     User(End),
     /// Share of busy samples in the kernel.
     Kernel(End),
+    /// Share of busy samples in libraries of MPI and networks.
+    Mpi(End),
     /// Share of all samples in which cores did something.
     Busy(End),
+    /// The same outside MPI.
+    Computing(End),
     /// Share of all samples in which a job's cores did nothing.
     Waiting(End),
     /// Share of all samples in which cores did nothing, whoever had them.
@@ -32,8 +36,8 @@ pub(crate) enum Metric {
     Silent,
     /// The same in intervals of the node.
     Intervals,
-    /// A tenth of how busy the cores are: 0 the least, 10 the most.
-    BusyAt(u8),
+    /// A tenth of how busy the cores are: 0 the minimum, 10 the maximum.
+    CoresAt(Does, u8),
     /// Share of busy samples in the one that has most of them.
     Most(Dimension, End),
     /// Share of busy samples in those that are like this.
@@ -42,6 +46,15 @@ pub(crate) enum Metric {
     Share(End),
     /// Counts a second of a core.
     Counter(String),
+}
+
+/// What cores are compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Does {
+    /// Anything: all but idle samples.
+    Busy,
+    /// Anything outside MPI.
+    Computing,
 }
 
 /// Which value of a share: itself, or an end of its 95 % interval.
@@ -67,10 +80,12 @@ impl End {
     }
 }
 
-const SHARES: [&str; 10] = [
+const SHARES: [&str; 12] = [
     "user",
     "kernel",
+    "mpi",
     "busy",
+    "computing",
     "waiting",
     "idle",
     "share",
@@ -80,9 +95,29 @@ const SHARES: [&str; 10] = [
     "function",
 ];
 const OTHERS: [&str; 6] = ["samples", "core_seconds", "nodes", "cores", "silent", "intervals"];
-const TENTHS: [&str; 11] = [
-    "busy.min", "busy.p10", "busy.p20", "busy.p30", "busy.p40", "busy.p50", "busy.p60", "busy.p70",
-    "busy.p80", "busy.p90", "busy.max",
+const TENTHS: [&str; 22] = [
+    "busy.min",
+    "busy.p10",
+    "busy.p20",
+    "busy.p30",
+    "busy.p40",
+    "busy.p50",
+    "busy.p60",
+    "busy.p70",
+    "busy.p80",
+    "busy.p90",
+    "busy.max",
+    "computing.min",
+    "computing.p10",
+    "computing.p20",
+    "computing.p30",
+    "computing.p40",
+    "computing.p50",
+    "computing.p60",
+    "computing.p70",
+    "computing.p80",
+    "computing.p90",
+    "computing.max",
 ];
 
 /// The dimension that a word in front of a pattern, or in a text, stands for.
@@ -102,8 +137,9 @@ impl Metric {
     /// # Errors
     /// Says which are expected, and which was probably meant.
     pub(crate) fn of(name: &str) -> Result<Self, String> {
-        if let Some(tenth) = TENTHS.iter().position(|known| *known == name) {
-            return Ok(Self::BusyAt(tenth as u8));
+        if let Some(at) = TENTHS.iter().position(|known| *known == name) {
+            let does = if at < 11 { Does::Busy } else { Does::Computing };
+            return Ok(Self::CoresAt(does, (at % 11) as u8));
         }
         let (base, end) = match name.rsplit_once('.') {
             Some((base, "low")) => (base, End::Low),
@@ -113,7 +149,9 @@ impl Metric {
         match (base, end) {
             ("user", _) => return Ok(Self::User(end)),
             ("kernel", _) => return Ok(Self::Kernel(end)),
+            ("mpi", _) => return Ok(Self::Mpi(end)),
             ("busy", _) => return Ok(Self::Busy(end)),
+            ("computing", _) => return Ok(Self::Computing(end)),
             ("waiting", _) => return Ok(Self::Waiting(end)),
             ("idle", _) => return Ok(Self::Idle(end)),
             ("share", _) => return Ok(Self::Share(end)),
@@ -166,7 +204,10 @@ mod tests {
     #[test]
     fn names() {
         assert_eq!(Metric::of("kernel.low"), Ok(Metric::Kernel(End::Low)));
-        assert_eq!(Metric::of("busy.p20"), Ok(Metric::BusyAt(2)));
+        assert_eq!(Metric::of("busy.p20"), Ok(Metric::CoresAt(Does::Busy, 2)));
+        let most = Metric::CoresAt(Does::Computing, 10);
+        assert_eq!(Metric::of("computing.max"), Ok(most));
+        assert_eq!(Metric::of("mpi.low"), Ok(Metric::Mpi(End::Low)));
         assert_eq!(Metric::of("library"), Ok(Metric::Most(Dimension::Library, End::Itself)));
         let like = Metric::Like(Dimension::Library, "*/libm.so.low".to_owned(), End::High);
         assert_eq!(Metric::of("library.high:*/libm.so.low"), Ok(like));

@@ -75,6 +75,8 @@ impl Each {
 pub(crate) enum Most {
     /// Samples of programs and of the kernel for them.
     Busy,
+    /// The same outside MPI.
+    Computing,
     /// Samples of one activity.
     Activity(Activity),
     /// Counts of a counter.

@@ -51,7 +51,10 @@ pub(crate) struct Table {
     rows: usize,
 }
 
-/// What is asked, and of whom.
+/// Quantiles over cores of the busy share, and of the share outside MPI.
+pub(crate) type BusyCores = [Option<[f64; QUANTILES]>; 2];
+
+/// The store, the visible data, and tables that were read before.
 pub(crate) struct Tables<'a> {
     pub(crate) store: &'a dyn Store,
     pub(crate) visible: Visible,
@@ -59,8 +62,8 @@ pub(crate) struct Tables<'a> {
     pub(crate) job: Option<(String, Option<u32>)>,
     pub(crate) gaps: Gaps,
     pub(crate) rates: Vec<Rc<RateTable>>,
-    /// How busy the cores of a job were, by time and job.
-    pub(crate) spreads: BTreeMap<(Window, Vec<Value>), Option<[f64; QUANTILES]>>,
+    /// How busy the cores of a job were, and how busy outside MPI, by time and job.
+    pub(crate) spreads: BTreeMap<(Window, Vec<Value>), BusyCores>,
     /// The part of a time that single cores of a subject are looked for in.
     pub(crate) lately: BTreeMap<(Window, Vec<Value>), Window>,
     /// When slices of nodes began, before a time.

@@ -1,8 +1,8 @@
-//! Files that other users name: what programs ran is read long after, when anybody may have put something else at its path.
+//! Files that other users name. Their paths are read long after programs ran, when any user may have put another file there.
 //!
-//! Owns the way to open them. It goes from the root part by part and follows no link, because paths of mapped files have none when the kernel tells them: a link
-//! that is there now came later. For a process that answers others, a file counts as readable only if everybody may read it; rights of its own must not
-//! lend themselves to who asks. It refuses to know which file is expected; see [`identity`].
+//! Owns the guarded open. It walks from the root, or from the root of a process, part by part and follows no symbolic link: the kernel reports paths of mapped
+//! files without links, so that a link came later. A server gives data of files to other users, so that it reads only files that everybody may read. The
+//! caller says which file it expects ([`open_below`], [`identity`]).
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -12,12 +12,12 @@ use std::path::{Component, Path};
 
 use talea_model::FileIdentity;
 
-/// Who must have the right to read a file, so that it is read.
+/// Users who need the right to read a file before it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
-    /// This process: what is read is for who started it.
+    /// The user of this process, who alone sees the data.
     ThisProcess,
-    /// Everybody: what is read is told to others.
+    /// Everybody: other users see the data.
     Everybody,
 }
 
@@ -25,11 +25,24 @@ pub enum Readers {
 const PASS: u32 = 0o001;
 const READ: u32 = 0o004;
 
-/// Opens a regular file, and waits for nobody.
+/// Opens a regular file without waiting for pipes or devices.
 ///
 /// # Errors
-/// What the system refuses; a path that has a link in it, does not begin at the root or goes back; what is no regular file; what `readers` may not read.
+/// Errors of the system; a path with a link, with `..` or without a root; a file that is not regular, or that `readers` may not read.
 pub fn open(path: &Path, readers: Readers) -> io::Result<File> {
+    open_below(Path::new("/"), path, readers, |_| true)
+}
+
+/// Opens a regular file below another root, such as `/proc/PID/root`, if `is_expected` accepts what it finds there.
+///
+/// # Errors
+/// Those of [`open`]; a file that is not the expected one.
+pub fn open_below(
+    root: &Path,
+    path: &Path,
+    readers: Readers,
+    is_expected: impl FnOnce(&Metadata) -> bool,
+) -> io::Result<File> {
     let refused = |why: &str| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     let wrong = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     let lacks = |found: &Metadata, right: u32| {
@@ -38,7 +51,9 @@ pub fn open(path: &Path, readers: Readers) -> io::Result<File> {
     if !path.has_root() {
         return wrong("expected a path from the root");
     }
-    let mut place = step(Path::new("/"))?;
+    // The root itself may be one of the kernel's links in `/proc`.
+    let flags = libc::O_PATH | libc::O_DIRECTORY;
+    let mut place = OpenOptions::new().read(true).custom_flags(flags).open(root)?;
     for part in path.components() {
         let name = match part {
             Component::RootDir | Component::CurDir => continue,
@@ -57,23 +72,26 @@ pub fn open(path: &Path, readers: Readers) -> io::Result<File> {
     if !found.is_file() {
         return wrong("expected a regular file");
     }
+    if !is_expected(&found) {
+        return wrong("expected another file there");
+    }
     if lacks(&found, READ) {
         return refused("not everybody may read it");
     }
     OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(through(&place))
 }
 
-/// A place that can be looked at and gone on from, and is not opened (`O_PATH`): no device does anything.
+/// A descriptor of a place that opens nothing there (`O_PATH`), so that no device acts.
 fn step(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(libc::O_PATH | libc::O_NOFOLLOW).open(path)
 }
 
-/// The name of what a descriptor stands for, whatever is at its path by now.
+/// Path of the file of a descriptor, even if its own path names another file by now.
 fn through(place: &File) -> std::path::PathBuf {
     format!("/proc/self/fd/{}", place.as_raw_fd()).into()
 }
 
-/// What tells a file from all others for as long as nobody changes it.
+/// Identity of a file for as long as nobody changes it.
 pub fn identity(found: &Metadata) -> FileIdentity {
     let changed = found.mtime().wrapping_mul(1_000_000_000).wrapping_add(found.mtime_nsec());
     FileIdentity { device: found.dev(), inode: found.ino(), size: found.size(), changed }
@@ -115,9 +133,38 @@ mod tests {
     }
 
     #[test]
+    fn files_below_another_root_are_opened_without_links_and_only_if_expected() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("root");
+        fs::create_dir_all(root.join("lib")).unwrap();
+        fs::write(root.join("lib/m.so"), "inside").unwrap();
+        fs::write(dir.path().join("outside"), "outside").unwrap();
+        // Followed, it would lead to the reader's own root.
+        symlink(dir.path().join("outside"), root.join("lib/link.so")).unwrap();
+        symlink(dir.path(), root.join("up")).unwrap();
+        let open = |path: &str, size: u64| {
+            let found = open_below(&root, Path::new(path), Readers::ThisProcess, |found| {
+                found.len() == size
+            });
+            found.map(io::read_to_string).map_err(|error| error.to_string())
+        };
+        assert_eq!(open("/lib/m.so", 6).unwrap().unwrap(), "inside");
+        assert_eq!(open("/lib/m.so", 7).unwrap_err(), "expected another file there");
+        assert_eq!(open("/lib/link.so", 7).unwrap_err(), "a link is in its path");
+        assert_eq!(open("/up/outside", 7).unwrap_err(), "a link is in its path");
+        assert_eq!(open("/../outside", 7).unwrap_err(), "expected no `..` in it");
+        assert!(open("lib/m.so", 6).is_err());
+        // The root of a process is a link of the kernel.
+        let own = std::env::current_exe().unwrap().canonicalize().unwrap();
+        let below = Path::new("/proc/self/root");
+        let is_own = |found: &Metadata| identity(found) == identity(&fs::metadata(&own).unwrap());
+        assert!(open_below(below, &own, Readers::ThisProcess, is_own).is_ok());
+    }
+
+    #[test]
     fn links_and_what_is_no_file_are_not_opened() {
         let dir = tempfile::tempdir().unwrap();
-        // As the kernel would tell it.
+        // As the kernel reports it.
         let root = dir.path().canonicalize().unwrap();
         fs::create_dir(root.join("folder")).unwrap();
         fs::write(root.join("folder/file"), "text").unwrap();

@@ -1,8 +1,8 @@
-//! Looks at files that may never end: a file system whose server is away keeps who asks until it is back.
+//! Accesses to files with a deadline: a file system whose server is down blocks the accessing thread until the server is back.
 //!
-//! Owns threads that look in place of their caller, how long the caller waits, and that a place which does not answer is left alone until the look at it has
-//! ended: such a place costs one thread and one wait, however often it is asked for. A thread that waits in the kernel cannot be ended; it ends with the
-//! process, or when the file system answers again. It refuses to know what a place is: callers name file systems as they can without asking them.
+//! Owns the threads that access files for their caller, and the caller's wait. A place without an answer is not accessed again until the blocked access has
+//! ended: it costs one thread and one wait, however often it is needed. A thread that waits in the kernel cannot be ended; it ends with the process, or when
+//! the file system answers again. It refuses to know the meaning of a place: callers name file systems without access to them.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,16 +15,16 @@ use std::time::Duration;
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// Threads that look at places. One looks at a time; others are those that got no answer.
+/// Threads that access places. One works at a time; the others wait for an answer in the kernel.
 pub struct Helpers<P> {
     patience: Duration,
     most: usize,
     worker: Mutex<Option<Sender<Work>>>,
-    /// Places whose look has not ended, and whether it has by now.
+    /// Places whose access has not ended, and whether it has by now.
     stuck: Mutex<HashMap<P, Arc<AtomicBool>>>,
 }
 
-/// Notes that a look ended, whichever way.
+/// Notes that an access ended, also by a panic.
 struct Ended(Arc<AtomicBool>);
 
 impl Drop for Ended {
@@ -38,14 +38,24 @@ fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<P: Eq + Hash> Helpers<P> {
-    /// Who asks waits for `patience` at most. Where `most` looks have not ended, none begins any more.
+    /// Callers wait for `patience` at most. While `most` accesses have not ended, none begins.
     pub fn new(patience: Duration, most: usize) -> Self {
         Self { patience, most, worker: Mutex::default(), stuck: Mutex::default() }
     }
 
-    /// What a look at a place finds; none where it does not answer now, or did not lately.
+    /// Result of an access to a place; none without an answer in time, or while an earlier access to the place has not ended.
     pub fn ask<T: Send + 'static>(
         &self,
+        place: P,
+        look: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        self.ask_within(Duration::MAX, place, look)
+    }
+
+    /// The same for a caller with less time: none too where the place needs longer than `longest`.
+    pub fn ask_within<T: Send + 'static>(
+        &self,
+        longest: Duration,
         place: P,
         look: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
@@ -61,15 +71,15 @@ impl<P: Eq + Hash> Helpers<P> {
         let note = Ended(Arc::clone(&ended));
         let work = move || {
             let _note = note;
-            // Who waited no longer has no use for it.
+            // A caller that does not wait any more needs no answer.
             let _ = answers.send(look());
         };
         let mut worker = locked(&self.worker);
         send(&mut worker, Box::new(work))?;
-        match answer.recv_timeout(self.patience) {
+        match answer.recv_timeout(self.patience.min(longest)) {
             Ok(found) => Some(found),
             Err(error) => {
-                // It ends when it has nothing to do any more; the next question has another one.
+                // The thread ends after its work; the next access has a new one.
                 *worker = None;
                 if error == RecvTimeoutError::Timeout {
                     locked(&self.stuck).insert(place, ended);
@@ -132,7 +142,7 @@ mod tests {
 
     use super::*;
 
-    /// A look that ends when its sender is used or dropped.
+    /// An access that ends when its sender is used or dropped.
     fn hanging() -> (Sender<()>, impl FnOnce() + Send + 'static) {
         let (release, waits): (Sender<()>, Receiver<()>) = channel();
         (release, move || {
@@ -140,7 +150,7 @@ mod tests {
         })
     }
 
-    /// Asks until the place answers: a look that was released has to end first.
+    /// Repeats until the place answers: a released access has to end first.
     fn answers(helpers: &Helpers<&'static str>, place: &'static str) -> bool {
         let begin = Instant::now();
         while begin.elapsed() < Duration::from_secs(20) {
@@ -158,7 +168,7 @@ mod tests {
         assert_eq!(helpers.ask("a", || 1), Some(1));
         let (release, look) = hanging();
         assert_eq!(helpers.ask("hung", look), None);
-        // At once: nobody waits for it a second time, while others answer.
+        // No second wait for the place, while others answer.
         let begin = Instant::now();
         for _ in 0..1000 {
             assert_eq!(helpers.ask("hung", || 2), None);
@@ -167,6 +177,18 @@ mod tests {
         assert!(answers(&helpers, "a"));
         drop(release);
         assert!(answers(&helpers, "hung"));
+    }
+
+    #[test]
+    fn a_caller_with_less_time_waits_no_longer() {
+        let helpers = Helpers::new(Duration::from_mins(10), 4);
+        let (release, look) = hanging();
+        let begin = Instant::now();
+        assert_eq!(helpers.ask_within(Duration::from_millis(50), "slow", look), None);
+        assert!(begin.elapsed() < Duration::from_mins(5));
+        assert_eq!(helpers.ask("slow", || 1), None);
+        drop(release);
+        assert!(answers(&helpers, "slow"));
     }
 
     #[test]

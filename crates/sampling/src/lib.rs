@@ -51,3 +51,4 @@ pub use root::Root;
 pub use simulated::{Scenario, Simulated};
 pub use source::{CounterSource, Offer, Offered, OpenError, Opened, Scope, Target};
 pub use sources::Sources;
+pub use sys::code::give_back_code;

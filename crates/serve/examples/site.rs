@@ -9,7 +9,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use talea_model::shares::{
@@ -19,7 +19,7 @@ use talea_model::{Gaps, Module, Nanos};
 use talea_serve::access::{Role, add_user};
 use talea_serve::{Findings, Functions, Options, serve};
 use talea_store::sqlite::{self, Sqlite};
-use talea_store::{Store as _, Visible};
+use talea_store::{Bounds, Store as _, Visible};
 
 const SECOND: u64 = 1_000_000_000;
 const SLICE: u64 = 600 * SECOND;
@@ -97,6 +97,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         slice: Nanos(SLICE),
         most: None,
         oldest: Nanos(90 * 86_400 * SECOND),
+        longest: talea_serve::LONGEST_QUERY,
+        memory: talea_serve::MEMORY_OF_QUERY,
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         config,
         tls: None,
@@ -236,7 +238,7 @@ fn share(core: u32, activity: Activity, samples: u64) -> Share {
 struct Places;
 
 impl Functions for Places {
-    fn name(&self, module: Option<&Module>, address: Option<u64>) -> String {
+    fn name(&self, module: Option<&Module>, address: Option<u64>, _: Option<Instant>) -> String {
         match (module, address) {
             (Some(_), Some(address)) => format!("function_{address:x}"),
             _ => "(no file)".to_owned(),
@@ -253,6 +255,7 @@ impl Findings for Idle {
         visible: Visible,
         time: Option<(Nanos, Nanos)>,
         _: Option<(&str, Option<u32>)>,
+        _: &Arc<Bounds>,
     ) -> (Vec<Value>, Gaps) {
         let (from, to) = time.unwrap_or_default();
         let sees = matches!(visible, Visible::All | Visible::User(1002));

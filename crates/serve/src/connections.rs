@@ -1,7 +1,7 @@
-//! Connections: how many there are at a time, of all and of one address, and how long one may stand still.
+//! Connections: their maximum number in all and of one address, and their maximum time without progress.
 //!
-//! Owns the bounds on connections, beyond which new ones are closed at once, what is kept for agents and operators that are known, and the end of those whose
-//! other side does not read. How long requests may take to come is the matter of who reads them. It refuses to know what goes over a connection.
+//! Owns the limits, beyond which new connections are closed at once, the reserve for known agents and operators, and the end of connections whose
+//! other side does not read. The time of requests is the matter of their readers. It refuses to know the content of a connection.
 
 use std::collections::HashMap;
 use std::io;
@@ -20,32 +20,32 @@ use tokio::time::{Sleep, sleep};
 
 use crate::log::Seldom;
 
-/// Most connections at a time.
+/// Maximum number of connections.
 pub const MOST: usize = 4096;
-/// Most connections of one address at a time, unless an option says otherwise.
+/// Default maximum number of connections of one address.
 pub const MOST_OF_ADDRESS: usize = 256;
-/// One in so many is kept for addresses of known agents and operators.
-const RESERVED: usize = 4;
-/// Connections of such an address that may be among those.
+/// One connection in so many is reserved for addresses of known agents and operators.
+pub(crate) const RESERVED: usize = 4;
+/// Maximum number of connections of such an address in the reserve.
 const OF_KNOWN: usize = 8;
-/// How long an address is known after it showed a token of a node or was an operator's.
+/// Time for which an address is known after a request with a node's token or of an operator.
 const KNOWN: Duration = Duration::from_hours(24);
-/// Most addresses that are known at a time.
+/// Maximum number of known addresses.
 const MOST_KNOWN: usize = 65_536;
 /// Files that are open beside connections: of the store's handles, users, tokens and the runtime.
 const OTHER_FILES: u64 = 128;
 
-/// How long the other side of a connection may take.
+/// Maximum times for the other side of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// Until the head of a request is whole, and between two requests: longer than agents keep a connection that they do not use, which is 15 s, so
+    /// Until the head of a request is complete, and between two requests: longer than the 15 s for which agents keep an unused connection, so
     /// that none is closed under a batch.
     pub headers: Duration,
-    /// Until a body of batches is whole.
+    /// Until a body of batches is complete.
     pub body: Duration,
-    /// Until any other body is whole.
+    /// Until any other body is complete.
     pub form: Duration,
-    /// Until it reads more of an answer.
+    /// Between two reads of an answer.
     pub answer: Duration,
 }
 
@@ -56,17 +56,17 @@ impl Default for Patience {
     }
 }
 
-/// As many connections as there may be files, at most `most`.
+/// Maximum number of connections that the limit of open files allows, at most `most`.
 pub(crate) fn bound(most: usize) -> usize {
     let limit = getrlimit(Resource::Nofile);
-    // What the system lets this process have is asked for; if it does not, the bound is lower.
+    // The hard limit is requested; if the system refuses, the maximum is lower.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
     let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let room = usize::try_from(files.saturating_sub(OTHER_FILES)).unwrap_or(usize::MAX);
     most.min(room.max(16))
 }
 
-/// The address that limits count by: of version 6 the whole /64, as whoever has one of its addresses has the others too.
+/// The address that limits count by: of version 6 the whole /64, whose addresses belong to one host or site.
 pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(long) => IpAddr::V6((u128::from(long) & !u128::from(u64::MAX)).into()),
@@ -74,14 +74,14 @@ pub(crate) fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Why a connection is closed at once.
+/// Reasons why a connection is closed at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TooMany {
     All,
     OfAddress,
 }
 
-/// Connections that are open, and who is known.
+/// Open connections and known addresses.
 #[derive(Debug, Default)]
 struct Open {
     all: usize,
@@ -154,7 +154,7 @@ impl Drop for Held {
     }
 }
 
-/// Takes connections as long as there are fewer than its bounds.
+/// Accepts connections within its limits.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounded {
     room: Arc<Room>,
@@ -162,7 +162,7 @@ pub(crate) struct Bounded {
 }
 
 impl Bounded {
-    /// So many connections, and so many of one address.
+    /// Limits: connections in all, and of one address.
     pub(crate) fn new(most: usize, of_address: usize, patience: Patience) -> Self {
         let room = Room {
             most,
@@ -175,22 +175,22 @@ impl Bounded {
         Self { room: Arc::new(room), answer: patience.answer }
     }
 
-    /// Connections that are open.
+    /// Number of open connections.
     pub(crate) fn open(&self) -> usize {
         self.room.open().all
     }
 
-    /// Connections that were closed because there were too many.
+    /// Number of connections that were closed beyond the limits.
     pub(crate) fn turned_away(&self) -> u64 {
         self.room.turned_away.load(Ordering::Relaxed)
     }
 
-    /// Those of them that were closed because their address had too many.
+    /// Number of these beyond the limit of their address.
     pub(crate) fn turned_away_of_address(&self) -> u64 {
         self.room.turned_away_of_address.load(Ordering::Relaxed)
     }
 
-    /// Keeps room for who showed a token of a node, or is an operator.
+    /// Notes the address of a known agent or operator for the reserve.
     pub(crate) fn know(&self, from: IpAddr) {
         self.room.open().know(network(from), Instant::now());
     }
@@ -227,7 +227,7 @@ impl<S> Accept<TcpStream, S> for Bounded {
     }
 }
 
-/// A connection that ends with an error when the other side does not read.
+/// A connection that ends with an error if the other side does not read.
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: TcpStream,

@@ -1,11 +1,11 @@
 //! The server: takes batches of agents, and answers browsers, scripts and Grafana.
 //!
-//! Owns HTTP: routes, who asks, what that one may see, pages. It refuses to compute anything that a store or a rule does not give.
+//! Owns HTTP: routes, users and their permissions, pages. It refuses to compute anything that a store or a rule does not give.
 //! docs/server.md is its contract.
 //!
 //! ```text
 //! agents --- batches ---> ingest (one thread) ---> store
-//! browsers, scripts, Grafana --- question + Visible of who asks ---> state (few readers) ---> answer as JSON
+//! browsers, scripts, Grafana --- query + Visible of its user ---> state (few readers) ---> answer as JSON
 //! ```
 
 pub mod access;
@@ -31,4 +31,6 @@ mod turns;
 pub use connections::{MOST as MOST_CONNECTIONS, MOST_OF_ADDRESS, Patience};
 pub use question::moment;
 pub use server::{Options, ServeError, serve};
-pub use state::{Findings, Functions, NoFindings};
+pub use state::{
+    Findings, Functions, LONGEST as LONGEST_QUERY, MEMORY as MEMORY_OF_QUERY, NoFindings,
+};

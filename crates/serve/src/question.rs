@@ -209,7 +209,7 @@ fn one_of<T: DeserializeOwned>(name: &str, word: &str) -> Result<T, Refusal> {
     })
 }
 
-const ACTIVITIES: [&str; 4] = ["user", "kernel", "waiting", "idle"];
+const ACTIVITIES: [&str; 5] = ["user", "kernel", "mpi", "waiting", "idle"];
 const DIMENSIONS: [&str; 9] =
     ["node", "job", "user", "executable", "library", "function", "phase", "core", "activity"];
 

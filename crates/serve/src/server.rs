@@ -1,7 +1,7 @@
-//! The server itself: opening what it needs, listening, and ending well.
+//! The server itself: opening files and store, listening, and the end.
 //!
-//! Owns the order of these: files of users and the store before the port, so that a wrong one is said at once; at a signal first no new connections, then what is
-//! under way, then what waits for the store. Where the thread that writes ends by a bug, so does the server: who watches it starts it again.
+//! Owns the order: files of users and the store before the port, so that a wrong one is reported at once; at a signal first no new connections, then running
+//! requests, then batches that wait for the store. Where the writing thread ends by a bug, so does the server: its supervisor starts it again.
 
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::MetadataExt as _;
@@ -27,48 +27,52 @@ use crate::heard::Heard;
 use crate::ingest::Ingest;
 use crate::rejected_nodes::Refused;
 use crate::replies::Answers;
-use crate::state::{Counts, Findings, Functions, LONGEST, Logs, Readers, Shared, State};
+use crate::state::{Counts, Findings, Functions, Logs, Readers, Shared, State};
 use crate::turns::Turns;
 use crate::{log, routes};
 
-/// How long requests that are under way have when the server ends.
+/// Maximum time of running requests when the server ends.
 const GRACE: Duration = Duration::from_secs(10);
 /// Threads of requests; the store has its own.
 const THREADS: usize = 2;
 
-/// What a server is to be.
+/// Options of a server.
 pub struct Options {
     /// Address of the store.
     pub store: String,
-    /// Length of the finest slices of a store that is made now.
+    /// Length of the finest slices of a new store.
     pub slice: Nanos,
-    /// Most bytes of the store, if it is a file.
+    /// Maximum bytes of the store, if it is a file.
     pub most: Option<Bytes>,
-    /// Oldest batches that are taken, by their end.
+    /// Maximum age of a batch, by its end.
     pub oldest: Nanos,
-    /// Where it listens; port 0 for any that is free.
+    /// Time that a query may take, with writing its answer.
+    pub longest: Duration,
+    /// Memory that a query may take.
+    pub memory: Bytes,
+    /// Its address; port 0 for any free one.
     pub listen: SocketAddr,
     /// Folder of `users` and `tokens`.
     pub config: PathBuf,
     /// Certificates and key in PEM; without them there is no TLS.
     pub tls: Option<(PathBuf, PathBuf)>,
-    /// Whether to listen on other addresses than loopback without TLS.
+    /// True to listen on other addresses than loopback without TLS.
     pub insecure: bool,
-    /// What rules find.
+    /// Findings of rules.
     pub findings: Arc<dyn Findings>,
-    /// How functions get names.
+    /// Names of functions.
     pub functions: Arc<dyn Functions>,
-    /// Most connections at a time; fewer where the system does not give so many files.
+    /// Maximum number of connections; fewer where the system allows fewer files.
     pub connections: usize,
-    /// Most connections of one address at a time.
+    /// Maximum number of connections of one address.
     pub connections_of_address: usize,
-    /// How long the other side of one may take.
+    /// Limits of time for the other side of a connection.
     pub patience: Patience,
     /// Called with the address once it listens.
     pub ready: Box<dyn FnOnce(SocketAddr) + Send>,
 }
 
-/// Why there is no server.
+/// Reasons why there is no server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The store cannot be opened.
@@ -80,9 +84,9 @@ pub enum ServeError {
     /// The address is not free, or not this machine's.
     #[error("cannot listen: {source}: `{address}`")]
     Listen {
-        /// What the system says.
+        /// Error of the system.
         source: std::io::Error,
-        /// Where.
+        /// The address.
         address: SocketAddr,
     },
     /// Passwords and tokens could be read on the way.
@@ -90,13 +94,13 @@ pub enum ServeError {
         "without TLS, others can read passwords and tokens on the way to `{address}`: expected --tls-cert and --tls-key, an address of 127.0.0.0/8 behind a proxy that has TLS, or --insecure"
     )]
     Insecure {
-        /// Where it would listen.
+        /// The address.
         address: SocketAddr,
     },
     /// Certificates or key cannot be used.
     #[error("TLS: {source}, expected certificates and one key in PEM: `{path}`")]
     Tls {
-        /// What is wrong.
+        /// The error.
         source: std::io::Error,
         /// The file of certificates.
         path: PathBuf,
@@ -109,22 +113,22 @@ pub enum ServeError {
 /// Serves until SIGTERM or SIGINT.
 ///
 /// # Errors
-/// What is missing at the begin. Later ones are lines on standard error.
+/// Errors at the start. Later ones are lines on standard error.
 ///
 /// # Panics
-/// Where the thread that writes did, after what is under way ended.
+/// Panic of the writing thread, after running requests have ended.
 pub fn serve(options: Options) -> Result<(), ServeError> {
     // Nobody sends: a signal ends it.
     let (_end, told) = oneshot::channel();
     serve_until(options, told)
 }
 
-/// Serves until it is told to end, or a signal comes.
+/// Serves until `told` or a signal ends it.
 pub(crate) fn serve_until(options: Options, told: oneshot::Receiver<()>) -> Result<(), ServeError> {
     serve_on(options, told, |writer| writer)
 }
 
-/// The same with something else in place of what writes.
+/// The same with another writer.
 pub(crate) fn serve_on(
     options: Options,
     told: oneshot::Receiver<()>,
@@ -141,7 +145,7 @@ pub(crate) fn serve_on(
     let kept = sqlite::Options {
         slice: options.slice,
         most: options.most,
-        // Whoever has a node's token may say anything.
+        // A node's token may have been stolen.
         strict: true,
         ..sqlite::Options::default()
     };
@@ -154,7 +158,7 @@ pub(crate) fn serve_on(
     let (ingest, thread, gone) =
         Ingest::start(exchanged(writer), Arc::clone(&counts), Arc::clone(&logs))?;
     let named = options.store.clone();
-    let reading = sqlite::Options { longest: Some(LONGEST), ..kept };
+    let reading = sqlite::Options { longest: Some(options.longest), ..kept };
     let open = move || address::open(&named, Mode::Read, &reading);
     let state = Arc::new(State {
         access,
@@ -174,6 +178,8 @@ pub(crate) fn serve_on(
         refused: Refused::default(),
         ahead: Arc::default(),
         oldest: options.oldest,
+        longest: options.longest,
+        memory: options.memory,
         logs,
         counts,
         findings: options.findings,
@@ -214,7 +220,7 @@ pub(crate) fn serve_on(
         let announced = async { ready(address) };
         tokio::join!(work, announced).0
     });
-    // Questions that still run are not waited for: they change nothing.
+    // Running queries are left: they change nothing.
     runtime.shutdown_timeout(Duration::from_secs(1));
     state.ingest.close();
     drop(state);
@@ -226,11 +232,11 @@ pub(crate) fn serve_on(
     served
 }
 
-/// What ends it beside signals.
+/// Ends beside signals.
 struct Ends {
-    /// Somebody says so.
+    /// The caller ends it.
     told: oneshot::Receiver<()>,
-    /// The thread that writes is no more.
+    /// The writing thread has ended.
     gone: oneshot::Receiver<()>,
 }
 
@@ -267,7 +273,7 @@ async fn listen(
     let config = RustlsConfig::from_config(read(&certificates, &key).map_err(failed)?);
     tokio::spawn(reloaded(config.clone(), certificates.clone(), key)?);
     let server = axum_server::from_tcp_rustls(listener, config)?.handle(handle);
-    // What is too much is closed before it costs a handshake.
+    // Connections beyond the limits are closed before a handshake.
     let mut server = server.map(|tls| tls.acceptor(bounded)).http1_only();
     server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(headers);
     Ok(server.serve(app).await?)
@@ -291,7 +297,7 @@ fn until_told(
     })
 }
 
-/// SIGHUP asks to read files again. Users and tokens are looked at anyway.
+/// SIGHUP reads files again. Users and tokens are read again without it.
 fn without_tls() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
     let mut asked = signal(SignalKind::hangup())?;
     Ok(async move { while asked.recv().await.is_some() {} })

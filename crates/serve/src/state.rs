@@ -1,7 +1,7 @@
-//! What every route has: the store's readers, the writer, who may ask, and counts.
+//! State that all routes share: readers of the store, the writer, users and tokens, counts.
 //!
-//! Owns what one question may take: a turn, half a minute and some memory, for all that is asked of the store and made of it. The store blocks: it is asked on
-//! threads of their own, each with a handle of its own; who waits too long is told to come back, and what nobody waits for any more is given up.
+//! Owns the limits of a query: a turn, half a minute and some memory, for reading the store, naming functions and writing the answer. The store blocks: it is
+//! read on separate threads, each with its own handle. A query that waits too long gets 503; a query whose client has disconnected is canceled.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,27 +22,35 @@ use crate::replies::Answers;
 use crate::routes::{Ahead, Asking, Room};
 use crate::turns::Turns;
 
-/// How long a question may take: asking the store, computing, and writing the answer.
-pub(crate) const LONGEST: Duration = Duration::from_secs(30);
-/// What the parts of it that grow with the question may take in memory.
-pub(crate) const MEMORY: Bytes = Bytes(192 << 20);
+/// Default of the time that a query may take: reading the store, computing, and writing the answer.
+pub const LONGEST: Duration = Duration::from_secs(30);
+/// Part of this time that is kept for writing the answer, as one in so many: functions without a name by then have none.
+const WRITING: u32 = 10;
+/// Default of the memory for the parts of a query that grow with it.
+pub const MEMORY: Bytes = Bytes(192 << 20);
 
-/// What rules found, for one who may see it.
+/// Findings of rules.
 pub trait Findings: Send + Sync {
-    /// What holds now, or what held in a time, of everything or of one job (its name and owner), as a list of the objects of
-    /// docs/server.md. Called on a thread that may block.
+    /// Findings of now or of a time, of everything or of one job (its name and owner), as a list of the objects of docs/server.md, within the bounds of a
+    /// query. Called on a thread that may block.
     fn findings(
         &self,
         visible: Visible,
         time: Option<(Nanos, Nanos)>,
         job: Option<(&str, Option<u32>)>,
+        bounds: &Arc<Bounds>,
     ) -> (Vec<serde_json::Value>, Gaps);
 }
 
 /// Names functions by files and addresses. Called on a thread that may block.
 pub trait Functions: Send + Sync {
-    /// The function at an address, or in parentheses why there is none.
-    fn name(&self, module: Option<&Module>, address: Option<u64>) -> String;
+    /// The function at an address, or the reason in parentheses; known without a longer wait than until `deadline`.
+    fn name(
+        &self,
+        module: Option<&Module>,
+        address: Option<u64>,
+        deadline: Option<Instant>,
+    ) -> String;
 }
 
 /// No rules.
@@ -55,6 +63,7 @@ impl Findings for NoFindings {
         _: Visible,
         _: Option<(Nanos, Nanos)>,
         _: Option<(&str, Option<u32>)>,
+        _: &Arc<Bounds>,
     ) -> (Vec<serde_json::Value>, Gaps) {
         let mut gaps = Gaps::default();
         let detail = "no rules are loaded".to_owned();
@@ -63,14 +72,14 @@ impl Findings for NoFindings {
     }
 }
 
-/// What the server did, for `/metrics`.
+/// Counts of `/metrics`.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) batches: AtomicU64,
     pub(crate) already: AtomicU64,
     pub(crate) rows: AtomicU64,
     pub(crate) bytes: AtomicU64,
-    /// Requests with batches that were refused for ever.
+    /// Requests with batches that were refused.
     pub(crate) refused: AtomicU64,
     /// Requests with batches that must come again.
     pub(crate) later: AtomicU64,
@@ -90,7 +99,7 @@ impl Counts {
 
 type Open = Box<dyn Fn() -> Result<Box<dyn Store>, StoreError> + Send + Sync>;
 
-/// Handles that only read.
+/// Idle handles of the store for reading.
 pub(crate) struct Readers {
     open: Open,
     idle: Mutex<Vec<Box<dyn Store>>>,
@@ -105,7 +114,7 @@ impl Readers {
         loop {
             let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             match idle {
-                // One of a file that somebody removed would answer from what is gone.
+                // A handle of a file that was removed would answer from it.
                 Some(store) if !store.is_current() => {}
                 Some(store) => return Ok(store),
                 None => return (self.open)(),
@@ -118,12 +127,12 @@ impl Readers {
     }
 }
 
-/// What others can cause lines of.
+/// Lines of the log that clients can cause, limited.
 #[derive(Debug)]
 pub(crate) struct Logs {
-    /// The store, by what it says.
+    /// Failures of the store, by reason.
     pub(crate) store: Seldom,
-    /// Batches that are refused, by node.
+    /// Refused batches, by node.
     pub(crate) batches: Seldom,
 }
 
@@ -135,7 +144,7 @@ impl Default for Logs {
 }
 
 impl Logs {
-    /// Says what the store said, if that is why something is refused.
+    /// Logs the failure of the store, if it is the reason of a refusal.
     pub(crate) fn note(&self, refusal: &Refusal, counts: &Counts) {
         if let Some(cause) = &refusal.cause {
             Counts::add(&counts.store_failures, 1);
@@ -144,7 +153,7 @@ impl Logs {
     }
 }
 
-/// What every route has.
+/// State that all routes share.
 pub(crate) struct State {
     pub(crate) access: Access,
     pub(crate) readers: Readers,
@@ -158,17 +167,21 @@ pub(crate) struct State {
     pub(crate) heard: Heard,
     pub(crate) refused: Refused,
     pub(crate) ahead: Arc<Ahead>,
-    /// Oldest batches that are taken.
+    /// Maximum age of a batch.
     pub(crate) oldest: Nanos,
+    /// Time that a query may take.
+    pub(crate) longest: Duration,
+    /// Memory that a query may take.
+    pub(crate) memory: Bytes,
     pub(crate) logs: Arc<Logs>,
     pub(crate) counts: Arc<Counts>,
     pub(crate) findings: Arc<dyn Findings>,
     pub(crate) functions: Arc<dyn Functions>,
-    /// The store as it was named.
+    /// Address of the store.
     pub(crate) store: String,
-    /// Its files, where it has any.
+    /// Files of the store; empty for a server.
     pub(crate) files: Vec<PathBuf>,
-    /// Cookies are for TLS alone.
+    /// True with TLS: cookies are sent with it only.
     pub(crate) is_secure: bool,
     pub(crate) started: Instant,
 }
@@ -183,7 +196,7 @@ impl State {
         bytes.reduce(|sum, bytes| sum + bytes)
     }
 
-    /// Asks the store for somebody.
+    /// Answer of the store to a user's query.
     pub(crate) async fn ask<T: Send + 'static>(
         self: &Arc<Self>,
         person: &Person,
@@ -192,7 +205,7 @@ impl State {
         self.ask_within(person, move |_, store, _| Ok(question(store)?)).await
     }
 
-    /// The same with what is made of the answer, all of it within the bounds of one question.
+    /// The same, with a function that reads the store and makes the answer within the bounds of one query.
     pub(crate) async fn ask_within<T: Send + 'static>(
         self: &Arc<Self>,
         person: &Person,
@@ -209,7 +222,7 @@ impl State {
         .await
     }
 
-    /// Does what may block, when it is this person's turn.
+    /// Runs blocking work when this user has a turn.
     pub(crate) async fn work<T: Send + 'static>(
         self: &Arc<Self>,
         person: &Person,
@@ -217,9 +230,9 @@ impl State {
     ) -> Result<T, Refusal> {
         let turn = self.turns.take(person).await?;
         let state = Arc::clone(self);
-        let bounds = Arc::new(Bounds::new(LONGEST, MEMORY));
+        let bounds = Arc::new(Bounds::new(self.longest, self.memory));
         let _gone = Gone(Arc::clone(&bounds));
-        // The turn is the thread's: who goes away does not make room before the store is done, which is soon then.
+        // The thread owns the turn: a client that disconnects frees it when the store has stopped, which is soon.
         let done = tokio::task::spawn_blocking(move || {
             let begin = Instant::now();
             let done = work(&state, &bounds);
@@ -235,7 +248,22 @@ impl State {
     }
 }
 
-/// Gives a question up when nobody waits for its answer any more.
+impl State {
+    /// Names of functions for one answer, until the time that is kept for writing it; at once where the client has disconnected.
+    pub(crate) fn names<'a>(
+        &'a self,
+        bounds: &'a Bounds,
+    ) -> impl FnMut(Option<&Module>, Option<u64>) -> String + 'a {
+        let writing = bounds.longest() / WRITING;
+        let deadline = bounds.deadline().and_then(|end| end.checked_sub(writing));
+        move |module, address| {
+            let over = bounds.is_over().then(Instant::now);
+            self.functions.name(module, address, over.or(deadline))
+        }
+    }
+}
+
+/// Cancels a query when its client has disconnected.
 struct Gone(Arc<Bounds>);
 
 impl Drop for Gone {

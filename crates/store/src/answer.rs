@@ -4,7 +4,7 @@
 //! The order of everything is fixed: the same batches in any order give the same answer.
 
 use serde::{Deserialize, Serialize};
-use talea_model::shares::{Activity, Job, Sampler};
+use talea_model::shares::{Activity, Job, Sampler, UNEXPLAINED};
 use talea_model::{Gap, GapKind, Gaps, Module, Nanos};
 
 use crate::proportion::Proportion;
@@ -26,8 +26,41 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Says what places in files lack that are beyond the limit: functions are made of places, so that their sums lack it too.
-    pub(crate) fn with_cut_told(mut self) -> Self {
+    /// The share of `hits` in `n` samples of this answer. Missing samples of unknown activity make its interval wider.
+    pub fn proportion(&self, hits: u64, n: u64) -> Option<Proportion> {
+        Proportion::with_missing(hits, n, self.unexplained())
+    }
+
+    /// Missing samples of unknown activity in the time of the answer, which may be of any row.
+    fn unexplained(&self) -> u64 {
+        // Stores name the node before the text of its gap.
+        let gaps = self.gaps.iter().filter(|gap| gap.kind == GapKind::Missing);
+        let unexplained = gaps.filter(|gap| gap.detail.ends_with(UNEXPLAINED));
+        unexplained.fold(0, |sum, gap| sum.saturating_add(gap.count))
+    }
+
+    /// The answer with intervals that cover its missing samples.
+    pub(crate) fn widened(mut self) -> Self {
+        let missing = self.unexplained();
+        if missing > 0 {
+            let (all, matched) = (self.totals.all_samples, self.totals.samples);
+            for row in &mut self.rows {
+                row.of_all = Proportion::with_missing(row.samples, all, missing);
+                row.of_matched = Proportion::with_missing(row.samples, matched, missing);
+            }
+        }
+        self
+    }
+
+    /// The answer with intervals that cover its missing samples, and with a gap for places in files beyond the limit: functions are sums of places, so that they
+    /// lack it too.
+    pub(crate) fn completed(self) -> Self {
+        let mut answer = self.widened();
+        answer.note_cut();
+        answer
+    }
+
+    fn note_cut(&mut self) {
         let rows = self.rows.len() as u64;
         if self.by.contains(&Dimension::Function) && self.groups > rows {
             let kept = self.rows.iter().fold(0_u64, |sum, row| sum.saturating_add(row.samples));
@@ -41,7 +74,6 @@ impl Answer {
                 count: self.totals.samples.saturating_sub(kept),
             });
         }
-        self
     }
 }
 

@@ -127,6 +127,7 @@ pub(crate) fn activity(activity: Activity) -> &'static str {
         Activity::Kernel => "kernel",
         Activity::Waiting => "waiting",
         Activity::Idle => "idle",
+        Activity::Mpi => "mpi",
     }
 }
 

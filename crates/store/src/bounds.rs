@@ -1,6 +1,6 @@
-//! What one question may take of a machine, over all that is asked of a store for it.
+//! Limits of one query over all reads of a store for it.
 //!
-//! Owns its deadline, its memory as those who hold it count it, and that it is given up when nobody waits for it any more.
+//! Owns its deadline, its memory as its holders count it, and its end when its client has disconnected.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use talea_model::Bytes;
 
 use crate::error::StoreError;
 
-/// The bounds of a question that is under way.
+/// The bounds of a running query.
 #[derive(Debug)]
 pub struct Bounds {
     until: Option<Instant>,
@@ -20,7 +20,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// From now on: so long, and so much memory.
+    /// Bounds from now on: maximum time and memory.
     pub fn new(longest: Duration, most: Bytes) -> Self {
         Self {
             until: Instant::now().checked_add(longest),
@@ -31,12 +31,22 @@ impl Bounds {
         }
     }
 
-    /// Nobody waits for it any more.
+    /// Cancels it: its client has disconnected.
     pub fn give_up(&self) {
         self.given_up.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it must end.
+    /// Its deadline; none where the clock cannot say it.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.until
+    }
+
+    /// The time that it may take in all.
+    pub fn longest(&self) -> Duration {
+        self.longest
+    }
+
+    /// True if it must end.
     pub fn is_over(&self) -> bool {
         self.given_up.load(Ordering::Relaxed)
             || self.until.is_some_and(|until| Instant::now() >= until)
@@ -45,7 +55,7 @@ impl Bounds {
     /// An error where it must end.
     ///
     /// # Errors
-    /// Its deadline passed, or nobody waits for it.
+    /// Its deadline has passed, or its client has disconnected.
     pub fn check(&self) -> Result<(), StoreError> {
         if self.is_over() { Err(StoreError::TooLong { longest: self.longest }) } else { Ok(()) }
     }
@@ -53,7 +63,7 @@ impl Bounds {
     /// Counts memory that is held until [`Bounds::give_back`], or the end.
     ///
     /// # Errors
-    /// More than it may have.
+    /// More than its limit.
     pub fn take(&self, bytes: usize) -> Result<(), StoreError> {
         let before = self.taken.fetch_add(bytes as u64, Ordering::Relaxed);
         if before.saturating_add(bytes as u64) > self.most {

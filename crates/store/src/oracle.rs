@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use talea_model::network::is_network_library;
 use talea_model::shares::{Activity, Batch, BatchId, Counter, Job};
 use talea_model::written::moment;
 use talea_model::{Gap, GapKind, Gaps, Module, Nanos};
@@ -137,14 +138,19 @@ impl Oracle {
             self.spreads.push(Spreaded { row, counter, cores });
         }
         for share in &batch.shares {
+            let library = module(share.library);
+            let in_mpi = library.as_ref().is_some_and(|module| is_network_library(&module.path));
             self.rows.push(Kept {
                 slice: key.clone(),
                 job: job(share.job),
                 user: owner(batch, share),
                 executable: module(share.executable),
-                library: module(share.library),
+                library,
                 phase: phase(share.phase),
-                activity: share.activity,
+                activity: match share.activity {
+                    Activity::User if in_mpi => Activity::Mpi,
+                    activity => activity,
+                },
                 core: Some(share.core),
                 address: share.address.filter(|&address| address != NO_ADDRESS),
                 samples: share.samples,
@@ -352,7 +358,7 @@ impl Store for Oracle {
     }
 
     fn usage(&self, question: &Question) -> Result<Answer, StoreError> {
-        self.answer(question).map(Answer::with_cut_told)
+        self.answer(question).map(Answer::completed)
     }
 
     fn series(&self, question: &Question, step: Nanos) -> Result<Series, StoreError> {

@@ -2,7 +2,8 @@
 //!
 //! Owns standard error and interval of a proportion. Each sample is one draw; the interval is that of Wilson (1927), which unlike
 //! p ± 1.96 σ stays inside 0 and 1 and holds for few samples and for shares near 0. (Brown, Cai, Dasgupta, "Interval Estimation for a
-//! Binomial Proportion", Statistical Science 16, 2001.)
+//! Binomial Proportion", Statistical Science 16, 2001.) Missing samples of unknown activity widen it to the worst case: none of them hit, or all did
+//! (Manski, "Nonparametric Bounds on Treatment Effects", American Economic Review 80, 1990).
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +24,20 @@ pub struct Proportion {
 }
 
 impl Proportion {
-    /// Of `n` samples `hits` hit; absent for no samples.
+    /// The share of `hits` in `n` samples; absent for no samples.
+    ///
+    /// `low` and `high` also cover the share in all `n + missing` samples, whatever the `missing` ones hit.
+    pub fn with_missing(hits: u64, n: u64, missing: u64) -> Option<Self> {
+        let found = Self::of(hits, n)?;
+        if missing == 0 {
+            return Some(found);
+        }
+        let all = n.saturating_add(missing);
+        let (none, every) = (Self::of(hits, all)?, Self::of(hits.saturating_add(missing), all)?);
+        Some(Self { low: found.low.min(none.low), high: found.high.max(every.high), ..found })
+    }
+
+    /// The share of `hits` in `n` samples; absent for no samples.
     pub fn of(hits: u64, n: u64) -> Option<Self> {
         if n == 0 {
             return None;
@@ -45,6 +59,21 @@ impl Proportion {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn missing_samples_widen_the_interval_to_the_worst_case() {
+        let plain = Proportion::of(30, 100).unwrap();
+        assert_eq!(Proportion::with_missing(30, 100, 0), Some(plain));
+        let wide = Proportion::with_missing(30, 100, 50).unwrap();
+        assert_eq!((wide.share, wide.error), (plain.share, plain.error));
+        let (none, every) = (Proportion::of(30, 150).unwrap(), Proportion::of(80, 150).unwrap());
+        assert_eq!((wide.low, wide.high), (none.low, every.high));
+        // A share of all samples keeps its upper end, and loses its lower one.
+        let all = Proportion::with_missing(100, 100, 100).unwrap();
+        assert!(all.low < 0.45 && all.high >= 1.0, "{all:?}");
+        assert!(Proportion::with_missing(u64::MAX, u64::MAX, u64::MAX).unwrap().high >= 1.0);
+        assert_eq!(Proportion::with_missing(0, 0, 5), None);
+    }
 
     #[test]
     fn as_published() {

@@ -59,7 +59,7 @@ pub fn named(answer: &Answer, names: &mut Names<'_>) -> Vec<Named> {
         names,
         samples,
         core_seconds,
-        share: Proportion::of(samples, answer.totals.all_samples),
+        share: answer.proportion(samples, answer.totals.all_samples),
     };
     let mut rows: Vec<Named> = together.into_values().map(row).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.samples));

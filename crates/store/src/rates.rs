@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use talea_model::shares::{BUSY, Counter, highest, middle};
+use talea_model::shares::{BUSY, COMPUTING, Counter, highest, middle};
 use talea_model::{Gap, GapKind, Gaps, Nanos};
 
 use crate::answer::Value;
@@ -61,18 +61,18 @@ pub struct SpreadSeen {
     pub counter: Counter,
     /// Cores times intervals that had a rate: how much the quantiles rest on.
     pub cores: u64,
-    /// Rates per second that 0, 10 to 100 % of them do not exceed, each within 2.5 %. Of `busy` shares of 1, up to 5 % higher than they were and at most 1.
+    /// Rates per second that 0, 10 to 100 % of them do not exceed, each within 2.5 %. Of `busy` and `computing` shares of 1, up to 5 % higher than they were and at most 1.
     pub quantiles: [f64; QUANTILES],
 }
 
 impl SpreadSeen {
     /// From buckets ([`talea_model::shares::bucket`]) and how many cores each has; none where there are none.
     ///
-    /// The quantile of p is the middle of the bucket that the core of this [`rank`] is in; of `busy` its upper end, so that a core that never rests has 1.
+    /// The quantile of p is the middle of the bucket that the core of this [`rank`] is in; of `busy` and `computing` its upper end, so that a core that never rests has 1.
     pub fn of(counter: Counter, buckets: &BTreeMap<i16, u128>) -> Option<Self> {
         let all: u128 = buckets.values().sum();
-        let is_busy = counter.name == BUSY;
-        let value = |bucket| if is_busy { highest(bucket).min(1.0) } else { middle(bucket) };
+        let is_share = [BUSY, COMPUTING].contains(&counter.name.as_str());
+        let value = |bucket| if is_share { highest(bucket).min(1.0) } else { middle(bucket) };
         let mut quantiles = [0.0; QUANTILES];
         for (tenths, quantile) in quantiles.iter_mut().enumerate() {
             let rank = rank(all, tenths);
@@ -177,14 +177,16 @@ mod tests {
 
     #[test]
     fn a_core_that_never_rests_is_busy_all_the_time() {
-        let busy = Counter { name: BUSY.to_owned(), unit: "1".to_owned() };
-        let buckets = [0.0, 0.5, 1.0, 1.2].map(|share| (bucket(share).unwrap(), 1));
-        let spread = SpreadSeen::of(busy, &BTreeMap::from(buckets)).unwrap();
-        assert_eq!(
-            (spread.quantiles[0], spread.quantiles[6], spread.quantiles[10]),
-            (0.0, 1.0, 1.0)
-        );
-        assert!((0.5..0.525).contains(&spread.quantiles[5]), "{:?}", spread.quantiles);
+        for name in [BUSY, COMPUTING] {
+            let counter = Counter { name: name.to_owned(), unit: "1".to_owned() };
+            let buckets = [0.0, 0.5, 1.0, 1.2].map(|share| (bucket(share).unwrap(), 1));
+            let spread = SpreadSeen::of(counter, &BTreeMap::from(buckets)).unwrap();
+            assert_eq!(
+                (spread.quantiles[0], spread.quantiles[6], spread.quantiles[10]),
+                (0.0, 1.0, 1.0)
+            );
+            assert!((0.5..0.525).contains(&spread.quantiles[5]), "{:?}", spread.quantiles);
+        }
     }
 
     #[test]

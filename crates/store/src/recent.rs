@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use talea_model::shares::{Batch, Share};
+use talea_model::shares::{Activities, Activity, Batch, Share};
 use talea_model::{Gap, Gaps, Module, Nanos};
 
 use crate::answer::{Answer, Row, Totals, Value};
@@ -38,6 +38,7 @@ struct Asked {
     executable: Vec<bool>,
     library: Vec<bool>,
     phase: Vec<bool>,
+    activities: Activities,
 }
 
 impl Asked {
@@ -51,6 +52,7 @@ impl Asked {
             executable: of(paths(), question.executable.as_ref()),
             library: of(paths(), question.library.as_ref()),
             phase: of(batch.phases.iter(), question.phase.as_ref()),
+            activities: Activities::of(&batch.modules),
         }
     }
 
@@ -64,7 +66,7 @@ impl Asked {
             && is(question.phase.is_some(), &self.phase, share.phase)
             && question.user.is_none_or(|user| owner(batch, share) == Some(user))
             && question.core.is_none_or(|core| share.core == core)
-            && question.activity.is_none_or(|activity| share.activity == activity)
+            && question.activity.is_none_or(|activity| self.activities.at(share) == activity)
     }
 }
 
@@ -124,7 +126,9 @@ impl Recent {
                 add(&mut all, sum);
                 if node && asked.passes(batch, share, question) {
                     add(&mut matched, sum);
-                    add(own.entry(numbers(batch, share, &question.by)).or_default(), sum);
+                    let activity = asked.activities.at(share);
+                    let key = numbers(batch, share, activity, &question.by);
+                    add(own.entry(key).or_default(), sum);
                 }
             }
             for (key, sum) in own {
@@ -171,12 +175,12 @@ impl Recent {
             },
             gaps: noted,
         };
-        Ok(answer.with_cut_told())
+        Ok(answer.completed())
     }
 }
 
 /// A key of numbers that hold in this batch only; a function takes two.
-fn numbers(batch: &Batch, share: &Share, by: &[Dimension]) -> Vec<Option<u64>> {
+fn numbers(batch: &Batch, share: &Share, activity: Activity, by: &[Dimension]) -> Vec<Option<u64>> {
     let mut key = Vec::with_capacity(by.len() + 1);
     for dimension in by {
         key.push(match dimension {
@@ -187,7 +191,7 @@ fn numbers(batch: &Batch, share: &Share, by: &[Dimension]) -> Vec<Option<u64>> {
             Dimension::Library | Dimension::Function => share.library.map(u64::from),
             Dimension::Phase => share.phase.map(u64::from),
             Dimension::Core => Some(share.core.into()),
-            Dimension::Activity => Some(share.activity as u64),
+            Dimension::Activity => Some(activity as u64),
         });
         if *dimension == Dimension::Function {
             key.push(share.address.filter(|&address| address != NO_ADDRESS));
@@ -197,7 +201,6 @@ fn numbers(batch: &Batch, share: &Share, by: &[Dimension]) -> Vec<Option<u64>> {
 }
 
 fn named(batch: &Batch, numbers: &[Option<u64>], by: &[Dimension]) -> Vec<Value> {
-    use talea_model::shares::Activity::{Idle, Kernel, User, Waiting};
     let mut numbers = numbers.iter().copied();
     let text = |name: Option<&String>| {
         name.map_or(Value::Absent, |name| Value::Text(cut(name).to_owned()))
@@ -217,9 +220,8 @@ fn named(batch: &Batch, numbers: &[Option<u64>], by: &[Dimension]) -> Vec<Value>
             Dimension::Phase => text(number.and_then(|at| batch.phases.get(at as usize))),
             Dimension::User | Dimension::Core => number.map_or(Value::Absent, Value::Number),
             Dimension::Activity => {
-                let all = [User, Kernel, Waiting, Idle];
-                let activity = all.into_iter().find(|activity| Some(*activity as u64) == number);
-                Value::Activity(activity.unwrap_or(Idle))
+                let is = |activity: &Activity| Some(*activity as u64) == number;
+                Value::Activity(Activity::ALL.into_iter().find(is).unwrap_or(Activity::Idle))
             }
             Dimension::Function => Value::Function {
                 module: module(number).map(|module| Module {

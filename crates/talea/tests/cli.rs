@@ -8,6 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod compare;
+mod fuse;
 mod truth;
 
 mod cli {
@@ -26,6 +27,7 @@ mod cli {
     mod full;
     mod hanging;
     mod hostile;
+    mod in_mpi;
     mod late;
     mod marked;
     mod metrics;

@@ -60,5 +60,9 @@ export function proportion(hits: number, n: number): Share | null {
   return { share: p, low: Math.min(p, Math.max(0, middle - half)), high: Math.max(p, Math.min(1, middle + half)) };
 }
 
-export type Activity = "user" | "kernel" | "waiting" | "idle";
-export const ACTIVITIES: Activity[] = ["user", "kernel", "waiting", "idle"];
+export type Activity = "user" | "kernel" | "mpi" | "waiting" | "idle";
+/** In the order in which they are shown. */
+export const ACTIVITIES: Activity[] = ["user", "kernel", "mpi", "waiting", "idle"];
+/** Something runs, and something that is not MPI. */
+export const BUSY: Activity[] = ["user", "kernel", "mpi"];
+export const COMPUTING: Activity[] = ["user", "kernel"];

@@ -1,7 +1,7 @@
 // Nodes x time as counts of samples: made from a series by node and activity, summed into bands where there are more nodes than rows.
 
 import type { Activity, NodeSeen, Series } from "./answers";
-import { ACTIVITIES } from "./answers";
+import { ACTIVITIES, BUSY, COMPUTING } from "./answers";
 
 export interface Column { begin: number; end: number }
 
@@ -27,7 +27,7 @@ export class NodeTimes {
 
   private constructor(readonly names: string[], nodes: Map<string, NodeSeen>, begin: number, readonly width: number, count: number) {
     for (let at = 0; at < count; at++) this.columns.push({ begin: begin + at * width, end: begin + (at + 1) * width });
-    this.counts = new Float64Array(names.length * count * 4);
+    this.counts = new Float64Array(names.length * count * ACTIVITIES.length);
     this.firsts = names.map((name) => nodes.get(name)?.first_ns ?? -Infinity);
     const newest = [...nodes.values()].reduce((last, node) => Math.max(last, node.last_ns), -Infinity);
     this.present = names.map((name) => {
@@ -63,7 +63,7 @@ export class NodeTimes {
       const column = Math.round((point.begin_ns - begin) / width);
       if (column < 0 || column >= count) continue;
       places.forEach(({ row, activity }, k) => {
-        if (activity >= 0) made.counts[(row * count + column) * 4 + activity]! += point.by_key[k] ?? 0;
+        if (activity >= 0) made.counts[(row * count + column) * ACTIVITIES.length + activity]! += point.by_key[k] ?? 0;
       });
     }
     return made;
@@ -85,12 +85,12 @@ export class NodeTimes {
   }
 
   cell(rows: number[], column: number): Cell {
-    const cell: Cell = { counts: [0, 0, 0, 0], all: 0, known: 0, silent: 0 };
+    const cell: Cell = { counts: ACTIVITIES.map(() => 0), all: 0, known: 0, silent: 0 };
     const { end } = this.columns[column]!;
     for (const row of rows) {
-      const at = (row * this.columns.length + column) * 4;
+      const at = (row * this.columns.length + column) * ACTIVITIES.length;
       let sum = 0;
-      for (let activity = 0; activity < 4; activity++) {
+      for (let activity = 0; activity < ACTIVITIES.length; activity++) {
         const count = this.counts[at + activity]!;
         cell.counts[activity]! += count;
         sum += count;
@@ -105,7 +105,7 @@ export class NodeTimes {
 
   /** All columns of some nodes. */
   whole(rows: number[]): Cell {
-    const sum: Cell = { counts: [0, 0, 0, 0], all: 0, known: rows.length, silent: 0 };
+    const sum: Cell = { counts: ACTIVITIES.map(() => 0), all: 0, known: rows.length, silent: 0 };
     for (let column = 0; column < this.columns.length; column++) {
       const cell = this.cell(rows, column);
       cell.counts.forEach((count, at) => (sum.counts[at]! += count));
@@ -117,7 +117,11 @@ export class NodeTimes {
 }
 
 /** What a cell's colour is of. */
-export const MEASURES: Record<string, Activity[]> = { busy: ["user", "kernel"], user: ["user"], kernel: ["kernel"], waiting: ["waiting"], idle: ["idle"] };
+export const MEASURES: Record<string, Activity[]> = { busy: BUSY, computing: COMPUTING, user: ["user"], kernel: ["kernel"], mpi: ["mpi"], waiting: ["waiting"], idle: ["idle"] };
+/** The words of their buttons. */
+export const MEASURE_WORDS: Record<string, string> = { busy: "busy", computing: "outside MPI", user: "user", kernel: "kernel", mpi: "in MPI", waiting: "waiting", idle: "idle" };
+/** What the legend says of them. */
+export const MEASURE_LEGENDS: Record<string, string> = { busy: "busy (user, kernel and in MPI)", computing: "busy outside MPI (user and kernel)", mpi: "in MPI (a lower bound)" };
 
 export function measured(cell: Cell, measure: string): number | null {
   if (!cell.all) return null;

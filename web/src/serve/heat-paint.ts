@@ -32,7 +32,9 @@ export function paint(pen: CanvasRenderingContext2D, view: View): void {
   const { data, shown } = view;
   const colours = ink();
   const style = getComputedStyle(document.documentElement);
-  const colour = (activity: Activity): string => style.getPropertyValue(`--${activity === "user" ? "computation" : activity}`).trim();
+  // Time in MPI stands beside waiting, so that it has the colour of transfer.
+  const names: Partial<Record<Activity, string>> = { user: "computation", mpi: "transfer" };
+  const colour = (activity: Activity): string => style.getPropertyValue(`--${names[activity] ?? activity}`).trim();
   const lost = hatch(pen, colours.dim);
   const columns = data.columns.length;
   const wide = (view.width - GUTTER - MARKS) / columns;

@@ -6,11 +6,11 @@ import { count, percent } from "../report/units";
 import type { Activity, Gap, NodeSeen } from "./answers";
 import { ACTIVITIES } from "./answers";
 import type { Cell } from "./heat-model";
-import { bands, measured, MEASURES, NodeTimes } from "./heat-model";
+import { bands, MEASURE_LEGENDS, MEASURE_WORDS, measured, MEASURES, NodeTimes } from "./heat-model";
 import { AXIS, GUTTER, MARKS, paint, STRIP } from "./heat-paint";
 import type { Route } from "./route";
 import { go } from "./route";
-import { absence, ACTIVITY_TITLES, span, to } from "./show";
+import { absence, ACTIVITY_TITLES, ACTIVITY_WORDS, span, to } from "./show";
 
 const ROOM = 360;
 
@@ -80,7 +80,7 @@ export class Heat {
 
   /** What samples are told apart by, in the strip and under the pointer. */
   private kinds(): { activity: Activity; word: string; title: string }[] {
-    return this.of === null ? ACTIVITIES.map((activity) => ({ activity, word: activity, title: ACTIVITY_TITLES[activity] }))
+    return this.of === null ? ACTIVITIES.map((activity) => ({ activity, word: ACTIVITY_WORDS[activity] + (activity === "mpi" ? " (lower bound)" : ""), title: ACTIVITY_TITLES[activity] }))
       : [{ activity: "user", word: "this selection", title: "what is asked for" }, { activity: "idle", word: "the rest", title: `everything else of ${this.of}` }];
   }
 
@@ -93,7 +93,7 @@ export class Heat {
     };
     const zoom = this.rows && this.data ? [pressed(`nodes ${this.rows[0] + 1} to ${Math.min(this.rows[1] + 1, this.data.names.length)} \u00d7`, "show all nodes", true, { rows: null })] : [];
     this.choices.replaceChildren(
-      ...(this.of === null ? Object.keys(MEASURES) : []).map((one) => pressed(one, `colour by the share of samples that are ${one}`, one === this.measure, { show: one === "busy" ? null : one })),
+      ...(this.of === null ? Object.keys(MEASURES) : []).map((one) => pressed(MEASURE_WORDS[one]!, `colour by the share of samples that are ${MEASURE_LEGENDS[one] ?? one}`, one === this.measure, { show: one === "busy" ? null : one })),
       h("span", { class: "dim" }, "order"),
       pressed("name", "nodes by name", this.order === "name", { order: null, rows: null }),
       pressed("value", "silent nodes first, then by what the colour shows", this.order === "value", { order: "value", rows: null }),
@@ -148,7 +148,7 @@ export class Heat {
   /** What colours mean, with their range. */
   private explain(): void {
     this.legend.replaceChildren(
-      h("span", { class: "scale" }, "0 %", h("i", { class: "ramp", "aria-hidden": "true" }), `100 % ${this.of ?? (this.measure === "busy" ? "busy (user and kernel)" : this.measure)}`),
+      h("span", { class: "scale" }, "0 %", h("i", { class: "ramp", "aria-hidden": "true" }), `100 % ${this.of ?? MEASURE_LEGENDS[this.measure] ?? this.measure}`),
       ...(this.hatches ? [h("span", {}, h("i", { class: "swatch lost" }), "silent"), h("span", {}, h("i", { class: "silentmark", "aria-hidden": "true" }, "\u25c2"), "silent now")] : []),
       h("span", { class: "together" }, h("span", {}, "strip:"),
         ...this.kinds().map(({ activity, word, title }) => h("span", { title }, h("i", { class: `swatch ${activity}` }), word))),

@@ -3,6 +3,7 @@
 import { h, plain } from "../report/dom";
 import { count, percent } from "../report/units";
 import type { Finding, Gap, Job, Spread, Usage } from "./answers";
+import { BUSY } from "./answers";
 import type { Questions } from "./api";
 import { get, Refused, tried } from "./api";
 import { Heat } from "./heat";
@@ -17,7 +18,7 @@ import { asked, lately, length, link, ruledTimes } from "./route";
 import type { Said } from "./says";
 import { ruled, Says, sum } from "./says";
 import { core, lasting, part, span } from "./show";
-import { behind, busyCores, Spreads } from "./spreads";
+import { behind, Spreads, wholeCores } from "./spreads";
 
 /** How long back a job is looked for when the address has no times. */
 const BACK = "90d";
@@ -102,9 +103,9 @@ export class JobPage implements Page {
     const gaps: Gap[] = [...(job.gaps ?? []), ...(activities instanceof Refused ? [] : activities.gaps)];
     const cut = cores !== null && !(cores instanceof Refused) && cores.rows.length >= MOST_CORES;
     if (cut) gaps.push({ kind: "memory-bound", detail: `how alike its cores are is not shown: more than ${count(MOST_CORES)} rows`, count: 0 });
-    const whole = cores === null || cores instanceof Refused || cut ? null : busyCores(cores);
+    const whole = cores === null || cores instanceof Refused || cut ? [] : wholeCores(cores);
     // A few readings of one core are no cores that differ.
-    const spreads = [...(whole ? [whole] : []), ...(job.spreads ?? []).filter((one) => one.cores >= FEW_READINGS)];
+    const spreads = [...whole, ...(job.spreads ?? []).filter((one) => one.cores >= FEW_READINGS)];
     this.spreads.set(job.spreads ?? [], (job.gaps ?? []).filter((gap) => /counter|spread/.test(gap.detail)), whole);
     // A job of one slice is as long as that.
     const data = series instanceof Refused ? null : NodeTimes.of(series, [], length(within) * 1e9, timed ? undefined : Math.max(series.step_ns, job.last_ns - job.first_ns));
@@ -128,10 +129,11 @@ export class JobPage implements Page {
     const said: Said[] = found.slice(0, 5).map((finding) => ruled(finding, "cores"));
     const n = activities instanceof Refused ? 0 : activities.matched_samples;
     if (!n) return said.length ? said : [{ text: "The job has no samples in this time.", to: "nodes" }];
-    const busy = sum(activities, ["user", "kernel"]);
+    const busy = sum(activities, BUSY);
+    const mpi = sum(activities, ["mpi"]);
     const waiting = sum(activities, ["waiting"]);
     const kernel = sum(activities, ["kernel"]);
-    said.push({ text: `${part(busy, n)} of ${core(job.core_seconds)} of cores were used` + (waiting ? `; on ${part(waiting, n)} nothing ran although the job has the cores` : "") +
+    said.push({ text: `${part(busy, n)} of ${core(job.core_seconds)} of cores were used` + (mpi ? `, at least ${part(mpi, n)} in MPI` : "") + (waiting ? `; on ${part(waiting, n)} nothing ran although the job has the cores` : "") +
       (kernel / n > 0.1 ? `; ${part(kernel, n)} were in the kernel` : "") + ".", to: "nodes" });
     // What lies in no file has the name of a function that says so.
     const top = (panel: string, key: "library" | "function" | "phase"): { name: string; share: string } | null => {
@@ -143,8 +145,14 @@ export class JobPage implements Page {
     if (library) said.push({ text: `Most of its time is in \`${plain(library.name.split("/").pop() ?? library.name, 60)}\` (${library.share})${named ? `, of functions in \`${plain(named.name, 80)}\` (${named.share})` : ""}.`, to: "by-library" });
     if (phase) said.push({ text: `Phase \`${plain(phase.name, 80)}\` has ${phase.share}.`, to: "by-phase" });
     // Counters such as context switches are no work.
-    const uneven = spreads.find((one) => one.counter === "busy" && one.quantiles.length === 11 && (behind(one) ?? 0) >= 0.25);
-    if (uneven) said.push({ text: `Its cores are not alike: the least is ${percent(behind(uneven)!)} less busy than the middle one.`, to: "cores", bad: true });
+    // Ranks that poll in MPI are busy: what counts is the time outside, where it is known.
+    const of = (counter: string): Spread | undefined => spreads.find((one) => one.counter === counter && one.quantiles.length === 11);
+    const own = of("computing") ?? of("busy");
+    const late = own ? behind(own) ?? 0 : 0;
+    if (own && late >= 0.25) {
+      const does = own.counter === "computing" ? `computes ${percent(late)} less than the median, outside MPI` : `is ${percent(late)} less busy than the median`;
+      said.push({ text: `Its cores are not alike: the minimum ${does}.`, to: "cores", bad: true });
+    }
     return said;
   }
 }

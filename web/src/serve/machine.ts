@@ -3,6 +3,7 @@
 import { h, plain } from "../report/dom";
 import { count, percent } from "../report/units";
 import type { Finding, Gap, NodeRefused, NodeSeen, Series, Usage } from "./answers";
+import { ACTIVITIES, BUSY } from "./answers";
 import type { Questions } from "./api";
 import { get, Refused, tried } from "./api";
 import { Breakdown } from "./breakdown";
@@ -22,7 +23,7 @@ const FIGURES = 400_000;
 /** Nodes over time for some filters: as many columns as nodes allow. */
 export async function nodeSeries(route: Route, filters: Questions, nodes: number, signal: AbortSignal, by = "node,activity"): Promise<Series | Refused> {
   const times = asked(route);
-  const keys = Math.max(1, nodes) * 4;
+  const keys = Math.max(1, nodes) * ACTIVITIES.length;
   const columns = Math.max(12, Math.min(96, Math.floor(FIGURES / keys)));
   return tried(get<Series>("series", { ...times, ...filters, by, step: `${step(times, columns)}s`, limit: Math.min(100_000, keys + 4) }, signal));
 }
@@ -90,9 +91,9 @@ export class MachinePage implements Page {
     const n = activities.matched_samples;
     const rejected = this.refused(refused);
     if (!n) return [{ text: "Nothing was observed in this time.", to: "nodes" }, ...rejected];
-    const [busy, waiting, idle] = [sum(activities, ["user", "kernel"]), sum(activities, ["waiting"]), sum(activities, ["idle"])];
+    const [busy, mpi, waiting, idle] = [sum(activities, BUSY), sum(activities, ["mpi"]), sum(activities, ["waiting"]), sum(activities, ["idle"])];
     said.push({ text: `${part(busy, n)} of ${core(activities.matched_core_seconds)} of cores were used` +
-      (waiting ? `, ${part(waiting, n)} waited on cores that jobs have` : "") + (idle ? `, ${part(idle, n)} were idle` : "") + ".", to: "nodes" });
+      (mpi ? `, at least ${part(mpi, n)} in MPI` : "") + (waiting ? `, ${part(waiting, n)} waited on cores that jobs have` : "") + (idle ? `, ${part(idle, n)} were idle` : "") + ".", to: "nodes" });
     if (data && this.frame.me.operator) {
       const last = data.columns.length - 1;
       const silent = data.names.filter((_, row) => data.cell([row], last).silent > 0);

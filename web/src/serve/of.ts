@@ -78,6 +78,8 @@ export class OfPage implements Page {
     const said: Said[] = [{ text: `It has ${core(usage.matched_core_seconds)} of cores, ${part(usage.matched_samples, usage.samples)} of ${this.frame.me.operator ? "the machine's" : "your"} time.`, to: "nodes" }];
     const kernel = sum(usage, ["kernel"]) / usage.matched_samples;
     if (kernel > 0.1 && kernel < 1) said.push({ text: `${part(sum(usage, ["kernel"]), usage.matched_samples)} of that are in the kernel.`, to: "nodes" });
+    const mpi = sum(usage, ["mpi"]) / usage.matched_samples;
+    if (mpi > 0 && mpi < 1) said.push({ text: `At least ${part(sum(usage, ["mpi"]), usage.matched_samples)} of that are in MPI.`, to: "nodes" });
     for (const [kind, value] of chosen) {
       if (kind !== "library" && kind !== "executable") continue;
       const found = packageOf(value);

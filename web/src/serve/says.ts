@@ -3,10 +3,10 @@
 import { h, plain, swatch } from "../report/dom";
 import { count, percent } from "../report/units";
 import { sentence } from "../report/header";
-import type { Finding, Usage } from "./answers";
+import type { Activity, Finding, Usage } from "./answers";
 import { ACTIVITIES } from "./answers";
 import { Refused } from "./api";
-import { ACTIVITY_TITLES, core } from "./show";
+import { ACTIVITY_TITLES, ACTIVITY_WORDS, bound, core } from "./show";
 
 /** `to` is an address in this program or an element of the page by its id. */
 export interface Said { text: string; to: string; bad?: boolean; hint?: string }
@@ -41,15 +41,16 @@ export class Says {
     const rows = ACTIVITIES.map((activity) => ({ activity, row: usage.rows.find((row) => row.activity === activity) })).filter(({ row }) => row);
     const part = (samples: number): string => percent(samples / usage.matched_samples);
     this.mix.replaceChildren(
-      h("div", { class: "caption" }, `${caption}: ${core(usage.matched_core_seconds)} of cores, ${count(usage.matched_samples)} samples`),
-      h("div", { class: "stack", role: "img", "aria-label": rows.map(({ activity, row }) => `${activity} ${part(row!.samples)}`).join(", ") },
+      h("div", { class: "caption" }, `${caption}: ${core(usage.matched_core_seconds)} of cores, ${count(usage.matched_samples)} samples` +
+        (rows.some(({ activity }) => activity === "mpi") ? "; time in MPI is a lower bound" : "")),
+      h("div", { class: "stack", role: "img", "aria-label": rows.map(({ activity, row }) => `${ACTIVITY_WORDS[activity]} ${bound(activity)}${part(row!.samples)}`).join(", ") },
         ...rows.map(({ activity, row }) => {
           const bar = h("i", { class: activity });
           bar.style.flexGrow = String(row!.samples / usage.matched_samples);
           return bar;
         })),
       h("ul", { class: "legend" }, ...rows.map(({ activity, row }) =>
-        h("li", { title: `${ACTIVITY_TITLES[activity]}: ${row!.samples} samples` }, swatch(activity), activity, h("b", { "data-activity": activity }, part(row!.samples))))),
+        h("li", { title: `${ACTIVITY_TITLES[activity]}: ${row!.samples} samples` }, swatch(activity), `${ACTIVITY_WORDS[activity]} ${bound(activity)}`, h("b", { "data-activity": activity }, part(row!.samples))))),
     );
   }
 }
@@ -58,6 +59,6 @@ export class Says {
 export const ruled = (finding: Finding, to: string): Said => ({ text: plain(finding.title, 500), hint: plain(finding.hint, 500), to, bad: true });
 
 /** Of the samples of an answer by activity, those that were any of some. */
-export function sum(usage: Usage | Refused, activities: string[]): number {
-  return usage instanceof Refused ? 0 : usage.rows.reduce((all, row) => all + (activities.includes(String(row.activity)) ? row.samples : 0), 0);
+export function sum(usage: Usage | Refused, activities: Activity[]): number {
+  return usage instanceof Refused ? 0 : usage.rows.reduce((all, row) => all + ((activities as unknown[]).includes(row.activity) ? row.samples : 0), 0);
 }

@@ -128,6 +128,11 @@ export function absence(all: Gap[], otherwise: string): string {
   return said.length ? said.join("; ") : otherwise;
 }
 
+export const ACTIVITY_WORDS: Record<Activity, string> = { user: "user", kernel: "kernel", mpi: "in MPI", waiting: "waiting", idle: "idle" };
+/** What stands between the word of an activity and its share: time in MPI is a lower bound. */
+export const bound = (activity: Activity): string => (activity === "mpi" ? "\u2265" : "");
+
 export const ACTIVITY_TITLES: Record<Activity, string> = {
-  user: "code of programs", kernel: "the kernel, for a program or for itself", waiting: "nothing, on a core that a job has", idle: "nothing",
+  user: "code of programs", kernel: "the kernel, for a program or for itself",
+  mpi: "code of programs in libraries of MPI and networks; a lower bound, as the kernel and the C library below MPI count as kernel and user, and MPI linked into the executable counts as user", waiting: "nothing, on a core that a job has", idle: "nothing",
 };

@@ -6,7 +6,7 @@ import type { Column } from "../report/table";
 import { Table } from "../report/table";
 import { count, percent } from "../report/units";
 import type { Share, Usage } from "./answers";
-import { proportion } from "./answers";
+import { BUSY, proportion } from "./answers";
 import { get, Refused, tried } from "./api";
 import { packageOf } from "./packages";
 import type { Frame, Page } from "./page";
@@ -55,7 +55,7 @@ export class SoftwarePage implements Page {
     ]);
     if (signal.aborted) return;
     this.usage = usage;
-    this.used = sum(activities, ["user", "kernel"]);
+    this.used = sum(activities, BUSY);
     this.frame.title([this.frame.me.operator ? "software of the machine" : "software of your jobs"], "software");
     this.says.activities(activities, this.frame.me.operator ? "time of the machine" : "time of your jobs");
     this.frame.gaps(usage instanceof Refused ? [] : usage.gaps);

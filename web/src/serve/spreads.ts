@@ -4,28 +4,36 @@ import { h, plain, s } from "../report/dom";
 import { Panel, watchWidth } from "../report/panel";
 import { count, percent, si } from "../report/units";
 import type { Gap, Spread, Usage } from "./answers";
+import { BUSY, COMPUTING } from "./answers";
 import { absence } from "./show";
+
+/** Counters that are shares of time: of a core's samples those that are not idle, and those outside MPI. */
+const isShare = (counter: string): boolean => counter === "busy" || counter === "computing";
 
 /** A rate per second and core; a share where the counter is one. */
 export const rate = (value: number, spread: { counter: string; unit: string }): string =>
-  spread.counter === "busy" ? percent(value) : si(value, `${spread.unit || "1"}/s`);
+  isShare(spread.counter) ? percent(value) : si(value, `${spread.unit || "1"}/s`);
 
 const TALL = 26;
 
-/** Shares of each core's samples that were not idle, over the whole time, as a spread; null where cores are not kept. */
-export function busyCores(usage: Usage): Spread | null {
-  const cores = new Map<string, { busy: number; all: number }>();
+/** Shares of each core's samples that were not idle, and outside MPI, over the whole time, as spreads; none where cores are not kept. */
+export function wholeCores(usage: Usage): Spread[] {
+  const cores = new Map<string, { busy: number; computing: number; all: number }>();
   for (const row of usage.rows) {
     if (row.core === null || row.core === undefined) continue;
     const key = `${row.node}\n${row.core}`;
-    const one = cores.get(key) ?? { busy: 0, all: 0 };
+    const one = cores.get(key) ?? { busy: 0, computing: 0, all: 0 };
     one.all += row.samples;
-    if (row.activity === "user" || row.activity === "kernel") one.busy += row.samples;
+    if ((BUSY as unknown[]).includes(row.activity)) one.busy += row.samples;
+    if ((COMPUTING as unknown[]).includes(row.activity)) one.computing += row.samples;
     cores.set(key, one);
   }
-  const shares = [...cores.values()].filter((one) => one.all > 0).map((one) => one.busy / one.all).sort((a, b) => a - b);
-  if (!shares.length) return null;
-  return { counter: "busy", unit: "1", cores: shares.length, quantiles: Array.from({ length: 11 }, (_, at) => shares[Math.round((at / 10) * (shares.length - 1))]!) };
+  const seen = [...cores.values()].filter((one) => one.all > 0);
+  if (!seen.length) return [];
+  return (["busy", "computing"] as const).map((counter) => {
+    const shares = seen.map((one) => one[counter] / one.all).sort((a, b) => a - b);
+    return { counter, unit: "1", cores: shares.length, quantiles: Array.from({ length: 11 }, (_, at) => shares[Math.round((at / 10) * (shares.length - 1))]!) };
+  });
 }
 
 /** How far the least core is below the middle one; null where the middle is nothing. */
@@ -46,7 +54,7 @@ export class Spreads {
       name: "cores by counter",
       columns: [
         { head: "counter", value: (one) => one.counter, text: true },
-        { head: "unit", value: (one) => (one.counter === "busy" ? "1" : `${one.unit}/s`), text: true },
+        { head: "unit", value: (one) => (isShare(one.counter) ? "1" : `${one.unit}/s`), text: true },
         { head: "cores", value: (one) => one.cores },
         ...Array.from({ length: 11 }, (_, at) => ({
           head: at === 0 ? "least" : at === 5 ? "median" : at === 10 ? "most" : `${at * 10} %`, value: (one: Spread) => one.quantiles[at] ?? null,
@@ -59,16 +67,16 @@ export class Spreads {
   }
 
   /** `whole`: of each core over the whole time, where the server keeps no spreads of intervals. */
-  set(all: Spread[], gaps: Gap[], whole: Spread | null): void {
-    const own = all.some((one) => one.counter === "busy") ? null : whole;
-    this.all = [...(own ? [own] : []), ...all].filter((one) => one.quantiles.length === 11);
+  set(all: Spread[], gaps: Gap[], whole: Spread[]): void {
+    const own = whole.filter((one) => !all.some((known) => known.counter === one.counter));
+    this.all = [...own, ...all].filter((one) => one.quantiles.length === 11);
     if (!this.all.length) {
       this.panel.note.textContent = "";
       return this.panel.empty(absence(gaps, "No counter was read for this job, so that nothing can be said of how alike its cores were."));
     }
     if (this.rows.parentElement !== this.panel.body) this.panel.body.replaceChildren(this.rows);
-    this.whole = own !== null;
-    const busy = own ? "busy is the share of each core over the whole time; " : "";
+    this.whole = own.length > 0;
+    const busy = own.length ? "busy and computing (outside MPI) are shares of each core over the whole time; " : "";
     this.panel.note.textContent = `${busy}${all.length ? "rate of each core in each interval: " : ""}least to most, a tenth to nine tenths, and the median`;
     this.draw();
     this.panel.refresh();
@@ -86,7 +94,7 @@ export class Spreads {
       const late = behind(one);
       const says = late === null ? "" : late < 0.05 ? "alike" : `the least: ${percent(late)} below the middle`;
       return h("div", { class: "spread", title: `${plain(one.counter, 100)}: ${q.map((value, at) => `${at * 10} %: ${rate(value, one)}`).join(", ")}` },
-        h("b", {}, h("bdi", {}, plain(one.counter, 60)), h("small", {}, ` ${count(one.cores)} ${one.counter === "busy" && this.whole ? "cores" : "readings"}`)),
+        h("b", {}, h("bdi", {}, plain(one.counter, 60)), h("small", {}, ` ${count(one.cores)} ${isShare(one.counter) && this.whole ? "cores" : "readings"}`)),
         s("svg", { width: wide, height: TALL, role: "img", "aria-label": `from ${rate(q[0]!, one)} over median ${rate(q[5]!, one)} to ${rate(q[10]!, one)}` },
           s("line", { x1: 0, x2: wide, y1: TALL - 0.5, y2: TALL - 0.5, class: "grid" }),
           box(0, 10, "outer", 9), box(1, 9, "middle", 6), box(3, 7, "inner", 6),

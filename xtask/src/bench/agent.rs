@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{found, heading, processor, scratch};
+use super::{built, found, heading, processor, scratch, spread};
 
 const ROUNDS: usize = 24;
 /// What one core does in a turn, calibrated to about this.
@@ -72,6 +72,49 @@ impl Drop for Tool {
     }
 }
 
+/// How long the agent has sampled when its memory is read.
+const STARTED: Duration = Duration::from_secs(10);
+/// Starts of each program.
+const STARTS: usize = 5;
+
+/// The last table alone.
+pub(crate) fn memories() -> Result<(), String> {
+    let folder = scratch("agent")?;
+    of_programs(&folder)?;
+    fs::remove_dir_all(&folder).map_err(|e| e.to_string())
+}
+
+/// Memory of both programs that have the agent, after its start and at most.
+fn of_programs(folder: &Path) -> Result<(), String> {
+    heading("Memory of the agent after its start");
+    println!(
+        "Resident memory {} s after the agent began to sample every core by BPF at 1 Hz, its parts, and its maximum until then. Medians of {STARTS} starts (smallest to largest). *File* is memory of the program's and libraries' files, which processes share; *own* is the rest.\n",
+        STARTED.as_secs()
+    );
+    println!(
+        "| program | resident, MB | file, MB | own, MB | at most, MB |\n|---|---|---|---|---|"
+    );
+    let talea = built("talea")?;
+    for (name, program, words) in
+        [("talea agent", talea, &["agent"][..]), ("talea-agent", program()?, &[])]
+    {
+        let parts = ["VmRSS:", "RssFile:", "RssAnon:", "VmHWM:"];
+        let mut figures = parts.map(|_| Vec::new());
+        for _ in 0..STARTS {
+            let mut command = Command::new(&program);
+            let tool = sampling(command.args(words).args(["--sampler", "bpf"]), 1, folder)?;
+            std::thread::sleep(STARTED);
+            let process = tool.0.as_ref().ok_or("nothing to watch")?.id();
+            for (figures, part) in figures.iter_mut().zip(parts) {
+                figures.push(memory(process, part)?);
+            }
+        }
+        let cells = figures.map(|mut figures| spread(&mut figures, 1));
+        println!("| `{name}` | {} |", cells.join(" | "));
+    }
+    Ok(())
+}
+
 /// The second table alone.
 pub(crate) fn interrupts() -> Result<(), String> {
     let folder = scratch("agent")?;
@@ -130,6 +173,7 @@ pub(crate) fn run() -> Result<(), String> {
             println!("| {} | {state} | {cells} |", way.name());
         }
     }
+    of_programs(&folder)?;
     fs::remove_dir_all(&folder).map_err(|e| e.to_string())
 }
 
@@ -159,41 +203,41 @@ fn program() -> Result<PathBuf, String> {
 
 /// Starts a tool and waits until it samples.
 fn started(way: Way, agent: &Path, folder: &Path) -> Result<Tool, String> {
-    let failed = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
     match way {
         Way::Nothing => Ok(Tool(None)),
-        Way::Agent(rate) => {
-            let store = format!("sqlite:{}", folder.join("bench.db").display());
-            let mut command = Command::new(agent);
-            command
-                .args(["--store", &store, "--rate", &shown(rate), "--run-dir"])
-                .arg(folder.join("run"));
-            let child = command.stderr(Stdio::piped()).spawn();
-            let mut child = child.map_err(|e| failed("the agent", &e))?;
-            let said = child.stderr.take().ok_or("no standard error")?;
-            let mut said = BufReader::new(said);
-            let mut all = String::new();
-            while !all.lines().any(|line| line.contains("sampling")) {
-                if said.read_line(&mut all).map_err(|e| e.to_string())? == 0 {
-                    return Err(format!("the agent does not sample: {all}"));
-                }
-            }
-            // What it says later must not fill the pipe.
-            std::thread::spawn(move || said.read_to_end(&mut Vec::new()));
-            Ok(Tool(Some(child)))
-        }
+        Way::Agent(rate) => sampling(&mut Command::new(agent), rate, folder),
         Way::Perf(rate) => {
             let mut command = Command::new("perf");
             command
                 .args(["record", "-a", "-F", &rate.to_string(), "-o"])
                 .arg(folder.join("perf.data"));
             let command = command.stdout(Stdio::null()).stderr(Stdio::null());
-            let child = command.spawn().map_err(|e| failed("perf", &e))?;
+            let child = command.spawn().map_err(|e| format!("perf: {e}"))?;
             // It says nothing when it begins.
             std::thread::sleep(Duration::from_millis(500));
             Ok(Tool(Some(child)))
         }
     }
+}
+
+/// Starts an agent at a rate, and waits until it samples.
+fn sampling(command: &mut Command, rate: u32, folder: &Path) -> Result<Tool, String> {
+    let store = format!("sqlite:{}", folder.join("bench.db").display());
+    command.args(["--store", &store, "--rate", &shown(rate), "--run-dir"]).arg(folder.join("run"));
+    let mut child =
+        command.stderr(Stdio::piped()).spawn().map_err(|e| format!("the agent: {e}"))?;
+    let said = child.stderr.take().ok_or("no standard error")?;
+    let tool = Tool(Some(child));
+    let mut said = BufReader::new(said);
+    let mut all = String::new();
+    while !all.lines().any(|line| line.contains("sampling")) {
+        if said.read_line(&mut all).map_err(|e| e.to_string())? == 0 {
+            return Err(format!("the agent does not sample: {all}"));
+        }
+    }
+    // Later messages must not fill the pipe.
+    std::thread::spawn(move || said.read_to_end(&mut Vec::new()));
+    Ok(tool)
 }
 
 /// How long a program that does nothing but look at the clock is away from its core: gaps between two looks, as benchmarks of noise measure them

@@ -8,6 +8,7 @@ pub(crate) mod cluster;
 pub(crate) mod fabric;
 pub(crate) mod flow;
 pub(crate) mod fold;
+mod idle;
 pub(crate) mod mark;
 pub(crate) mod mpi;
 pub(crate) mod paraver;
@@ -25,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What every table begins with.
-fn heading(title: &str) {
+pub(crate) fn heading(title: &str) {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model =
         cpu.lines().find_map(|l| l.strip_prefix("model name\t: ")).unwrap_or("unknown processor");
@@ -56,7 +57,7 @@ fn spread(figures: &mut [f64], digits: usize) -> String {
 }
 
 /// A file that `cargo build --release` made.
-fn built(name: &str) -> Result<PathBuf, String> {
+pub(crate) fn built(name: &str) -> Result<PathBuf, String> {
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     let path = own.parent().unwrap_or(Path::new(".")).join(name);
     if path.exists() {
@@ -97,7 +98,7 @@ fn prepared(command: &mut Command) -> &mut Command {
 }
 
 /// Runs a command to its end and gives what it printed.
-fn output(command: &mut Command) -> Result<String, String> {
+pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     let shown = format!("{command:?}");
     let done = command.output().map_err(|e| format!("{e}: {shown}"))?;
     if !done.status.success() {
@@ -118,7 +119,7 @@ fn processor(process: u32) -> Result<u64, String> {
 }
 
 /// A folder of our own for what is made on the way.
-fn scratch(name: &str) -> Result<PathBuf, String> {
+pub(crate) fn scratch(name: &str) -> Result<PathBuf, String> {
     let path = std::env::temp_dir().join(format!("talea-bench-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&path).map_err(|e| format!("{e}: `{}`", path.display()))?;
     Ok(path)

@@ -1,7 +1,7 @@
 //! The shares that `talea agent` sees beside those of `perf record -a` of the same minute, while lammps runs and a compiler comes and goes.
 //!
 //! Both sample; their difference is judged by the error that two samples of these sizes have. perf's rate is odd and ours jittered, so that neither runs in step with what it
-//! measures. Where a library has no names of functions both give addresses, which are not compared.
+//! measures. Where a library has no names of functions both give addresses, which are not compared. Idle time beside the kernel's account follows (`idle`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -47,6 +47,13 @@ impl Drop for Running {
     }
 }
 
+/// The second table alone.
+pub(crate) fn idle() -> Result<(), String> {
+    let folder = scratch("shares")?;
+    super::idle::run(&built("talea")?, &folder)?;
+    fs::remove_dir_all(&folder).map_err(|e| e.to_string())
+}
+
 pub(crate) fn run() -> Result<(), String> {
     for program in ["perf", "lmp", "gcc"] {
         if !found(program) {
@@ -87,6 +94,7 @@ pub(crate) fn run() -> Result<(), String> {
         }
     }
     println!("\n{}.", largest.join("; "));
+    super::idle::run(&talea, &folder)?;
     fs::remove_dir_all(&folder).map_err(|e| e.to_string())
 }
 

@@ -20,6 +20,8 @@ pub(super) struct Core {
     pub(super) kernel: u64,
     /// Of the job; without a job they are idle.
     pub(super) waiting: u64,
+    /// In a library of MPI.
+    pub(super) mpi: u64,
 }
 
 /// A node.
@@ -37,6 +39,10 @@ pub(super) struct Made {
     pub(super) minutes: std::ops::Range<u64>,
     /// Shares that the agent says its job's cores are busy for.
     pub(super) spread: Vec<f64>,
+    /// Shares that it says they are busy for outside MPI.
+    pub(super) computing: Vec<f64>,
+    /// The library that `mpi` of cores lies in.
+    pub(super) mpi: &'static str,
     pub(super) executable: String,
     pub(super) node: String,
     /// The address in the library; that in the program is 0x10.
@@ -47,12 +53,14 @@ impl Default for Made {
     fn default() -> Self {
         Self {
             job: Some(Job { id: "4711".to_owned(), user: Some(1000) }),
-            cores: vec![Core { user: 50, kernel: 0, waiting: 10 }; 10],
+            cores: vec![Core { user: 50, waiting: 10, ..Core::default() }; 10],
             in_library: 20,
             counters: Vec::new(),
             interval: 1,
             minutes: 0..60,
             spread: Vec::new(),
+            computing: Vec::new(),
+            mpi: "/usr/lib/openmpi/lib/openmpi3/mca_btl_vader.so",
             executable: "/bin/lmp".to_owned(),
             node: "n1".to_owned(),
             address: 0x20,
@@ -90,6 +98,7 @@ impl Made {
                 share(Activity::User, Some(0), Some(0x10), at.user - library),
                 share(Activity::User, Some(1), Some(self.address), library),
                 share(Activity::Kernel, Some(2), Some(0x30), at.kernel),
+                share(Activity::User, Some(3), Some(0x40), at.mpi),
                 share(nothing, None, None, at.waiting),
             ]);
         }
@@ -109,12 +118,15 @@ impl Made {
         let mut counters: Vec<Counter> =
             self.counters.iter().map(|(name, _)| counter(name)).collect();
         let mut spreads = Vec::new();
-        if !self.spread.is_empty() {
+        for (name, shares) in [("busy", &self.spread), ("computing", &self.computing)] {
+            if shares.is_empty() {
+                continue;
+            }
             let mut cores = std::collections::BTreeMap::new();
-            for share in &self.spread {
+            for share in shares {
                 *cores.entry(bucket(*share).unwrap()).or_default() += 1;
             }
-            counters.push(counter("busy"));
+            counters.push(counter(name));
             let counter = counters.len() as u32 - 1;
             spreads.push(Spread { counter, job: 0, cores: cores.into_iter().collect() });
         }
@@ -126,7 +138,9 @@ impl Made {
             cores: self.cores.len() as u32,
             sampler: Sampler::Bpf,
             jobs: self.job.iter().cloned().collect(),
-            modules: vec![module(&self.executable), module("/lib/libm.so.6"), module(KERNEL)],
+            modules: [self.executable.as_str(), "/lib/libm.so.6", KERNEL, self.mpi]
+                .map(module)
+                .to_vec(),
             shares,
             counters,
             rates: rates.collect(),

@@ -49,7 +49,10 @@ fn just(rule: &str, fires: Made, not: Made) -> Finding {
 }
 
 fn cores(user: u64, kernel: u64) -> Made {
-    Made { cores: vec![Core { user, kernel, waiting: 60 - user - kernel }; 10], ..Made::default() }
+    Made {
+        cores: vec![Core { user, kernel, waiting: 60 - user - kernel, mpi: 0 }; 10],
+        ..Made::default()
+    }
 }
 
 fn counting(counters: &[(&'static str, f64)]) -> Made {
@@ -59,9 +62,9 @@ fn counting(counters: &[(&'static str, f64)]) -> Made {
 #[test]
 fn idle_cores() {
     let idle = |cores: usize| {
-        let busy = Core { user: 60, kernel: 0, waiting: 0 };
+        let busy = Core { user: 60, kernel: 0, waiting: 0, mpi: 0 };
         let mut all = vec![busy; 10];
-        all[..cores].fill(Core { user: 0, kernel: 0, waiting: 60 });
+        all[..cores].fill(Core { user: 0, kernel: 0, waiting: 60, mpi: 0 });
         Made { cores: all, ..Made::default() }
     };
     let finding = just("idle-cores", idle(2), idle(1));
@@ -77,8 +80,8 @@ fn idle_cores() {
 #[test]
 fn imbalance() {
     let others = |user: u64| {
-        let mut all = vec![Core { user, kernel: 0, waiting: 60 - user }; 10];
-        all[7] = Core { user: 60, kernel: 0, waiting: 0 };
+        let mut all = vec![Core { user, kernel: 0, waiting: 60 - user, mpi: 0 }; 10];
+        all[7] = Core { user: 60, kernel: 0, waiting: 0, mpi: 0 };
         Made { cores: all, ..Made::default() }
     };
     let finding = just("imbalance", others(45), others(48));
@@ -86,11 +89,50 @@ fn imbalance() {
     insta::assert_snapshot!(format!("{}\n{}", finding.title, finding.hint));
 }
 
+/// Ranks that wait for another one in an MPI that polls: all cores are busy, and one computes.
+fn polling(computes: u64) -> Made {
+    let waits = Core { user: computes, kernel: 0, waiting: 0, mpi: 60 - computes };
+    let mut all = vec![waits; 10];
+    all[7] = Core { user: 58, kernel: 2, waiting: 0, mpi: 0 };
+    Made { cores: all, in_library: 5, ..Made::default() }
+}
+
+#[test]
+fn imbalance_of_ranks_that_poll_names_the_core_that_computes() {
+    let finding = just("imbalance", polling(45), polling(48));
+    assert_eq!((&finding.names["core"][..], &finding.names["library"][..]), ("7", "/bin/lmp"));
+    assert!((finding.values["balance"] - 0.775).abs() < 1e-9, "{:?}", finding.values);
+    // The same, as agents tell it; all cores are busy.
+    let told = |part: f64| {
+        let computing = (0..10).map(|core| if core == 7 { 1.0 } else { part });
+        let made = polling((part * 60.0) as u64);
+        Made { spread: vec![1.0; 10], computing: computing.collect(), ..made }
+    };
+    let finding = just("imbalance", told(0.75), told(0.8));
+    assert_eq!(finding.names["core"], "7");
+    // The same time in another library is computation, and the cores are alike.
+    let alike = Made { mpi: "/lib/libmpir.so.23", ..polling(45) };
+    assert!(!names_of(&found_at(&[alike], NOW)).contains(&"imbalance"));
+}
+
+#[test]
+fn mpi_time() {
+    let finding = just("mpi-time", polling(45), polling(46));
+    // The lower end of 675 of 3000 samples.
+    insta::assert_snapshot!(format!("{}\n{}", finding.title, finding.hint), @"
+    At least 21 % of the job's busy time is in MPI
+    Core 0 of n1 has most of it, in /usr/lib/openmpi/lib/openmpi3/mca_btl_vader.so. Record the program with `talea run`: it shows which calls wait, and for which rank.
+    ");
+    // MPI that is linked into the executable cannot be told from it.
+    let inside = Made { mpi: "/bin/lmp", ..polling(10) };
+    assert!(!names_of(&found_at(&[inside], NOW)).contains(&"mpi-time"));
+}
+
 #[test]
 fn cores_of_long_times_are_those_of_their_end() {
     let busiest = |core: usize, minutes: std::ops::Range<u64>| {
-        let mut all = vec![Core { user: 45, kernel: 0, waiting: 15 }; 10];
-        all[core] = Core { user: 60, kernel: 0, waiting: 0 };
+        let mut all = vec![Core { user: 45, kernel: 0, waiting: 15, mpi: 0 }; 10];
+        all[core] = Core { user: 60, kernel: 0, waiting: 0, mpi: 0 };
         Made { cores: all, minutes, ..Made::default() }
     };
     // Of all of the time it would be the third.
@@ -109,7 +151,7 @@ fn cores_of_long_times_are_those_of_their_end() {
 fn shares_are_set_against_cores_of_the_same_time() {
     // Half idle for long, then evenly busy: its cores are alike.
     let made = |user: u64, minutes: std::ops::Range<u64>| {
-        let cores = vec![Core { user, kernel: 0, waiting: 60 - user }; 10];
+        let cores = vec![Core { user, kernel: 0, waiting: 60 - user, mpi: 0 }; 10];
         Made { cores, minutes, ..Made::default() }
     };
     let (_folder, store) = store(&[made(20, 360..1200), made(50, 0..360)]);
@@ -190,7 +232,7 @@ fn context_switches() {
 #[test]
 fn kernel_time() {
     let kernel = |kernel| Made {
-        cores: vec![Core { user: 60 - kernel, kernel, waiting: 0 }; 10],
+        cores: vec![Core { user: 60 - kernel, kernel, waiting: 0, mpi: 0 }; 10],
         ..Made::default()
     };
     let finding = just("kernel-time", kernel(17), kernel(15));
@@ -203,13 +245,17 @@ fn one_library() {
     let finding = just("one-library", library(38), library(36));
     assert_eq!(finding.names["library"], "/lib/libm.so.6");
     assert_eq!(finding.names["function"], "libm.so.6+0x20");
+    // Most of the time in MPI is another rule's.
+    let all = vec![Core { user: 15, kernel: 0, waiting: 0, mpi: 45 }; 10];
+    let found = found_at(&[Made { cores: all, ..Made::default() }], NOW);
+    assert_eq!(names_of(&found), ["mpi-time"]);
 }
 
 #[test]
 fn unused_node() {
     let node = |busy| Made {
         job: None,
-        cores: vec![Core { user: busy, kernel: 0, waiting: 60 - busy }; 10],
+        cores: vec![Core { user: busy, kernel: 0, waiting: 60 - busy, mpi: 0 }; 10],
         ..Made::default()
     };
     // The executable that runs is named; one that does nothing at all has none.
@@ -401,7 +447,7 @@ hint = "h"
     let rules = read(text, Path::new("t.toml")).unwrap();
     let job = |id: usize| Made {
         job: Some(Job { id: id.to_string(), user: Some(1000) }),
-        cores: vec![Core { user: 50, kernel: 0, waiting: 10 }],
+        cores: vec![Core { user: 50, kernel: 0, waiting: 10, mpi: 0 }],
         minutes: 0..1,
         ..Made::default()
     };
@@ -453,7 +499,7 @@ hint = "h"
 "#;
     let rules = read(text, Path::new("t.toml")).unwrap();
     let (_folder, store) = store(&[Made {
-        cores: vec![Core { user: 60, kernel: 0, waiting: 0 }; 2],
+        cores: vec![Core { user: 60, kernel: 0, waiting: 0, mpi: 0 }; 2],
         ..Made::default()
     }]);
     let found = evaluate(&store, &rules, NOW, Visible::All).unwrap();
@@ -542,7 +588,7 @@ hint = "{function}"
     let rules = read(text, Path::new("t.toml")).unwrap();
     // The first node has most samples, the second the busiest core; the library has more than the program, but its
     // functions are two.
-    let core = |user| Core { user, kernel: 0, waiting: 60 - user };
+    let core = |user| Core { user, kernel: 0, waiting: 60 - user, mpi: 0 };
     let first = Made { cores: [50, 48, 48].map(core).to_vec(), in_library: 26, ..Made::default() };
     let second = Made {
         cores: [45, 20, 58].map(core).to_vec(),

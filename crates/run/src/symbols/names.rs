@@ -1,14 +1,15 @@
 //! Names of functions for long-lived processes with queries about any user's files.
 //!
 //! Owns the bounds: of a file only its symbol tables are read, up to a bound and into memory; of files the most recently requested are
-//! kept, up to a bound of bytes. One file is read at a time, while queries about known ones continue. Lines and inlined calls are
+//! kept, up to a bound of bytes. One file is read at a time, while queries about known ones continue; a query with a deadline waits for
+//! its turn and for a file system until then only. Lines and inlined calls are
 //! [`super::Resolver`]'s: the memory of their parsers is not bounded by a file's length. As there, a file of another build is not used;
 //! one without build id only if it is the very file that ran. No file is read through a symbolic link, or without permission of the
 //! [`Readers`] ([`crate::foreign`]).
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use std::{fmt, fs, io};
 
@@ -26,6 +27,8 @@ use crate::helpers::{Helpers, mount_of};
 
 /// Time for which a file that could not be used is not tried again.
 const AGAIN: Duration = Duration::from_mins(1);
+/// The same of a file whose file system did not answer; the next attempt costs nothing while the previous one has not ended.
+const AGAIN_HUNG: Duration = Duration::from_secs(5);
 
 /// Maximum time for reading a file: symbols of 128 MiB from a slow disk.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -78,8 +81,8 @@ pub struct FunctionNames {
     bounds: Bounds,
     readers: Readers,
     kept: Mutex<Kept>,
-    /// Locked while a file is read: the memory of reading is used once.
-    pub(super) reading: Mutex<()>,
+    /// Taken while a file is read: the memory of reading is used once.
+    pub(super) reading: Turns,
     /// Threads that read in place of the caller, by mount point.
     helpers: Helpers<PathBuf>,
 }
@@ -119,7 +122,7 @@ impl FunctionNames {
             bounds,
             readers,
             kept: Mutex::default(),
-            reading: Mutex::default(),
+            reading: Turns::default(),
             helpers: Helpers::new(PATIENCE, MOST_HUNG),
         }
     }
@@ -130,7 +133,20 @@ impl FunctionNames {
     /// # Errors
     /// Reason why the file has no names. It is tried again after a minute.
     pub fn name(&self, module: &Module, address: u64) -> Result<Option<String>, NoNames> {
-        let file = self.file(module);
+        self.name_by(module, address, None)
+    }
+
+    /// As [`FunctionNames::name`], with a deadline: a file that is not known by then has no names.
+    ///
+    /// # Errors
+    /// As [`FunctionNames::name`]; at the deadline [`NoNames::Hangs`], which is not kept.
+    pub fn name_by(
+        &self,
+        module: &Module,
+        address: u64,
+        deadline: Option<Instant>,
+    ) -> Result<Option<String>, NoNames> {
+        let file = self.file(module, deadline);
         match &*file {
             Ok(functions) => {
                 let name = functions.containing(address);
@@ -140,29 +156,66 @@ impl FunctionNames {
         }
     }
 
-    fn file(&self, module: &Module) -> Arc<File> {
+    fn file(&self, module: &Module, deadline: Option<Instant>) -> Arc<File> {
         if let Some(file) = locked(&self.kept).file(module) {
             return file;
         }
-        let _turn = locked(&self.reading);
+        let Some(_turn) = self.reading.take(deadline) else {
+            return Arc::new(Err(NoNames::Hangs));
+        };
         // The previous holder may have read the same file.
         if let Some(file) = locked(&self.kept).file(module) {
             return file;
         }
-        let file = Arc::new(self.read(module));
-        locked(&self.kept).keep(module, Arc::clone(&file), self.bounds);
+        let left = left(deadline);
+        if left.is_zero() {
+            return Arc::new(Err(NoNames::Hangs));
+        }
+        let file = Arc::new(self.read(module, left));
+        // A file that only this caller had no time for is not kept as one that hangs.
+        if left >= PATIENCE || !matches!(*file, Err(NoNames::Hangs)) {
+            locked(&self.kept).keep(module, Arc::clone(&file), self.bounds);
+        }
         file
     }
-}
 
-impl FunctionNames {
     /// Reads a file in a separate thread, which is left behind where the file system does not answer.
-    fn read(&self, module: &Module) -> File {
+    fn read(&self, module: &Module, longest: Duration) -> File {
         let place = mount_of(Path::new(&module.path));
         let (module, roots) = (module.clone(), self.debug_roots.clone());
         let (most, readers) = (self.bounds.of_file, self.readers);
-        let found = self.helpers.ask(place, move || read(&module, &roots, most, readers));
-        found.unwrap_or(Err(NoNames::Hangs))
+        let look = move || read(&module, &roots, most, readers);
+        self.helpers.ask_within(longest, place, look).unwrap_or(Err(NoNames::Hangs))
+    }
+}
+
+/// The time until a deadline.
+fn left(deadline: Option<Instant>) -> Duration {
+    deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()))
+}
+
+/// One turn at a time, for which a caller waits until its deadline only.
+#[derive(Default)]
+pub(super) struct Turns {
+    is_taken: Mutex<bool>,
+    free: Condvar,
+}
+
+pub(super) struct Turn<'a>(&'a Turns);
+
+impl Turns {
+    pub(super) fn take(&self, deadline: Option<Instant>) -> Option<Turn<'_>> {
+        let is_taken = locked(&self.is_taken);
+        let waited = self.free.wait_timeout_while(is_taken, left(deadline), |is_taken| *is_taken);
+        let (mut is_taken, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        (!std::mem::replace(&mut *is_taken, true)).then_some(Turn(self))
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        *locked(&self.0.is_taken) = false;
+        self.0.free.notify_one();
     }
 }
 
@@ -170,7 +223,12 @@ impl Kept {
     fn file(&mut self, module: &Module) -> Option<Arc<File>> {
         self.now += 1;
         let entry = self.files.get_mut(module)?;
-        if entry.file.is_err() && entry.read.elapsed() >= AGAIN {
+        let holds = match &*entry.file {
+            Ok(_) => Duration::MAX,
+            Err(NoNames::Hangs) => AGAIN_HUNG,
+            Err(_) => AGAIN,
+        };
+        if entry.read.elapsed() >= holds {
             return None;
         }
         entry.asked = self.now;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
@@ -188,7 +188,7 @@ fn known_files_are_answered_while_others_are_read() {
     let (own, at) = (module(&path), address(&path, "outer"));
     let known = names(Bounds::default());
     assert!(known.name(&own, at).is_ok());
-    let turn = known.reading.lock().unwrap();
+    let turn = known.reading.take(None).unwrap();
     std::thread::scope(|scope| {
         let (answers, answer) = channel();
         let known = &known;
@@ -197,6 +197,21 @@ fn known_files_are_answered_while_others_are_read() {
         drop(turn);
         assert_eq!(answer.unwrap(), Ok(Some("outer".to_owned())));
     });
+}
+
+#[test]
+fn a_deadline_ends_the_wait_for_a_turn_and_nothing_of_that_is_kept() {
+    let (_dir, path) = compiled(&[]);
+    let (own, at) = (module(&path), address(&path, "outer"));
+    let known = names(Bounds::default());
+    let turn = known.reading.take(None).unwrap();
+    let soon = Some(Instant::now() + Duration::from_millis(20));
+    assert_eq!(known.name_by(&own, at, soon), Err(NoNames::Hangs));
+    drop(turn);
+    // No time is left for another file, and any amount for one that is known.
+    assert_eq!(known.name_by(&own, at, soon), Err(NoNames::Hangs));
+    assert_eq!(known.name(&own, at), Ok(Some("outer".to_owned())));
+    assert_eq!(known.name_by(&own, at, soon), Ok(Some("outer".to_owned())));
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! The events of all cores, as cores come and go.
 //!
-//! Owns which cores are sampled, opening an event on each, changing their periods, and counting the samples that did not come. What a core's event is, the ways
-//! to sample say.
+//! Owns the sampled cores, an event on each, their periods, and the count of missing samples. Each sampler defines the event of a core.
 
 use std::fs::File;
 
@@ -39,7 +38,7 @@ pub(super) struct Clock<E> {
 }
 
 impl<E> Clock<E> {
-    /// What is known of its samples at a time, of which `taken` were taken on the core in all.
+    /// Its samples at a time, when the core had `taken` samples in all.
     fn samples(&self, now: u64, taken: u64) -> Samples {
         let due = self.steering.due(now.saturating_sub(self.opened));
         Samples { at: now, due, taken: taken.saturating_sub(self.before) }
@@ -119,8 +118,8 @@ impl<E> Clocks<E> {
         Ok(())
     }
 
-    /// Adds idle samples that did not come to the hits of a collection, which are those from `first` on, and says what is missing. `taken` are the samples
-    /// of a core in all, asked for after `now`.
+    /// Adds missing samples of idle cores to the hits of a collection, which begin at `first`, and notes the other missing ones. `taken` gives all samples of a
+    /// core, read after `now`.
     pub(super) fn account(
         &mut self,
         now: u64,
@@ -135,12 +134,14 @@ impl<E> Clocks<E> {
             return;
         }
         self.accounts.read();
-        let (mut counted, mut missing) = (0, 0);
+        let (mut counted, mut missing) = (0, idle::Missing::default());
         for clock in &mut self.all {
             let samples = clock.samples(now, taken(clock.core));
             let (new, told) = clock.account.settle(&samples, &self.accounts);
             idle::add(hits, clock.core, new);
-            (counted, missing) = (counted + new, missing + told);
+            counted += new;
+            missing.stolen += told.stolen;
+            missing.unexplained += told.unexplained;
         }
         idle::note(gaps, counted, missing);
         hit::bring_together(hits, first);

@@ -1,9 +1,10 @@
-//! Samples that did not come of cores that were idle, counted by the core's own account of its idle time.
+//! Missing samples of idle cores, counted by the idle time of each core.
 //!
-//! Owns the account. The clock of a virtual core may stand still while the core is idle, as the host wakes it late: idle time then has too few samples, and everything else
-//! seems to be more than it is. How many samples are missing, the periods say; how long a core was idle, and how long the host had taken it away,
-//! `/proc/stat` says (`proc_stat(5)`). Samples that are missing beyond that stay missing. A core that has no line there was not idle.
+//! Owns the account of a core. The clock of a virtual core may stand still while the core is idle, because the host wakes it late. Idle time then has too few samples, and
+//! every other share is too large. The periods give the number of missing samples. `/proc/stat` gives the idle time of each core and the time that the host took
+//! away (`proc_stat(5)`). Samples that are missing beyond both are unexplained. A core without a line there has no account: all its missing samples are unexplained.
 
+use talea_model::shares::UNEXPLAINED;
 use talea_model::{GapKind, Gaps};
 
 use super::hit::{Hit, State};
@@ -13,13 +14,13 @@ use crate::root::{Root, Watched};
 /// Samples and nanoseconds over which accounts are compared: afterwards they begin anew, so that what a core did hours ago does not matter.
 const SAMPLES: u64 = 256;
 const TIME: u64 = 60_000_000_000;
-/// Samples that are missing, and the part of those due, from which on they are told; fewer of those due, when the account begins anew.
+/// Smallest number of missing samples, and their smallest part of the due samples, that make a gap at once. A smaller part makes one when the account begins anew.
 const FEW: u64 = 8;
 const PART: u64 = 8;
 /// Standard errors by which samples may differ from the account by chance.
 const ERRORS: f64 = 3.0;
 
-/// What the kernel says of a core since it started, in nanoseconds.
+/// Times of a core since the start of the kernel, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Times {
     /// It had nothing to do, waiting for disks included.
@@ -71,7 +72,7 @@ fn times(line: &str, tick: u64) -> Option<(u32, Times)> {
     Some((core, Times { idle: idle.saturating_add(waiting), stolen }))
 }
 
-/// What is known of the samples of a core at a time.
+/// Samples of a core at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Samples {
     /// When, in nanoseconds.
@@ -90,14 +91,25 @@ pub(super) struct Account {
     times: Times,
     /// Idle samples that came.
     came: u64,
-    /// Those that did not and were counted, and missing ones that were told.
+    /// Missing samples that were counted as idle.
     counted: u64,
-    told: u64,
+    /// Missing samples that are in gaps.
+    told: Missing,
+}
+
+/// Missing samples by their reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Missing {
+    /// The host ran others on the core.
+    pub(super) stolen: u64,
+    /// Neither idle nor stolen time explains them.
+    pub(super) unexplained: u64,
 }
 
 impl Account {
     pub(super) fn new(core: u32, begin: Samples, accounts: &Accounts) -> Self {
-        Self { core, begin, times: accounts.of(core), came: 0, counted: 0, told: 0 }
+        let told = Missing::default();
+        Self { core, begin, times: accounts.of(core), came: 0, counted: 0, told }
     }
 
     /// Samples that are missing since the account began.
@@ -116,8 +128,8 @@ impl Account {
             && now.due.saturating_sub(self.begin.due) >= SAMPLES
     }
 
-    /// Idle samples to be counted now, and missing ones to be told.
-    pub(super) fn settle(&mut self, now: &Samples, accounts: &Accounts) -> (u64, u64) {
+    /// Missing samples to be counted as idle now, and those that become gaps.
+    pub(super) fn settle(&mut self, now: &Samples, accounts: &Accounts) -> (u64, Missing) {
         let (missing, times) = (self.missing(now), accounts.of(self.core));
         let due = now.due.saturating_sub(self.begin.due);
         let since = Since {
@@ -129,10 +141,16 @@ impl Account {
         let new = idle.saturating_sub(self.counted);
         self.counted += new;
         let rest = missing.saturating_sub(self.counted);
-        let untold = rest.saturating_sub(self.told);
+        let untold = rest.saturating_sub(self.told.stolen + self.told.unexplained);
         let is_told = untold >= FEW && (untold >= due / PART || self.is_over(now));
-        let told = if is_told { untold } else { 0 };
-        self.told += told;
+        let mut told = Missing::default();
+        if is_told {
+            let stolen = since.stolen_of(due as f64) as u64;
+            told.stolen = stolen.saturating_sub(self.told.stolen).min(untold);
+            told.unexplained = untold - told.stolen;
+            self.told.stolen += told.stolen;
+            self.told.unexplained += told.unexplained;
+        }
         if self.is_over(now) {
             *self = Self::new(self.core, *now, accounts);
         }
@@ -161,6 +179,15 @@ impl Since {
         let least = missing - due * self.stolen / self.elapsed;
         room.max(least).min(missing).min(room + chance).max(0.0)
     }
+
+    /// Upper bound of the missing samples that stolen time explains, where so many were due.
+    fn stolen_of(&self, due: f64) -> f64 {
+        if self.elapsed <= 0.0 {
+            return 0.0;
+        }
+        let share = (self.stolen / self.elapsed).clamp(0.0, 1.0);
+        due * share + ERRORS * (due * share * (1.0 - share)).sqrt()
+    }
 }
 
 /// Adds the idle samples of a core that did not come.
@@ -180,14 +207,16 @@ pub(super) fn came<'a>(accounts: impl Iterator<Item = &'a mut Account>, hits: &[
     }
 }
 
-/// Says how many idle samples were counted by the account, and how many others are missing.
-pub(super) fn note(gaps: &mut Gaps, counted: u64, missing: u64) {
+/// Notes the samples that were counted as idle, and the missing ones.
+pub(super) fn note(gaps: &mut Gaps, counted: u64, missing: Missing) {
     note_count(gaps, GapKind::Estimated, counted, || {
         "idle samples did not come, as clocks of idle virtual cores may stand still: they are counted by the idle time of their cores (/proc/stat)".to_owned()
     });
-    note_count(gaps, GapKind::Missing, missing, || {
-        "samples did not come: the clocks of cores stood still, as while the host takes virtual cores away".to_owned()
+    note_count(gaps, GapKind::Missing, missing.stolen, || {
+        "samples did not come while the host ran others on virtual cores (steal time in /proc/stat)"
+            .to_owned()
     });
+    note_count(gaps, GapKind::Missing, missing.unexplained, || UNEXPLAINED.to_owned());
 }
 
 #[cfg(test)]
@@ -209,17 +238,22 @@ mod tests {
     struct Core {
         busy: f64,
         stolen: f64,
+        /// Its account can be read.
+        has_account: bool,
         /// Part of the idle samples that come, and of those while the host has the core.
         comes: f64,
     }
 
-    /// Samples of a core that are seen: busy ones, all with those that are counted for it, and what is told to be missing. Looks come once a second.
-    fn seen(core: &Core, rate: f64, seconds: u64, seed: u64) -> (f64, f64, u64) {
+    /// Busy samples of a core, all samples with those that are counted for it, and its missing samples. Collections come once a second.
+    fn seen(core: &Core, rate: f64, seconds: u64, seed: u64) -> (f64, f64, Missing) {
         let folder = tempfile::tempdir().unwrap();
         let mut accounts = Accounts::new(&Root::at(folder.path()));
         let tick = accounts.tick;
         // Whole ticks, as the kernel has them.
         let told = |seconds: f64| {
+            if !core.has_account {
+                return Vec::new();
+            }
             let part = |part: f64| (part * seconds * 1e9) as u64 / tick * tick;
             let times =
                 Times { idle: part(1.0 - core.busy - core.stolen), stolen: part(core.stolen) };
@@ -233,7 +267,8 @@ mod tests {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (random >> 11) as f64 / (1_u64 << 53) as f64
         };
-        let (mut due, mut taken, mut busy, mut idle, mut unexplained) = (0, 0, 0_u64, 0_u64, 0);
+        let (mut due, mut taken, mut busy, mut idle, mut all_missing) =
+            (0, 0, 0_u64, 0_u64, Missing::default());
         for second in 1..=seconds {
             let mut hits = Vec::new();
             while (due as f64) < second as f64 * rate - 0.5 {
@@ -252,11 +287,12 @@ mod tests {
                 accounts.read = told(second as f64);
                 let (new, missing) = account.settle(&now, &accounts);
                 add(&mut hits, 0, new);
-                unexplained += missing;
+                all_missing.stolen += missing.stolen;
+                all_missing.unexplained += missing.unexplained;
             }
             idle += hits.iter().map(|hit| hit.count).sum::<u64>();
         }
-        (busy as f64, (busy + idle) as f64, unexplained)
+        (busy as f64, (busy + idle) as f64, all_missing)
     }
 
     /// Shares of busy time are right, within three standard errors, whatever part of the idle samples comes.
@@ -265,7 +301,7 @@ mod tests {
         for (rate, seconds) in [(1.0, 900), (10.0, 300), (97.0, 120)] {
             for busy in [0.0, 0.05, 0.15, 0.5, 1.0] {
                 for comes in [1.0, 0.5, 0.1, 0.0] {
-                    let core = Core { busy, stolen: 0.0, comes };
+                    let core = Core { busy, stolen: 0.0, has_account: true, comes };
                     let (found, all, told) = seen(&core, rate, seconds, 7);
                     let error = 3.0 * (busy * (1.0 - busy) / all).sqrt() + 1.5 / all;
                     let share = found / all;
@@ -274,7 +310,7 @@ mod tests {
                         "{rate} {busy} {comes}: {share}, {error}"
                     );
                     assert!((all - rate * seconds as f64).abs() < 0.02 * all + 2.0, "{all}");
-                    assert_eq!(told, 0, "{rate} {busy} {comes}");
+                    assert_eq!(told, Missing::default(), "{rate} {busy} {comes}");
                 }
             }
         }
@@ -283,15 +319,28 @@ mod tests {
     #[test]
     fn what_the_host_took_is_not_idle() {
         for (busy, stolen) in [(0.7, 0.3), (0.4, 0.3), (0.1, 0.2)] {
-            let core = Core { busy, stolen, comes: 1.0 };
+            let core = Core { busy, stolen, has_account: true, comes: 1.0 };
             let (found, all, told) = seen(&core, 97.0, 240, 5);
             let share = busy / (1.0 - stolen);
             let error = 3.0 * (share * (1.0 - share) / all).sqrt() + 1.5 / all;
             assert!((found / all - share).abs() <= error + 0.01, "{busy}: {} {error}", found / all);
             let due = 97.0 * 240.0 * stolen;
-            // Those of what was last are not told yet.
-            assert!((told as f64 / due - 1.0).abs() < 0.15, "{told} of {due}");
+            // The last ones are in no gap yet.
+            assert!((told.stolen as f64 / due - 1.0).abs() < 0.15, "{told:?} of {due}");
+            assert!(told.unexplained as f64 <= 0.02 * due, "{told:?} of {due}");
         }
+    }
+
+    /// Without an account no missing sample is idle, and all of them are unexplained.
+    #[test]
+    fn missing_samples_of_a_core_without_account_are_unexplained() {
+        let core = Core { busy: 0.3, stolen: 0.0, has_account: false, comes: 0.2 };
+        let (found, all, told) = seen(&core, 97.0, 240, 5);
+        let missing = 97.0 * 240.0 - all;
+        assert_eq!(told.stolen, 0);
+        assert!((told.unexplained as f64 / missing - 1.0).abs() < 0.05, "{told:?} of {missing}");
+        // The share of the samples that came is far too large.
+        assert!(found / all > 0.6, "{found} of {all}");
     }
 
     /// Clocks that stand still while the core is busy, which no account explains.

@@ -1,7 +1,8 @@
-//! How often somebody may be wrong about a password.
+//! Limits of wrong passwords.
 //!
-//! Owns counts by name and by address over a window of time, in bounded tables. Operators are not locked out by what others at their address guess. An attempt counts before its password is checked, so that many
-//! at once are no way around, and is taken back when it was right. Tokens and sessions are not limited: nobody guesses 256 bits.
+//! Owns counts by name and by address over a window of time, in bounded tables. Guesses from the address of an operator do not lock the operator out. An attempt
+//! counts before its password is checked, so that many at once are no way around, and is taken back if it was right. Tokens and sessions are not limited: 256
+//! bits cannot be guessed.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -10,9 +11,9 @@ use std::time::{Duration, Instant};
 use crate::connections::network;
 
 const WINDOW: Duration = Duration::from_mins(5);
-const MOST_OF_NAME: usize = 10;
-const MOST_OF_ADDRESS: usize = 30;
-/// Most names and addresses that are remembered; the ones that were quiet for longest are forgotten.
+pub(crate) const MOST_OF_NAME: usize = 10;
+pub(crate) const MOST_OF_ADDRESS: usize = 30;
+/// Maximum number of names and addresses; those with the oldest attempts are removed.
 const MOST: usize = 8192;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -30,15 +31,15 @@ fn keys(name: &str, address: IpAddr) -> [(Key, usize); 2] {
     [(Key::Name(short), MOST_OF_NAME), (Key::Address(address), MOST_OF_ADDRESS)]
 }
 
-/// An attempt that may be made.
+/// An attempt that is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Attempt {
-    /// How long all but operators of this address must wait: what is said where the password is wrong, so that an answer does not tell who is one.
+    /// Wait of all but operators of this address: the answer to a wrong password, so that it does not show which users are operators.
     pub(super) wait: Option<Duration>,
 }
 
 impl Limits {
-    /// Counts an attempt at the name of an operator or another one, or says how long to wait.
+    /// Counts an attempt at a name, or returns the time to wait.
     pub(super) fn attempt(
         &mut self,
         name: &str,
@@ -59,7 +60,7 @@ impl Limits {
                 attempt.wait = Some(wait);
             }
         }
-        // The address has as many as it may: what an operator adds would only be taken back.
+        // The address is at its limit: an operator's attempt would only be taken back.
         keys.retain(|(key, _)| attempt.wait.is_none() || matches!(key, Key::Name(_)));
         for (key, _) in keys {
             if self.0.len() >= MOST && !self.0.contains_key(&key) {

@@ -4,7 +4,7 @@
 //! passed over for the next. Files are read again when they change. Everything that a person sees goes through [`Person::visible`].
 
 mod files;
-mod limits;
+pub(crate) mod limits;
 mod sessions;
 mod tokens;
 mod users;

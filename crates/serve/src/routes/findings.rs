@@ -1,7 +1,7 @@
-//! What rules found.
+//! Findings of rules.
 //!
-//! Owns the way to them: who gives the server its rules says who may see which finding. Rules ask the store much: who asks what somebody asks already waits for
-//! that one's answer, which is remembered then, and few are looked at at a time. Neither takes the place of a question to the store.
+//! Owns the way to them; the rules decide which user may see which finding. Evaluation reads much of the store: equal queries wait for the first of them, whose
+//! answer is remembered, and few evaluations run at a time. Neither takes a turn of queries to the store while it waits.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -11,7 +11,7 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
 use talea_model::{Gaps, Nanos};
-use talea_store::{Text, Visible};
+use talea_store::{Bounds, Text, Visible};
 use tokio::sync::Semaphore;
 
 use crate::access::Person;
@@ -19,16 +19,16 @@ use crate::question::Parameters;
 use crate::refusal::Refusal;
 use crate::state::Shared;
 
-/// Rules that are looked at at a time: fewer than questions.
+/// Maximum number of evaluations at a time: fewer than queries.
 const AT_ONCE: usize = 2;
-/// How long one waits for others.
+/// Maximum wait for other evaluations.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Times that end now do so on whole minutes, so that the same question is the same.
+/// Times that end now end on whole minutes, so that equal queries share an answer.
 const MINUTE: u64 = 60_000_000_000;
 
 type Question = (Option<u32>, Option<(Nanos, Nanos)>, Option<(String, Option<u32>)>);
 
-/// Questions under way.
+/// Evaluations under way.
 pub(crate) struct Asking {
     under_way: Mutex<HashMap<Question, Weak<tokio::sync::Mutex<()>>>>,
     permits: Arc<Semaphore>,
@@ -41,7 +41,7 @@ impl Default for Asking {
 }
 
 impl Asking {
-    /// The one place of a question; those that nobody waits at any more go.
+    /// The place of equal queries; places without queries are removed.
     fn place(&self, question: Question) -> Arc<tokio::sync::Mutex<()>> {
         let mut all = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = all.get(&question).and_then(Weak::upgrade) {
@@ -59,7 +59,7 @@ pub(super) async fn findings(
     person: Person,
     parameters: Parameters,
 ) -> Result<Json<Value>, Refusal> {
-    // Without a time it is what holds now: rules look back as far as they say.
+    // Without a time, findings of now: each rule has its own time range.
     parameters.only(&[&["from", "to"], &["job", "node"]])?;
     let now = Nanos::now();
     let (from, to) = parameters.time(now)?;
@@ -77,7 +77,7 @@ pub(super) async fn findings(
     Ok(Json(json!({ "findings": findings, "gaps": gaps })))
 }
 
-/// Findings of a time that are asked for.
+/// Findings of a time.
 pub(super) async fn of(
     state: &Shared,
     person: &Person,
@@ -101,13 +101,13 @@ pub(super) async fn of(
     let turn = turn.map_err(|_| Refusal::bug())?;
     let rules = Arc::clone(&state.findings);
     let named = job.as_ref().map(|(name, _)| json!(name));
-    let of_job = move || {
-        // The turn is the thread's: who goes away makes no room before it is done.
+    let of_job = move |bounds: &Arc<Bounds>| {
+        // The thread owns the turn: a client that disconnects frees it when the evaluation has stopped.
         let _turn = turn;
         let job = job.as_ref().map(|(name, owner)| (name.as_str(), *owner));
-        rules.findings(visible, time, job)
+        rules.findings(visible, time, job, bounds)
     };
-    let (findings, gaps) = state.work(person, move |_, _| Ok(of_job())).await?;
+    let (findings, gaps) = state.work(person, move |_, bounds| Ok(of_job(bounds))).await?;
     let of_it = |finding: &Value| named.as_ref().is_none_or(|job| finding["job"] == *job);
     Ok((findings.into_iter().filter(|one| of_it(one) && asked(one)).collect(), gaps))
 }

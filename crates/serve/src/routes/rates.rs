@@ -1,4 +1,4 @@
-//! What counters did around samples, and how rates were spread over the cores of jobs.
+//! Rates of counters at samples, and their spread over the cores of jobs.
 
 use axum::Json;
 use axum::extract::State;
@@ -20,12 +20,11 @@ pub(super) async fn rates(
     parameters.only(&[&TIME, &FILTERS, &["by", "limit"]])?;
     let question = parameters.question(person.visible(), Nanos::now())?;
     let asker = person.clone();
-    let rendered = state.ask_within(&person, move |state, store, _| {
+    let rendered = state.ask_within(&person, move |state, store, bounds| {
         let rates = store.rates(&question)?;
-        let functions = &*state.functions;
-        let row = |row: &RateRow| {
+        let mut name = state.names(bounds);
+        let mut row = |row: &RateRow| {
             let words = rates.by.iter().map(|&by| public::word(by));
-            let mut name = |module: Option<&_>, address| functions.name(module, address);
             let names = row.key.iter().map(|key| public::name(key, &mut name));
             let mut object: Map<String, Value> = words.zip(names).collect();
             for (key, value) in [
@@ -41,7 +40,7 @@ pub(super) async fn rates(
             }
             Value::Object(object)
         };
-        let rows: Vec<Value> = rates.rows.iter().map(row).collect();
+        let rows: Vec<Value> = rates.rows.iter().map(&mut row).collect();
         let object = json!({
             "begin_ns": rates.time.map(|(begin, _)| begin.0),
             "end_ns": rates.time.map(|(_, end)| end.0),

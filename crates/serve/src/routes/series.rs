@@ -1,4 +1,4 @@
-//! The same as usage over time.
+//! Use of cores over time.
 
 use axum::extract::State;
 use talea_model::Nanos;
@@ -10,9 +10,9 @@ use crate::refusal::Refusal;
 use crate::replies::Rendered;
 use crate::state::Shared;
 
-/// Bytes of a figure, in the store's answer and in what is made of it: samples and core seconds.
+/// Bytes of a figure in the store's answer and in the answer of the server: samples and core seconds.
 const OF_FIGURE: usize = 16 + 64;
-/// Keys where nobody says how many.
+/// Default number of keys.
 const KEYS: usize = 20;
 
 pub(super) async fn series(
@@ -28,7 +28,7 @@ pub(super) async fn series(
     }
     let step = parameters.step()?;
     if parameters.get("to").is_none() {
-        // All of the step that is not over yet.
+        // The current step as a whole.
         question.to = now + step;
     }
     let asker = person.clone();
@@ -38,7 +38,7 @@ pub(super) async fn series(
         series.note_wide(step, &mut gaps);
         series.gaps = gaps;
         bounds.take(series.keys.len() * series.points.len() * OF_FIGURE)?;
-        let mut name = |module: Option<&_>, address| state.functions.name(module, address);
+        let mut name = state.names(bounds);
         let shown = public::series(&series, &mut name);
         bounds.check()?;
         state.answers.json(&asker, &shown)

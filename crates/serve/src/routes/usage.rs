@@ -1,4 +1,4 @@
-//! Who used how much.
+//! Use of cores by job, user, executable, library, function, phase, core and activity.
 
 use axum::extract::State;
 use talea_model::Nanos;
@@ -22,16 +22,16 @@ pub(super) async fn usage(
     let mut question = parameters.question(person.visible(), Nanos::now())?;
     let limit = question.limit;
     if question.by.contains(&Dimension::Function) {
-        // Nobody knows beforehand how many addresses functions have.
+        // Rows of addresses become rows of functions after they are named.
         question.limit = MOST_ROWS;
     }
-    // Where the store is, is the business of who runs it.
+    // The address of the store is shown to operators only.
     let store = if person.operator { state.store.clone() } else { String::new() };
     let asker = person.clone();
     let rendered = state.ask_within(&person, move |state, asked, bounds| {
         let answer = asked.usage(&question)?;
         bounds.take(answer.rows.len() * OF_ROW)?;
-        let mut name = |module: Option<&_>, address| state.functions.name(module, address);
+        let mut name = state.names(bounds);
         let mut rows = public::named(&answer, &mut name);
         rows.truncate(limit);
         bounds.check()?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use talea_model::{Gaps, Nanos};
-use talea_store::Visible;
+use talea_store::{Bounds, Visible};
 
 use super::Served;
 use crate::Findings;
@@ -28,6 +28,7 @@ impl Findings for Slow {
         _: Visible,
         time: Option<(Nanos, Nanos)>,
         _: Option<(&str, Option<u32>)>,
+        _: &Arc<Bounds>,
     ) -> (Vec<Value>, Gaps) {
         self.ends.lock().unwrap().push(time);
         let at_once = self.at_once.fetch_add(1, Ordering::SeqCst) + 1;

@@ -4,11 +4,13 @@ mod bug;
 mod engines;
 mod findings;
 mod gone;
+mod guarantees;
 mod heavy;
 mod hostile;
 mod implausible;
 mod ingest;
 mod killed;
+mod limits;
 mod login;
 mod prometheus;
 mod remote;
@@ -21,12 +23,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use talea_model::shares::Batch;
 use talea_model::{Bytes, Gaps, Module, Nanos};
-use talea_store::Visible;
+use talea_store::{Bounds, Visible};
 use tokio::sync::oneshot;
 
 use crate::access::{Kind, Role, add_token, add_user};
@@ -40,7 +42,7 @@ pub(crate) const PASSWORD: &str = "long enough";
 struct Named;
 
 impl Functions for Named {
-    fn name(&self, module: Option<&Module>, address: Option<u64>) -> String {
+    fn name(&self, module: Option<&Module>, address: Option<u64>, _: Option<Instant>) -> String {
         format!("{:?} {address:?}", module.map(|module| &module.path))
     }
 }
@@ -54,6 +56,7 @@ impl Findings for Found {
         visible: Visible,
         _: Option<(Nanos, Nanos)>,
         _: Option<(&str, Option<u32>)>,
+        _: &Arc<Bounds>,
     ) -> (Vec<Value>, Gaps) {
         let all = [(1, "alpha-1"), (2, "bravo-1")];
         let of = |user| visible == Visible::All || visible == Visible::User(user);
@@ -110,6 +113,8 @@ pub(crate) fn options(folder: &Path, ready: Box<dyn FnOnce(SocketAddr) + Send>) 
         most: None,
         // Batches of tests are of a day in 2026.
         oldest: Nanos(u64::MAX),
+        longest: crate::LONGEST_QUERY,
+        memory: crate::MEMORY_OF_QUERY,
         listen: "127.0.0.1:0".parse().unwrap(),
         config: folder.join("config"),
         tls: None,

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use talea_model::shares::Batch;
+use talea_model::shares::{Activities, Batch};
 
 use crate::arrival::{activity, cut, nanos, owner, rate_owner};
 
@@ -22,10 +22,11 @@ pub fn lines(batch: &Batch) -> String {
         phase.map_or("", String::as_str)
     };
     let mut samples: BTreeMap<String, (u64, u128)> = BTreeMap::new();
+    let activities = Activities::of(&batch.modules);
     for share in &batch.shares {
         let user = owner(batch, share).map(|user| user.to_string()).unwrap_or_default();
         let tags = tags(&[
-            ("activity", activity(share.activity)),
+            ("activity", activity(activities.at(share))),
             ("executable", name(share.executable)),
             ("job", job(share.job).map_or("", |job| job.id.as_str())),
             ("library", name(share.library)),

@@ -256,7 +256,7 @@ impl Store for Prometheus {
     fn usage(&self, question: &Question) -> Result<Answer, StoreError> {
         question.check()?;
         self.server.begin();
-        ask::usage(&self.server, question).map(Answer::with_cut_told)
+        ask::usage(&self.server, question).map(Answer::completed)
     }
 
     fn series(&self, question: &Question, step: Nanos) -> Result<Series, StoreError> {

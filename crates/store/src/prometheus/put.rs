@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use talea_model::shares::{Batch, Sampler, Share};
+use talea_model::shares::{Activities, Batch, Sampler, Share};
 use talea_model::{Gap, GapKind, Gaps};
 
 use crate::arrival::{NO_ADDRESS, activity, cut, losses, owner, rate_owner, spread_owner};
@@ -58,8 +58,9 @@ pub(super) fn request(batch: &Batch, options: &Options) -> WriteRequest {
     let mut cores: BTreeMap<Labels, u64> = BTreeMap::new();
     let mut addresses: BTreeMap<Labels, u64> = BTreeMap::new();
     let mut work: BTreeMap<Labels, u64> = BTreeMap::new();
+    let activities = Activities::of(&batch.modules);
     for share in &batch.shares {
-        let part = part(batch, share, &agent);
+        let part = part(batch, share, &activities, &agent);
         let with = |label, value: Option<String>| {
             let mut labels = part.clone();
             labels.extend(value.map(|value| (label, value)));
@@ -141,10 +142,10 @@ pub(super) fn agent(batch: &Batch) -> Labels {
     [("node", value(&batch.id.node)), ("started", batch.id.started.to_string())].into()
 }
 
-fn part(batch: &Batch, share: &Share, agent: &Labels) -> Labels {
+fn part(batch: &Batch, share: &Share, activities: &Activities, agent: &Labels) -> Labels {
     let files = [share.executable, share.library];
     let mut labels = hit(batch, agent, share.job, owner(batch, share), files, share.phase);
-    labels.insert("activity", activity(share.activity).to_owned());
+    labels.insert("activity", activity(activities.at(share)).to_owned());
     labels.insert("period", batch.period.0.to_string());
     labels
 }

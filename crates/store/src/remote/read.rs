@@ -66,13 +66,14 @@ pub(super) fn answer(value: &Json, by: &[Dimension]) -> Option<Answer> {
         })
     };
     let rows: Option<Vec<Row>> = value.get("rows")?.as_array()?.iter().map(row).collect();
-    Some(Answer {
+    let answer = Answer {
         by: by.to_vec(),
         groups: number("groups")?,
         rows: rows?,
         totals,
         gaps: gaps(value)?,
-    })
+    };
+    Some(answer.widened())
 }
 
 pub(super) fn series(value: &Json, by: &[Dimension]) -> Option<Series> {

@@ -66,7 +66,8 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    pub(super) fn of(by: &[Dimension]) -> Self {
+    /// `activity` is the number of a row's activity, as SQL.
+    pub(super) fn of(by: &[Dimension], activity: &str) -> Self {
         let mut keys = Self::default();
         for dimension in by {
             let mut named = |column: &str, table: &str, alias: &str, names: &[&str]| {
@@ -88,17 +89,17 @@ impl Keys {
                     keys.outer.push("NULLIF(g.address, -9223372036854775808) < 0".to_owned());
                     keys.outer.push("NULLIF(g.address, -9223372036854775808)".to_owned());
                 }
-                Dimension::User => keys.number("user"),
-                Dimension::Core => keys.number("core"),
-                Dimension::Activity => keys.number("activity"),
+                Dimension::User => keys.number("r.user", "user"),
+                Dimension::Core => keys.number("r.core", "core"),
+                Dimension::Activity => keys.number(activity, "activity"),
             }
         }
         keys
     }
 
-    fn number(&mut self, column: &str) {
-        self.inner.push(format!("r.{column} AS {column}"));
-        self.outer.push(format!("NULLIF(g.{column}, -1)"));
+    fn number(&mut self, value: &str, name: &str) {
+        self.inner.push(format!("{value} AS {name}"));
+        self.outer.push(format!("NULLIF(g.{name}, -1)"));
     }
 }
 
@@ -139,7 +140,7 @@ pub(super) fn usage(connection: &Connection, question: &Question) -> rusqlite::R
     let moment = connection.unchecked_transaction()?;
     let answer = at_a_moment(connection, question)?;
     moment.finish()?;
-    Ok(answer.with_cut_told())
+    Ok(answer.completed())
 }
 
 pub(super) fn at_a_moment(
@@ -178,7 +179,7 @@ fn statement(scan: &Scan, by: &[Dimension]) -> String {
     if by.is_empty() {
         return format!("SELECT {halves} {shares} HAVING count(*) > 0");
     }
-    let Keys { inner, outer, joins } = Keys::of(by);
+    let Keys { inner, outer, joins } = Keys::of(by, scan.activity());
     let (inner, outer) = (inner.join(", "), outer.join(", "));
     let places: Vec<String> = (1..=by_columns(by)).map(|place| place.to_string()).collect();
     let groups = places.join(", ");

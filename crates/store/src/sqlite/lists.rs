@@ -73,8 +73,8 @@ pub(super) fn jobs(connection: &Connection, question: &Question) -> rusqlite::Re
         || matches!(question.visible, Visible::User(user) if question.user.is_some_and(|other| other != user));
     // Sums of a job and slice are kept: without filters of rows there is no need to look at any.
     // `*` is every job, and none without one.
-    let every = Question { job: Some(Text::Like("*".to_owned())), ..question.clone() };
-    let asked = if question.job.is_some() { question } else { &every };
+    let every = question.job.clone().unwrap_or_else(|| Text::Like("*".to_owned()));
+    let asked = &Question { job: Some(every), by: Vec::new(), ..question.clone() };
     // Not from hours: begin and end of jobs are as exact as they can be.
     let scan = Scan::of(connection, asked, Grain::Fine)?;
     let (from, table) = if rows { (scan.shares(), "r") } else { (scan.slices(), "a") };

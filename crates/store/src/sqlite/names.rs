@@ -3,6 +3,7 @@
 //! Owns how names are looked up, one by its index and patterns by going through all of a kind. However many there are, they are one bound value: a JSON array.
 
 use rusqlite::{Connection, params_from_iter};
+use talea_model::network::is_network_library;
 
 use crate::arrival::cut;
 use crate::question::{Question, Text};
@@ -15,6 +16,12 @@ pub(super) fn modules(
     let ids =
         |text: &Option<Text>| text.as_ref().map(|text| ids(connection, &MODULES, text)).transpose();
     Ok((ids(&question.executable)?, ids(&question.library)?))
+}
+
+/// Ids of the libraries of MPI and networks, as a JSON array; none where there are none.
+pub(super) fn network_libraries(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    let list = matching(connection, MODULES.all, None, is_network_library)?;
+    Ok(Some(list).filter(|list| list != "[]"))
 }
 
 /// Where names of a kind are, all of them and by name.
@@ -40,11 +47,21 @@ pub(super) fn ids(connection: &Connection, names: &Names, text: &Text) -> rusqli
         Text::Is(name) => (names.one, Some(cut(name))),
         Text::Like(_) => (names.all, None),
     };
+    matching(connection, sql, bound, |name| text.matches(name))
+}
+
+/// Ids of the names that are wanted.
+fn matching(
+    connection: &Connection,
+    sql: &str,
+    bound: Option<&str>,
+    is_wanted: impl Fn(&str) -> bool,
+) -> rusqlite::Result<String> {
     let mut select = connection.prepare_cached(sql)?;
     let mut rows = select.query(params_from_iter(bound))?;
     let mut list = String::from("[");
     while let Some(row) = rows.next()? {
-        if row.get_ref(1)?.as_str().is_ok_and(|name| text.matches(name)) {
+        if row.get_ref(1)?.as_str().is_ok_and(&is_wanted) {
             if list.len() > 1 {
                 list.push(',');
             }

@@ -350,6 +350,7 @@ pub(super) fn number_of_activity(activity: Activity) -> i64 {
         Activity::Kernel => 1,
         Activity::Waiting => 2,
         Activity::Idle => 3,
+        Activity::Mpi => 4,
     }
 }
 
@@ -359,6 +360,7 @@ pub(super) fn activity_of_number(number: i64) -> Option<Activity> {
         1 => Some(Activity::Kernel),
         2 => Some(Activity::Waiting),
         3 => Some(Activity::Idle),
+        4 => Some(Activity::Mpi),
         _ => None,
     }
 }

@@ -87,7 +87,7 @@ pub(super) fn none(connection: &Connection, question: &Question) -> rusqlite::Re
 }
 
 fn statement(scan: &Scan, by: &[Dimension]) -> String {
-    let Keys { inner, outer, joins } = Keys::of(by);
+    let Keys { inner, outer, joins } = Keys::of(by, scan.activity());
     let list = |columns: Vec<String>| [vec![String::new()], columns].concat().join(", ");
     let numbers = |from: usize, to: usize| list((from..to).map(|n| n.to_string()).collect());
     // By key first, so that the rows of a key come together.

@@ -8,9 +8,11 @@
 use rusqlite::types::Value as Bound;
 use rusqlite::{Connection, params_from_iter};
 
-use crate::question::{Question, Text, Visible};
+use talea_model::shares::Activity;
+
+use crate::question::{Dimension, Question, Text, Visible};
 use crate::sqlite::levels::{self, Ends, Grain};
-use crate::sqlite::names::{JOBS, NODES, PHASES, ids, modules};
+use crate::sqlite::names::{JOBS, NODES, PHASES, ids, modules, network_libraries};
 use crate::sqlite::put::number_of_activity;
 
 /// Indexes that slices in front of all other tables are found by.
@@ -55,6 +57,8 @@ pub(super) struct Scan {
     join: &'static str,
     on_slices: String,
     on_rows: String,
+    /// The number of a row's activity.
+    activity: String,
     values: Vec<Bound>,
     slice_values: usize,
 }
@@ -92,13 +96,17 @@ impl Scan {
             scan.by = Some(BY_NODE);
         }
         scan.filter(connection, question, modules)?;
-        let activity = question.activity.map(number_of_activity);
-        for (column, number) in [("r.core", question.core.map(i64::from)), ("r.activity", activity)]
-        {
-            if let Some(number) = number {
-                let number = scan.bind(number);
-                scan.rows(&format!("{column} = {number}"));
-            }
+        if let Some(core) = question.core {
+            let core = scan.bind(i64::from(core));
+            scan.rows(&format!("r.core = {core}"));
+        }
+        if question.activity.is_some() || question.by.contains(&Dimension::Activity) {
+            scan.tell_mpi_apart(connection)?;
+        }
+        if let Some(activity) = question.activity {
+            let activity = scan.bind(number_of_activity(activity));
+            let is = format!("{} = {activity}", scan.activity);
+            scan.rows(&is);
         }
         Ok(scan)
     }
@@ -134,6 +142,18 @@ impl Scan {
         }
         scan.filter(connection, question, modules(connection, question)?)?;
         Ok(scan)
+    }
+
+    /// Time in MPI is kept as time in programs: the library tells it apart, so that a longer list of libraries is true of old rows too.
+    fn tell_mpi_apart(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        if let Some(libraries) = network_libraries(connection)? {
+            let libraries = self.list(libraries);
+            let [user, mpi] = [Activity::User, Activity::Mpi].map(number_of_activity);
+            self.activity = format!(
+                "(CASE WHEN r.activity = {user} AND r.library IN {libraries} THEN {mpi} ELSE r.activity END)"
+            );
+        }
+        Ok(())
     }
 
     /// What every scan is filtered by.
@@ -204,6 +224,7 @@ impl Scan {
             join: "r.slice = s.id",
             on_slices: String::new(),
             on_rows: String::new(),
+            activity: "r.activity".to_owned(),
             values: Vec::new(),
             slice_values: 0,
         }
@@ -349,6 +370,11 @@ impl Scan {
             Some(index) => format!("{levels} CROSS JOIN slice s INDEXED BY {index}{from}"),
             None => from.clone(),
         }
+    }
+
+    /// The number of a row's activity.
+    pub(super) fn activity(&self) -> &str {
+        &self.activity
     }
 
     /// What is bound in [`Scan::slices`].

@@ -117,7 +117,7 @@ fn fill(
     let mut scan = Scan::of(connection, question, Grain::of_series(question, step))?;
     let shares = scan.shares();
     let step = scan.bind(step);
-    let parts = Keys::of(by);
+    let parts = Keys::of(by, scan.activity());
     let list = |columns: Vec<String>| [vec![String::new()], columns].concat().join(", ");
     let numbers = |from: usize, to: usize| list((from..to).map(|n| n.to_string()).collect());
     let sql = format!(

@@ -1,12 +1,12 @@
 //! Gaps of many nodes and of many words: none is lost, and their order of arrival changes nothing.
 
-use talea_model::shares::Batch;
+use talea_model::shares::{Batch, UNEXPLAINED};
 use talea_model::{Gap, GapKind, Gaps, Nanos};
 
 use super::made::{START, batch};
 use super::{options, store, whole};
 use crate::sqlite::DAY;
-use crate::{Store as _, Visible};
+use crate::{Dimension, Proportion, Question, Store as _, Visible, public};
 
 fn lacks(node: &str, number: u64, words: impl IntoIterator<Item = (String, u64)>) -> Batch {
     let mut batch = batch(node, 0, number);
@@ -92,4 +92,36 @@ fn further_gaps_are_as_many_when_times_become_coarser() {
     store.retain(Nanos(START + 3 * DAY.0), usize::MAX).unwrap();
     let kept = store.usage(&whole(Visible::All)).unwrap().gaps.iter().count() as u64;
     assert_eq!(further(&store) + kept - 1, 3 * 40);
+}
+
+/// Missing samples of unknown activity may be of any row: intervals of shares cover both ends, in every store and in JSON.
+#[test]
+fn unexplained_missing_samples_widen_the_intervals_of_shares() {
+    let question = Question { by: vec![Dimension::Activity], ..whole(Visible::All) };
+    let (plain, low, high) = (
+        Proportion::of(10, 20).unwrap(),
+        Proportion::of(10, 30).unwrap().low,
+        Proportion::of(20, 30).unwrap().high,
+    );
+    let wide = Proportion { low, high, ..plain };
+    for (detail, expected) in [("samples are missing", plain), (UNEXPLAINED, wide)] {
+        let (_folder, mut store) = store(&options(0));
+        let mut recent = crate::Recent::new(Nanos(DAY.0));
+        // The counts of both batches add up.
+        for (number, count) in [(0, 4), (1, 6)] {
+            let mut batch = lacks("n1", number, [(detail.to_owned(), count)]);
+            batch.shares.iter_mut().for_each(|share| share.samples = 5);
+            store.put(&batch).unwrap();
+            recent.push(batch).unwrap();
+        }
+        for answer in [store.usage(&question).unwrap(), recent.usage(&question).unwrap()] {
+            for row in &answer.rows {
+                assert_eq!((row.of_all, row.of_matched), (Some(expected), Some(expected)));
+            }
+            let rows = public::named(&answer, &mut |_, _| String::new());
+            let json = public::usage("", &answer, &rows);
+            assert_eq!(json["rows"][0]["low"].as_f64(), Some(expected.low), "{json}");
+            assert_eq!(json["rows"][0]["high"].as_f64(), Some(expected.high), "{json}");
+        }
+    }
 }

@@ -13,6 +13,9 @@ pub(crate) const SECOND: u64 = 1_000_000_000;
 pub(crate) const START: u64 = 1_735_689_600 * SECOND;
 const HOSTILE: &str = "'; DROP TABLE share; --\n\"../../\u{0}\u{202e}%*";
 
+/// A library of MPI.
+pub(crate) const MPI: &str = "/usr/lib/libmpi.so.40.30.4";
+
 /// A batch of ten seconds.
 pub(crate) fn batch(node: &str, started: u64, number: u64) -> Batch {
     let begin = START + number * 10 * SECOND;
@@ -63,6 +66,7 @@ fn name() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "[ab]{1,2}",
         1 => Just(HOSTILE.to_owned()),
+        2 => Just(MPI.to_owned()),
         1 => (4094_usize..4100).prop_map(|n| "é".repeat(n / 2) + "xyz"),
     ]
 }
@@ -78,7 +82,7 @@ fn modules() -> impl Strategy<Value = Vec<Module>> {
 }
 
 fn activity() -> impl Strategy<Value = Activity> {
-    prop::sample::select(vec![Activity::User, Activity::Kernel, Activity::Waiting, Activity::Idle])
+    prop::sample::select(Activity::ALL.to_vec())
 }
 
 type Tables = (Vec<Job>, Vec<Module>, Vec<String>);

@@ -14,14 +14,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use talea_model::shares::{Batch, Job, Rate, Share};
+use talea_model::shares::{Activity, Batch, Job, Rate, Share};
 use talea_model::{Bytes, Nanos};
 use tempfile::TempDir;
 
 use crate::oracle::Oracle;
 use crate::sqlite::{DAY, HOUR, Options, Sqlite};
 use crate::{Dimension, Put, Question, Store, StoreError, Text, Value, Visible};
-use made::{SECOND, START, batch, batches, question};
+use made::{MPI, SECOND, START, batch, batches, question};
 
 fn options(slice: u64) -> Options {
     Options {
@@ -608,6 +608,44 @@ fn files_of_before_become_of_now() {
         assert_eq!(store.spreads(&asked).unwrap()[0].cores, 2);
         assert_eq!(store.usage(&asked).unwrap().totals.samples, 80);
     }
+}
+
+/// Nothing of a file says what is in MPI: rows of before are told apart as those of now, also by who only reads the file.
+#[test]
+fn time_in_mpi_is_told_apart_in_files_of_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.db");
+    std::fs::write(&path, include_bytes!("data/version-1.db")).unwrap();
+    let file = rusqlite::Connection::open(&path).unwrap();
+    let mpi = "UPDATE module SET path = ?1 WHERE path = '/lib/libm.so.6'";
+    assert_eq!(file.execute(mpi, [MPI]).unwrap(), 1);
+    drop(file);
+    let asked = Question { by: vec![Dimension::Activity], ..whole(Visible::All) };
+    let only =
+        |activity| Question { activity: Some(activity), by: Vec::new(), ..whole(Visible::All) };
+    let check = |store: &Sqlite, samples: u64| {
+        let usage = store.usage(&asked).unwrap();
+        let rows: Vec<_> = usage.rows.iter().map(|row| (row.key[0].clone(), row.samples)).collect();
+        let of = |activity| (Value::Activity(activity), samples);
+        assert_eq!(rows, [of(Activity::Waiting), of(Activity::Mpi)]);
+        assert_eq!(store.usage(&only(Activity::Mpi)).unwrap().totals.samples, samples);
+        assert_eq!(store.usage(&only(Activity::User)).unwrap().totals.samples, 0);
+        let step = Nanos(HOUR.0);
+        let day = Question { from: Nanos(START), to: Nanos(START + DAY.0), ..asked.clone() };
+        let series = store.series(&day, step).unwrap();
+        assert_eq!((&series.keys[1], series.points[0].by_key[1]), (&usage.rows[1].key, samples));
+        assert_eq!(store.jobs(&only(Activity::Mpi)).unwrap()[0].samples, samples);
+    };
+    check(&Sqlite::open_to_read(&path, &options(0)).unwrap(), 30);
+    let mut store = Sqlite::open(&path, &options(0)).unwrap();
+    check(&store, 30);
+    // So are batches of agents of before and of now, which say that they are in a program, and hours.
+    let mut more = batch("n", 0, 3);
+    more.modules[1].path = MPI.to_owned();
+    store.put(&more).unwrap();
+    check(&store, 40);
+    store.retain(Nanos(START + 100 * DAY.0), usize::MAX).unwrap();
+    check(&store, 40);
 }
 
 #[test]

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use talea_model::shares::Activity;
-use talea_model::{Gap, GapKind, Nanos};
+use talea_model::shares::{Activity, Share};
+use talea_model::{Gap, GapKind, Module, Nanos};
 
 use crate::Store;
 use crate::prometheus::{Options, Prometheus};
-use crate::tests::made::batch;
+use crate::tests::made::{MPI, batch};
 use crate::tests::server::{Server, eventually, servers};
 
 fn root() -> PathBuf {
@@ -31,6 +31,8 @@ fn fill(server: &Server) {
         (idle.activity, idle.job, idle.user) = (Activity::Idle, None, None);
         (idle.executable, idle.library, idle.address, idle.phase) = (None, None, None, None);
         batch.shares.push(idle);
+        batch.modules.push(Module { path: MPI.to_owned(), build_id: String::new() });
+        batch.shares.push(Share { library: Some(2), ..batch.shares[0].clone() });
         batch.gaps.note(Gap {
             kind: GapKind::Missing,
             rank: None,

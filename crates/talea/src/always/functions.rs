@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use talea_model::Module;
 use talea_model::shares::KERNEL;
@@ -50,19 +51,29 @@ impl Functions {
         Self { files: FunctionNames::new(Bounds::default(), readers), kernel, boot }
     }
 
-    /// The function at an address, or in parentheses why there is none.
+    /// The function at an address, or the reason in parentheses.
     pub(super) fn name(&self, module: Option<&Module>, address: Option<u64>) -> String {
+        self.name_by(module, address, None)
+    }
+
+    /// The same; a file that is not read by the deadline has no names.
+    fn name_by(
+        &self,
+        module: Option<&Module>,
+        address: Option<u64>,
+        deadline: Option<Instant>,
+    ) -> String {
         let Some(module) = module else { return "(no file)".to_owned() };
         let Some(address) = address else { return "(unknown)".to_owned() };
-        self.found(module, address).unwrap_or_else(str::to_owned)
+        self.found(module, address, deadline).unwrap_or_else(str::to_owned)
     }
 
-    /// The function at an address; none if it cannot be known here.
-    pub(super) fn known(&self, module: &Module, address: Option<u64>) -> Option<String> {
-        self.found(module, address?).ok()
-    }
-
-    fn found(&self, module: &Module, address: u64) -> Result<String, &'static str> {
+    fn found(
+        &self,
+        module: &Module,
+        address: u64,
+        deadline: Option<Instant>,
+    ) -> Result<String, &'static str> {
         if module.path == KERNEL {
             if module.build_id != self.boot {
                 return Err(OTHER_KERNEL);
@@ -71,7 +82,7 @@ impl Functions {
             let before = after.checked_sub(1).ok_or(NO_SYMBOL)?;
             return Ok(self.kernel[before].1.clone());
         }
-        match self.files.name(module, address) {
+        match self.files.name_by(module, address, deadline) {
             Ok(name) => name.ok_or(NO_SYMBOL),
             Err(NoNames::TooLarge(_)) => Err(TOO_LARGE),
             Err(NoNames::Hangs) => Err(HANGS),
@@ -85,11 +96,13 @@ impl Functions {
 pub(super) struct Resolved {
     functions: Arc<OnceLock<Functions>>,
     readers: Readers,
+    /// End of the query that these are for.
+    deadline: Option<Instant>,
 }
 
 impl Default for Resolved {
     fn default() -> Self {
-        Self { functions: Arc::default(), readers: Readers::ThisProcess }
+        Self { functions: Arc::default(), readers: Readers::ThisProcess, deadline: None }
     }
 }
 
@@ -99,6 +112,11 @@ impl Resolved {
         Self { readers: Readers::Everybody, ..Self::default() }
     }
 
+    /// The same functions for a query that ends then.
+    pub(super) fn until(&self, deadline: Option<Instant>) -> Self {
+        Self { deadline, ..self.clone() }
+    }
+
     pub(super) fn functions(&self) -> &Functions {
         self.functions.get_or_init(|| Functions::for_readers(self.readers))
     }
@@ -106,13 +124,18 @@ impl Resolved {
 
 impl talea_rules::Names for Resolved {
     fn function(&mut self, module: Option<&Module>, address: Option<u64>) -> Option<String> {
-        self.functions().known(module?, address)
+        self.functions().found(module?, address?, self.deadline).ok()
     }
 }
 
 impl talea_serve::Functions for Resolved {
-    fn name(&self, module: Option<&Module>, address: Option<u64>) -> String {
-        self.functions().name(module, address)
+    fn name(
+        &self,
+        module: Option<&Module>,
+        address: Option<u64>,
+        deadline: Option<Instant>,
+    ) -> String {
+        self.functions().name_by(module, address, deadline)
     }
 }
 
@@ -151,7 +174,7 @@ mod tests {
         for build_id in ["", "ac"] {
             let other = Module { build_id: build_id.to_owned(), ..kernel.clone() };
             assert_eq!(functions.name(Some(&other), Some(0xff_ff10)), OTHER_KERNEL);
-            assert_eq!(functions.known(&other, Some(0xff_ff10)), None);
+            assert!(functions.found(&other, 0xff_ff10, None).is_err());
         }
         let unknown = Module { build_id: String::new(), ..kernel };
         let functions = Functions::of(String::new(), text, Readers::ThisProcess);

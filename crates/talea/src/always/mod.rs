@@ -28,8 +28,17 @@ use talea_serve::ServeError;
 use talea_serve::access::AccessError;
 use talea_store::StoreError;
 
+use talea_model::shares::MPI_IS_A_LOWER_BOUND;
+
 use crate::exit::{Exit, Expected};
+use crate::terminal::{Palette, prose, wrapped};
 use crate::topo::screen::ScreenError;
+
+/// What is said below every table that shows time in MPI.
+fn mpi_note(palette: Palette) -> impl Iterator<Item = String> {
+    let lines = wrapped(&format!("note: {MPI_IS_A_LOWER_BOUND}"), prose());
+    lines.into_iter().map(move |line| palette.faint(&line))
+}
 
 /// Why a command ends.
 #[derive(Debug, thiserror::Error)]

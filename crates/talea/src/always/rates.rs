@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
+use talea_model::shares::{BUSY, COMPUTING};
 use talea_store::{Question, RateRow, Rates, SpreadSeen, Store, Value as Key, public};
 
 use super::AlwaysError;
@@ -179,7 +180,7 @@ pub(super) fn quantiles(spreads: &[SpreadSeen]) -> Table {
     let mut table = Table::new(&columns);
     for spread in spreads {
         // A share of time is no rate.
-        let is_share = spread.counter.name == "busy";
+        let is_share = [BUSY, COMPUTING].contains(&spread.counter.name.as_str());
         let text = |rate: f64| {
             if is_share {
                 format!("{:.0} %", rate.min(1.0) * 100.0)
@@ -233,10 +234,14 @@ mod tests {
             cores: 96,
             quantiles,
         };
-        let spreads = [spread("busy", [0.98; 11]), spread("page-faults", [1.5; 11])];
+        let spreads = [
+            spread("busy", [0.98; 11]),
+            spread("computing", [0.31; 11]),
+            spread("page-faults", [1.5; 11]),
+        ];
         let text = table("sqlite:t.db", None, &rates(), &spreads);
         for part in
-            ["3.00 G/s", "1.50/s", "7.5e-10", "1.00 Gns/s", "/lib/libm.so.6", "1,234", "98 %"]
+            ["3.00 G/s", "1.50/s", "7.5e-10", "1.00 Gns/s", "/lib/libm.so.6", "98 %", "31 %"]
         {
             assert!(text.contains(part), "{part} in\n{text}");
         }

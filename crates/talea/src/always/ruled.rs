@@ -4,7 +4,7 @@
 //! server's part (`talea_serve`). Rules and their evaluation are `talea_rules`'.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -12,15 +12,13 @@ use talea_model::{Gap, GapKind, Gaps, Nanos};
 use talea_rules::{Asked, Rule, Time, evaluate_asked};
 use talea_serve::Findings;
 use talea_store::address::{self, Access};
-use talea_store::{StoreError, Visible, sqlite};
+use talea_store::{Bounds, StoreError, Visible, sqlite};
 
 use super::functions::Resolved;
 use crate::terminal::say;
 
 /// How long an answer holds: agents send once a minute, and pages ask twice.
 const HOLDS: Duration = Duration::from_secs(45);
-/// How long each question of a rule may take, as those of routes.
-const LONGEST: Duration = Duration::from_secs(30);
 /// Most answers that are remembered.
 const MOST: usize = 64;
 
@@ -67,10 +65,14 @@ impl Ruled {
         known.insert(question, (Instant::now(), answer));
     }
 
-    fn found(&self, asked: &Asked) -> Result<Answer, StoreError> {
-        let options = sqlite::Options { longest: Some(LONGEST), ..sqlite::Options::default() };
-        let store = address::open(&self.store, Access::Read, &options)?;
-        let found = evaluate_asked(&*store, &self.rules, asked, &mut self.functions.clone())?;
+    /// Findings of all rules: together one query, with its deadline.
+    fn found(&self, asked: &Asked, bounds: &Arc<Bounds>) -> Result<Answer, StoreError> {
+        let options =
+            sqlite::Options { longest: Some(bounds.longest()), ..sqlite::Options::default() };
+        let mut store = address::open(&self.store, Access::Read, &options)?;
+        store.bound(Some(Arc::clone(bounds)));
+        let mut names = self.functions.until(bounds.deadline());
+        let found = evaluate_asked(&*store, &self.rules, asked, &mut names)?;
         let findings = found.findings.iter().filter_map(|one| serde_json::to_value(one).ok());
         Ok((findings.collect(), found.gaps))
     }
@@ -82,6 +84,7 @@ impl Findings for Ruled {
         visible: Visible,
         time: Option<(Nanos, Nanos)>,
         job: Option<(&str, Option<u32>)>,
+        bounds: &Arc<Bounds>,
     ) -> Answer {
         let job = job.map(|(name, owner)| (name.to_owned(), owner));
         let user = match visible {
@@ -93,16 +96,23 @@ impl Findings for Ruled {
             return answer;
         }
         let time = time.map_or(Time::Now(Nanos::now()), |(from, to)| Time::Whole(from, to));
-        match self.found(&Asked { visible, time, job }) {
+        match self.found(&Asked { visible, time, job }, bounds) {
             Ok(answer) => {
                 *locked(&self.failing) = None;
                 self.remember(question, answer.clone());
                 answer
             }
-            // Not remembered: the next one asks again.
+            // Not remembered: the client has disconnected, or others may have taken the time.
+            Err(StoreError::TooLong { longest }) => {
+                let mut gaps = Gaps::default();
+                let detail = format!("rules were not evaluated within {} s", longest.as_secs());
+                gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
+                (Vec::new(), gaps)
+            }
+            // Not remembered: the next query tries again.
             Err(error) => {
                 let mut gaps = Gaps::default();
-                // Where the store is, is the business of who runs it, who is told once.
+                // The address of the store is for the operator only, in one line of the log.
                 let why = error.to_string();
                 let before = locked(&self.failing).replace(why.clone());
                 if before.as_ref() != Some(&why) {
@@ -125,6 +135,10 @@ mod tests {
     use super::*;
 
     const MINUTE: u64 = 60_000_000_000;
+
+    fn half_a_minute() -> Arc<Bounds> {
+        Arc::new(Bounds::new(Duration::from_secs(30), talea_model::Bytes(1 << 30)))
+    }
 
     /// A minute of a node whose job uses eight of its ten cores.
     fn batch(node: &str, user: u32, number: u64) -> Batch {
@@ -166,7 +180,7 @@ mod tests {
         let functions = Resolved::default();
         let ruled = Ruled::new(&address, rules, functions);
         let jobs = |visible, job| {
-            let (found, gaps) = ruled.findings(visible, None, job);
+            let (found, gaps) = ruled.findings(visible, None, job, &half_a_minute());
             assert!(!format!("{gaps:?}").contains("cannot be looked at"), "{gaps:?}");
             let idle = found.iter().filter(|one| one["rule"] == "idle-cores");
             idle.map(|one| one["job"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
@@ -191,12 +205,18 @@ mod tests {
         }
         drop(store);
         std::fs::rename(&path, folder.path().join("away")).unwrap();
-        let (found, gaps) = ruled.findings(Visible::User(7), None, None);
+        let (found, gaps) = ruled.findings(Visible::User(7), None, None, &half_a_minute());
         let said = format!("{gaps:?}");
         assert!(found.is_empty() && said.contains("does not answer"), "{said}");
         assert!(!said.contains("hidden"), "where the store is, is nobody's business: {said}");
         // The store is there again: nothing of that is remembered.
         std::fs::rename(folder.path().join("away"), &path).unwrap();
         assert_eq!(jobs(Visible::User(7), None), [""; 0]);
+        // All rules have one deadline together, which is no failure of the store.
+        let over = Arc::new(Bounds::new(Duration::ZERO, talea_model::Bytes(1 << 30)));
+        let (found, gaps) = ruled.findings(Visible::User(8), None, None, &over);
+        let said = format!("{gaps:?}");
+        assert!(found.is_empty() && said.contains("not evaluated within 0 s"), "{said}");
+        assert_eq!(jobs(Visible::User(8), None), [""; 0]);
     }
 }

@@ -62,6 +62,8 @@ pub(crate) fn serve(options: &Options) -> Result<(), AlwaysError> {
         slice: options.slice,
         most: options.most,
         oldest: options.oldest,
+        longest: talea_serve::LONGEST_QUERY,
+        memory: talea_serve::MEMORY_OF_QUERY,
         listen: options.listen,
         config: options.config.clone(),
         tls: options.tls.clone(),

@@ -4,8 +4,9 @@
 
 use std::io::Write as _;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use talea_model::Nanos;
+use talea_model::shares::Activity;
 use talea_store::public::{self, Named};
 use talea_store::{
     Answer, Dimension, LONGEST_INTERVAL, MOST_ROWS, Proportion, Question, Text, Visible,
@@ -136,6 +137,7 @@ fn table(options: &Options, answer: &Answer, rows: &[Named]) -> String {
     let words: Vec<String> = options.by.iter().map(|&by| public::word(by)).collect();
     columns.extend(words.iter().map(|word| (word.as_str(), Column::Path)));
     let mut table = Table::new(&columns);
+    let mut has_mpi = false;
     for row in rows {
         let percent = |part: f64| format!("{:.1} %", part * 100.0);
         let between =
@@ -145,7 +147,11 @@ fn table(options: &Options, answer: &Answer, rows: &[Named]) -> String {
             row.share.map_or_else(String::new, between),
             format!("{:.1}", row.core_seconds),
         ];
-        cells.extend(row.names.iter().map(cell));
+        cells.extend(options.by.iter().zip(&row.names).map(|(by, name)| {
+            let mpi = *by == Dimension::Activity && *name == json!(Activity::Mpi);
+            has_mpi |= mpi;
+            if mpi { Activity::Mpi.words().to_owned() } else { cell(name) }
+        }));
         table.row_of(cells);
     }
     if rows.is_empty() {
@@ -153,6 +159,9 @@ fn table(options: &Options, answer: &Answer, rows: &[Named]) -> String {
         lines.push(fitted(&format!("None of them is of {what}.")));
     } else {
         lines.extend(table.lines());
+    }
+    if has_mpi {
+        lines.extend(super::mpi_note(Palette::stdout()));
     }
     lines.extend(gaps(&answer.gaps, Palette::stdout()));
     lines.join("\n") + "\n"

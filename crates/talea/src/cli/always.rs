@@ -41,14 +41,16 @@ JSON: one object with the keys
   rows             [{node, job, user, executable, library, function, phase, core, activity as far as
                    asked for (null: none), samples, core_seconds, share, standard_error,
                    low, high}];
-                   share is of all samples, low and high its 95 % interval; most samples first
+                   share is of all samples, low and high its 95 % interval; most samples first;
+                   activity is user, kernel, mpi, waiting or idle; the share of mpi is a lower
+                   bound (docs/agent.md, \"Time in MPI\")
   gaps             [{kind, rank, detail, count}]
 With --rates (by node, job, user, executable, library and phase): store, begin_ns, end_ns, by,
 gaps and
   groups           how many keys there were before the limit
   rows             [{the key, counter, unit, samples, nanos, count, per_second, per_instruction}]
   spreads          [{counter, unit, cores, quantiles}]: rates per second that 0, 10 to 100 % of the
-                   cores of jobs do not exceed (busy: shares of time); none with a filter by
+                   cores of jobs do not exceed (busy and computing: shares of time); none with a filter by
                    what was hit")]
 pub(super) struct UsageArgs {
     /// Store: sqlite:PATH, prometheus:http://HOST:PORT[/PREFIX], or http://HOST:PORT of `talea serve`
@@ -114,7 +116,7 @@ pub(super) enum By {
     Phase,
     /// The core
     Core,
-    /// user, kernel, waiting or idle
+    /// user, kernel, in MPI, waiting or idle
     Activity,
 }
 

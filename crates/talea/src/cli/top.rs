@@ -125,9 +125,11 @@ gaps}; of one job these keys and
   activities, executables, libraries, functions, phases
                    [{activity|executable|...: name or null, samples, core_seconds, share, low,
                    high}];
-                   share is of the job's own samples, low and high its 95 % interval
+                   share is of the job's own samples, low and high its 95 % interval;
+                   activity is user, kernel, mpi, waiting or idle; the share of mpi is a lower
+                   bound (docs/agent.md, \"Time in MPI\")
   spreads          [{counter, unit, cores, quantiles}]: rates a second that 0, 10, ... 100 % of the
-                   job's cores do not exceed; of `busy`, shares of 1
+                   job's cores do not exceed; of `busy` and `computing`, shares of 1
   rates            [{library, counter, unit, samples, nanos, count, per_second, per_instruction}]
   findings         [{rule, job, user, node, begin_ns, end_ns, severity, title, hint, values, names}]
   gaps             [{kind, rank, detail, count}]

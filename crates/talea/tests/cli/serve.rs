@@ -354,6 +354,12 @@ fn what_is_wrong_is_said_at_once() {
         let is_said = text.contains(&format!("mode {mode:o}")) && text.contains("chmod g-w,o-rwx");
         assert!(code == Some(2) && is_said, "{text}");
     }
+    site.mode("config", 0o700);
+    site.secret("key.pem", "a key");
+    site.mode("key.pem", 0o644);
+    let tls = ["127.0.0.1:0", "--tls-cert", "key.pem", "--tls-key", "key.pem"];
+    let (code, text) = said(&[&serve[..], &tls].concat());
+    assert!(code == Some(2) && text.contains("others may read or write the key"), "{text}");
     site.mode("token", 0o640);
     let send = ["agent", "--store", "http://127.0.0.1:1", "--token-file", "token"];
     let send = [&send[..], &["--spool", "spool", "--for", "10ms", "--sampler", "own"]].concat();

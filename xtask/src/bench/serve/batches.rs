@@ -15,7 +15,8 @@ use talea_model::shares::{
 use talea_model::{Module, Nanos};
 
 use super::super::heading;
-use super::{SECOND, started, token};
+use super::SECOND;
+use crate::site::Site;
 
 const AGENTS: u32 = 1000;
 /// How often each of them sends, and for how long.
@@ -119,12 +120,12 @@ pub(super) fn batch(
 }
 
 /// A thousand agents that send every ten seconds, spread evenly; from when a batch was due to its answer.
-pub(super) fn ingest(talea: &Path, folder: &Path) -> Result<(), String> {
-    let places = places(talea)?;
+pub(super) fn ingest(site: &Site) -> Result<(), String> {
+    let places = places(&site.talea)?;
     let tokens: Result<Vec<String>, String> =
-        (0..AGENTS).map(|at| token(talea, folder, "node", &format!("n{at}"))).collect();
+        (0..AGENTS).map(|at| site.token("node", &format!("n{at}"))).collect();
     let tokens = tokens?;
-    let server = started(talea, folder, &folder.join("many.db"))?;
+    let server = site.server("many.db", &[])?;
     let (told, heard) = channel();
     let begin = Instant::now() + Duration::from_secs(1);
     std::thread::scope(|scope| {

@@ -12,7 +12,8 @@ use talea_store::sqlite::{Options, Sqlite};
 
 use super::super::{heading, median};
 use super::batches::{CORES, Place, batch, places};
-use super::{HOUR, MINUTE, SECOND, operator, started};
+use super::{HOUR, MINUTE, SECOND};
+use crate::site::{Role, Site};
 
 /// The job of the page.
 const NODES: u64 = 4;
@@ -83,12 +84,11 @@ struct Shown {
 }
 
 /// The questions of a job's page, and how long it takes until all of them are answered.
-pub(super) fn page(talea: &Path, folder: &Path) -> Result<(), String> {
-    let places = places(talea)?;
-    let file = folder.join("page.db");
-    let size = fill(&file, &places)?;
-    let token = operator(talea, folder)?;
-    let server = started(talea, folder, &file)?;
+pub(super) fn page(site: &Site) -> Result<(), String> {
+    let places = places(&site.talea)?;
+    let size = fill(&site.path("page.db"), &places)?;
+    let token = site.user("root", 0, Role::Operator)?;
+    let server = site.server("page.db", &[])?;
     let end = Nanos::now().0 / HOUR * HOUR / SECOND;
     let questions = questions(end);
     let ask = |question: &str| answered(&server.address, &token, question);

@@ -32,7 +32,7 @@ pub(super) struct Part {
 
 /// What is known of a job.
 pub(super) struct Detail {
-    /// user, kernel, waiting, idle.
+    /// In the order of [`Activity::ALL`].
     pub(super) activities: Vec<(Activity, Part)>,
     /// In the order of [`PARTS`].
     pub(super) parts: Vec<Vec<Part>>,
@@ -62,14 +62,14 @@ pub(super) fn detail(
         .iter()
         .filter_map(|row| match row.key.first() {
             Some(Key::Activity(activity)) => {
-                let share = Proportion::of(row.samples, all);
+                let share = answer.proportion(row.samples, all);
                 let (samples, core_seconds) = (row.samples, row.core_seconds);
                 Some((*activity, Part { name: None, samples, core_seconds, share }))
             }
             _ => None,
         })
         .collect();
-    activities.sort_by_key(|(activity, _)| *activity);
+    activities.sort_by_key(|(activity, _)| Activity::ALL.iter().position(|one| one == activity));
     let (mut parts, mut gaps) = (Vec::new(), answer.gaps);
     for (dimension, _) in PARTS {
         let (of_it, lacks) = of_dimension(store, &own, dimension, all, limit, names)?;
@@ -94,7 +94,7 @@ fn of_dimension(
     let by = vec![dimension, Dimension::Activity];
     let answer = store.usage(&Question { by, ..own.clone() })?;
     let busy =
-        |key: Option<&Key>| matches!(key, Some(Key::Activity(Activity::User | Activity::Kernel)));
+        |key: Option<&Key>| matches!(key, Some(Key::Activity(activity)) if activity.is_busy());
     let rows = answer.rows.iter().filter(|row| busy(row.key.get(1)));
     let rows = rows.map(|row| (&row.key[0], row.samples, row.core_seconds));
     let mut sums = by_name(rows, names);
@@ -106,7 +106,7 @@ fn of_dimension(
         name,
         samples,
         core_seconds,
-        share: Proportion::of(samples, all),
+        share: answer.proportion(samples, all),
     };
     let mut parts: Vec<Part> = sums.into_iter().map(part).collect();
     parts.sort_by_key(|part| std::cmp::Reverse(part.samples));

@@ -4,13 +4,14 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use talea_model::shares::Activity;
 use talea_model::{Gaps, Nanos};
 use talea_report::data::Category;
 use talea_rules::{Finding, Findings, Severity};
 use talea_store::JobSeen;
 
 use super::one::{Detail, PARTS, Part};
-use crate::always::rates;
+use crate::always::{mpi_note, rates};
 use crate::table::{Column, Table};
 use crate::terminal::{Palette, bar, fitted, gaps, grouped, prose, wrapped};
 
@@ -60,10 +61,12 @@ pub(super) fn one(seen: &JobSeen, detail: &Detail, found: &Findings) -> String {
     lines.push(String::new());
     let mut table = parts_table("activity");
     for (activity, part) in &detail.activities {
-        let word = serde_json::json!(activity).as_str().unwrap_or_default().to_owned();
-        table.row_of(cells(part, word));
+        table.row_of(cells(part, activity.words().to_owned()));
     }
     lines.extend(table.lines());
+    if detail.activities.iter().any(|(activity, _)| *activity == Activity::Mpi) {
+        lines.extend(mpi_note(palette));
+    }
     for ((_, word), parts) in PARTS.iter().zip(&detail.parts).filter(|(_, parts)| !parts.is_empty())
     {
         lines.push(String::new());

@@ -1,13 +1,14 @@
 //! Everything that `talea top` draws: what all cores were at, the view's rows with their shares, the keys.
 //!
 //! Owns the layout from 30 columns and 6 rows up. Columns never jump: figures have fixed widths, what is too long
-//! is cut. The four activities differ in glyph and in colour, so that either alone says them. Names from outside
+//! is cut. The five activities differ in glyph and in colour, so that either alone says them. Names from outside
 //! are cleaned on their way ([`clean`]).
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
 use talea_model::Nanos;
+use talea_model::shares::Activity;
 
 use super::keys::KEYS;
 use super::rows::{Parts, Row};
@@ -28,12 +29,12 @@ pub(super) struct Shown<'a> {
     pub(super) gaps: &'a [String],
 }
 
-const GLYPHS: [char; 4] = ['█', '▓', '▒', '░'];
-const WORDS: [&str; 4] = ["user", "kernel", "waiting", "idle"];
+/// In the order of [`Activity::ALL`].
+const GLYPHS: [char; 5] = ['█', '▓', '▚', '▒', '░'];
 
-/// The colours of LOOK: computation blue, kernel vermilion, waiting orange, idle grey.
+/// Computation blue, kernel vermilion, MPI green, waiting orange, idle grey.
 fn style(colours: Colours, activity: usize) -> Style {
-    const PALETTE: [u8; 4] = [32, 166, 214, 240];
+    const PALETTE: [u8; 5] = [32, 166, 36, 214, 240];
     match colours {
         Colours::Many => Style::new().fg(Color::Indexed(PALETTE[activity])),
         Colours::None => Style::new(),
@@ -129,6 +130,8 @@ fn head(pen: &mut Pen<'_>, shown: &Shown<'_>, state: &State) {
     }
     let all = shown.all.all();
     pen.bar(area.x, area.y + 1, area.width, shown.all, all);
+    // Five of them fit into 80 columns.
+    let narrow = area.width < 90;
     let mut x = area.x;
     for (activity, part) in shown.all.each().into_iter().enumerate() {
         let share = if all > 0 {
@@ -137,8 +140,14 @@ fn head(pen: &mut Pen<'_>, shown: &Shown<'_>, state: &State) {
             "    -  ".to_owned()
         };
         x = pen.text(x, area.y + 2, 2, &format!("{} ", GLYPHS[activity]), style(colours, activity));
-        x = pen.text(x, area.y + 2, 20, &format!("{} ", WORDS[activity]), Style::new());
-        x = pen.text(x, area.y + 2, 10, &share, colours.strong()) + 2;
+        // A lower bound; the help says why.
+        let word = match Activity::ALL[activity] {
+            Activity::Mpi if narrow => "MPI ≥".to_owned(),
+            Activity::Mpi => "in MPI ≥".to_owned(),
+            other => format!("{} ", other.words()),
+        };
+        x = pen.text(x, area.y + 2, 20, &word, Style::new());
+        x = pen.text(x, area.y + 2, 10, &share, colours.strong()) + if narrow { 1 } else { 2 };
     }
 }
 
@@ -255,11 +264,13 @@ fn footer(pen: &mut Pen<'_>, state: &State) {
 }
 
 /// How to read the figures, one sentence a line.
-const READING: [&str; 6] = [
+const READING: [&str; 8] = [
     "shares are of all samples of the time, idle ones too; in the view of cores, of each core's own",
     "the 95 % interval is that of sampling: a longer time (+) or a higher --rate narrows it",
     "cores is how many cores' time it took on average; bars are of the largest row",
     "█ user: code of a program · ▓ kernel: for it, or for itself",
+    "▚ in MPI: code of a program in a library of MPI or of a network",
+    "≥ time in MPI is a lower bound: what MPI calls counts as kernel and user",
     "▒ waiting: nothing, on a core that a job has · ░ idle: nothing",
     "NO_COLOR in the environment turns colours off",
 ];

@@ -1,6 +1,6 @@
 //! From a store's answer to the rows of the screen.
 //!
-//! Owns names, order and filter of rows, and what they are made of: user, kernel, waiting, idle. Idle time is said
+//! Owns names, order and filter of rows, and what they are made of: user, kernel, in MPI, waiting, idle. Idle time is said
 //! above all rows and is none of them, except where rows are cores.
 
 use std::collections::BTreeMap;
@@ -15,6 +15,7 @@ use super::state::{Order, State, View};
 pub(super) struct Parts {
     pub(super) user: u64,
     pub(super) kernel: u64,
+    pub(super) mpi: u64,
     pub(super) waiting: u64,
     pub(super) idle: u64,
 }
@@ -24,6 +25,7 @@ impl Parts {
         let part = match activity {
             Value::Activity(Activity::User) => &mut self.user,
             Value::Activity(Activity::Kernel) => &mut self.kernel,
+            Value::Activity(Activity::Mpi) => &mut self.mpi,
             Value::Activity(Activity::Waiting) => &mut self.waiting,
             _ => &mut self.idle,
         };
@@ -41,8 +43,14 @@ impl Parts {
         parts
     }
 
-    pub(super) fn each(self) -> [u64; 4] {
-        [self.user, self.kernel, self.waiting, self.idle]
+    /// In the order of [`Activity::ALL`].
+    pub(super) fn each(self) -> [u64; 5] {
+        [self.user, self.kernel, self.mpi, self.waiting, self.idle]
+    }
+
+    /// Samples in which something ran.
+    fn busy(self) -> u64 {
+        self.user.saturating_add(self.kernel).saturating_add(self.mpi)
     }
 
     pub(super) fn all(self) -> u64 {
@@ -100,9 +108,9 @@ pub(super) fn rows(
         .filter(|((_, name), _)| wanted.is_empty() || name.to_lowercase().contains(&wanted))
         .map(|((value, name), (parts, core_seconds))| {
             let share = if state.view == View::Core {
-                Proportion::of(parts.user + parts.kernel, parts.all())
+                answer.proportion(parts.busy(), parts.all())
             } else {
-                Proportion::of(parts.all(), answer.totals.all_samples)
+                answer.proportion(parts.all(), answer.totals.all_samples)
             };
             let cores = if seconds > 0.0 { core_seconds / seconds } else { 0.0 };
             Row { value, name, parts, share, cores }
@@ -113,7 +121,7 @@ pub(super) fn rows(
         (Order::Name, View::Core) => {}
         (Order::Name, _) => rows.sort_by(|a, b| a.name.cmp(&b.name)),
         (Order::Share, View::Core) => {
-            rows.sort_by_key(|row| std::cmp::Reverse(row.parts.user + row.parts.kernel));
+            rows.sort_by_key(|row| std::cmp::Reverse(row.parts.busy()));
         }
         (Order::Share, _) => rows.sort_by_key(|row| std::cmp::Reverse(row.parts.all())),
     }

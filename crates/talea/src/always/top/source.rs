@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
-use talea_agent::{Agent, Budget, Delivery};
+use talea_agent::{Agent, Budget, Delivery, Files};
 use talea_model::shares::{Batch, Sampler as How};
 use talea_model::{Bytes, Gaps, Nanos};
 use talea_node::args::RUN_DIR;
@@ -59,7 +59,8 @@ impl Live {
         let begin = (Instant::now(), processor_time());
         let period = Nanos((1e9 / options.rate).round() as u64);
         let mut gaps = Gaps::default();
-        let sampler = opened(options.sampler, period, Vec::new(), &mut gaps)?;
+        let files = Files::default();
+        let sampler = opened(options.sampler, period, Vec::new(), &files, &mut gaps)?;
         let node = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let cores = sampler.cores().len();
         let how = match sampler.name() {
@@ -80,6 +81,7 @@ impl Live {
             spool: (PathBuf::new(), Bytes(0)),
             yields: None,
             run_dir: PathBuf::from(RUN_DIR),
+            files,
         };
         let mut agent = Agent::without_spool(sampler, asked, gaps);
         let stopped = Arc::clone(&stop);

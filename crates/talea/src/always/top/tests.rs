@@ -47,7 +47,8 @@ fn recent() -> Recent {
         share(0, Activity::User, Some(0), Some(0x10), 60),
         share(0, Activity::User, Some(0), Some(0x1f), 20),
         share(0, Activity::User, Some(2), Some(0x20), 20),
-        share(1, Activity::User, Some(2), Some(0x20), 100),
+        share(1, Activity::User, Some(2), Some(0x20), 40),
+        share(1, Activity::User, Some(4), Some(0x40), 60),
         share(2, Activity::Kernel, Some(3), Some(0x30), 30),
         share(2, Activity::Waiting, None, None, 70),
         share(3, Activity::Idle, None, None, 100),
@@ -66,6 +67,7 @@ fn recent() -> Recent {
             module("/bin/\x1b[2Jt\u{202e}a\u{200b}r"),
             module("/usr/lib/x86_64-linux-gnu/libm.so.6"),
             module(KERNEL),
+            module("/usr/lib/x86_64-linux-gnu/openmpi/lib/openmpi3/mca_btl_vader.so"),
         ],
         phases: vec!["force".to_owned()],
         shares,
@@ -142,8 +144,9 @@ fn screens() {
     let wide = shown("", (100, 24));
     for text in [
         "takes 0.42 % of a core",
-        "user  50.0 %",
+        "user  35.0 %",
         "kernel   7.5 %",
+        "in MPI ≥ 15.0 %",
         "waiting  17.5 %",
         "idle  25.0 %",
     ] {
@@ -158,10 +161,14 @@ fn screens() {
         wide.contains("gap: samples are not counted by BPF in the kernel: no (and 1 more)"),
         "{wide}"
     );
+    let usual = shown("", (80, 24));
+    assert!(usual.contains("MPI ≥ 15.0 % ") && usual.contains("idle  25.0 %"), "{usual}");
+    let help = shown("?", (100, 40));
+    assert!(help.contains("time in MPI is a lower bound"), "{help}");
     let small = shown("l", (60, 15));
-    assert!(small.contains(" 30.0 % ") && small.contains("libm.so.6"), "{small}");
+    assert!(small.contains(" 15.0 % ") && small.contains("libm.so.6"), "{small}");
     assert!(small.lines().last().unwrap().starts_with("q quit"), "{small}");
-    assert!(shown("f", (40, 8)).contains("f20"));
+    assert!(shown("f", (40, 12)).contains("f20"));
     assert!(shown("c", (100, 15)).contains("core 2"));
     let inside = shown(">/libm", (100, 15));
     assert!(inside.contains("executable ") && inside.contains(" › /libm▏"), "{inside}");
@@ -192,14 +199,17 @@ fn without_colour_nothing_has_one() {
 fn shares_are_of_all_and_those_of_cores_of_their_own() {
     let recent = recent();
     let (all, rows) = figures(&recent, &state(View::Library));
-    assert_eq!(all, Parts { user: 200, kernel: 30, waiting: 70, idle: 100 });
+    assert_eq!(all, Parts { user: 140, kernel: 30, mpi: 60, waiting: 70, idle: 100 });
     let named: Vec<(&str, u64)> =
         rows.iter().map(|row| (row.name.as_str(), row.parts.all())).collect();
-    assert_eq!(named[0], ("/usr/lib/x86_64-linux-gnu/libm.so.6", 120));
-    assert_eq!(rows[0].share.unwrap().share.to_string(), "0.3");
-    assert!((rows[0].cores - 1.2).abs() < 1e-9);
+    assert_eq!((named[0].1, named[2]), (80, ("/usr/lib/x86_64-linux-gnu/libm.so.6", 60)));
+    assert_eq!(rows[2].share.unwrap().share.to_string(), "0.15");
+    assert!((rows[2].cores - 0.6).abs() < 1e-9);
     let (_, cores) = figures(&recent, &state(View::Core));
     assert_eq!(cores.len(), 4);
+    // A core that polls in MPI is busy.
+    let polls = cores.iter().find(|row| row.name == "core 1").unwrap();
+    assert_eq!((polls.parts.mpi, polls.share.unwrap().share.to_string()), (60, "1".to_owned()));
     let core = cores.iter().find(|row| row.name == "core 2").unwrap();
     assert_eq!(core.share.unwrap().share.to_string(), "0.3");
     // Two addresses of one function.
