@@ -32,8 +32,8 @@ Examples:
 
 Without TLS others can read passwords and tokens on the way: then it listens on loopback only,
 behind a proxy that has TLS, unless --insecure is given. SIGHUP reads the certificates again; users
-and tokens are read again when their files change. SIGTERM and SIGINT end it after what is under way.
-docs/server.md has the routes.")]
+and tokens are read again when their files change. SIGTERM and SIGINT end it after what is under
+way. docs/server.md has the routes.")]
 pub(super) struct ServeArgs {
     /// Where batches are kept: sqlite:PATH or prometheus:http://HOST:PORT[/PREFIX]
     #[arg(long, value_name = "STORE", required = true)]
