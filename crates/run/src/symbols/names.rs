@@ -208,7 +208,8 @@ impl Turns {
         let is_taken = locked(&self.is_taken);
         let waited = self.free.wait_timeout_while(is_taken, left(deadline), |is_taken| *is_taken);
         let (mut is_taken, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        (!std::mem::replace(&mut *is_taken, true)).then_some(Turn(self))
+        // A turn that is made is given back when it is dropped: none is made for a caller whose time is over.
+        (!std::mem::replace(&mut *is_taken, true)).then(|| Turn(self))
     }
 }
 
