@@ -169,7 +169,7 @@ impl Processes {
         Some(Found { name, executable, file, offset, mapped: place.is_some() })
     }
 
-    /// Reads what `/proc` says of a process now; false if it is gone, and what was known stays.
+    /// Reads a process from `/proc`; false if it is gone, and its entry stays.
     fn read(&mut self, process: u32) -> bool {
         let folder = format!("proc/{process}");
         let path = |name: &str| self.root.path(&folder).join(name);
@@ -182,9 +182,16 @@ impl Processes {
         for (to, from) in name.iter_mut().zip(comm.into_iter().take_while(|&byte| byte != b'\n')) {
             *to = from;
         }
-        let executable = FileId::of_path(&path("exe"));
+        // By its mapping: metadata of the file come from its file system, which may hang.
+        let path_of_executable = std::fs::read_link(path("exe")).ok();
+        let mut executable = None;
         let paths = &mut self.paths;
-        let mappings = Mappings::of_text(&text, |file, path| keep_path(paths, file, path));
+        let mappings = Mappings::of_text(&text, |file, path| {
+            if executable.is_none() && path_of_executable.as_deref() == Some(path) {
+                executable = Some(file);
+            }
+            keep_path(paths, file, path);
+        });
         self.text = text;
         if read.is_err() && name == [0; 16] {
             return false;
@@ -277,10 +284,14 @@ mod tests {
         let root = Root::at(folder.path());
         std::fs::create_dir_all(root.path("proc/7")).unwrap();
         std::fs::write(root.path("proc/7/comm"), "x\n").unwrap();
-        std::fs::write(root.path("proc/7/maps"), "1000-2000 r-xp 0 01:01 5 /lib/x\n").unwrap();
+        let maps = "1000-2000 r-xp 0 01:01 5 /lib/x\n2000-3000 r-xp 0 01:01 6 /bin/y\n";
+        std::fs::write(root.path("proc/7/maps"), maps).unwrap();
+        // The executable is known without access to its file, which does not exist here.
+        std::os::unix::fs::symlink("/bin/y", root.path("proc/7/exe")).unwrap();
         let mut processes = Processes::new(&root);
         processes.scan();
-        assert_eq!(processes.find(7, Some(0x1001)).offset, 1);
+        let found = processes.find(7, Some(0x1001));
+        assert_eq!((found.offset, found.executable), (1, FileId::of_numbers(1, 1, 6)));
         // It maps more, which no record said.
         std::fs::write(root.path("proc/7/maps"), "5000-6000 r-xp 0 01:01 5 /lib/x\n").unwrap();
         assert!(!processes.find(7, Some(0x5001)).mapped);

@@ -52,22 +52,26 @@ fn a_file_system_that_hangs_stops_neither_the_agent_nor_questions() {
     system.stop();
     let path = system.file().display().to_string();
 
-    // It meets the file for the first time, and for as long as it runs.
-    let store = "sqlite:t.db";
-    let Some(agent) = Running::agent(&bench, store, &["--sampler", "bpf"], 0) else { return };
-    assert!(Command::new(&other).arg("3").output().unwrap().status.success());
-    let end = Instant::now();
-    let said = agent.stopped();
-    assert!(end.elapsed() < Duration::from_secs(20), "it ended {:?} later", end.elapsed());
-    assert!(said.contains("batches; the agent took"), "{said}");
-    let answer = bench.json(&["usage", "--store", store, "--by", "executable", "--json"]);
-    let seen = of(&answer, "executable", &path);
     let name = other.canonicalize().unwrap().display().to_string();
-    let of_other = of(&answer, "executable", &name);
-    assert!(seen > 200.0 && of_other > 200.0, "{seen} {of_other} of {}", samples(&answer));
-    let gaps = answer["gaps"].as_array().unwrap();
-    let told = |gap: &&serde_json::Value| gap["detail"].as_str().unwrap().contains("file system");
-    assert!(gaps.iter().any(|gap| told(&gap)), "{gaps:?}");
+    for sampler in ["bpf", "rings"] {
+        // The agent meets the file for the first time.
+        let store = format!("sqlite:{sampler}.db");
+        let options = ["--sampler", sampler];
+        let Some(agent) = Running::agent(&bench, &store, &options, 0) else { return };
+        assert!(Command::new(&other).arg("3").output().unwrap().status.success());
+        let end = Instant::now();
+        let said = agent.stopped();
+        assert!(end.elapsed() < Duration::from_secs(20), "it ended {:?} later", end.elapsed());
+        assert!(said.contains("batches; the agent took"), "{said}");
+        let answer = bench.json(&["usage", "--store", &store, "--by", "executable", "--json"]);
+        let (seen, of_other) = (of(&answer, "executable", &path), of(&answer, "executable", &name));
+        let all = samples(&answer);
+        assert!(seen > 200.0 && of_other > 200.0, "{sampler}: {seen} {of_other} of {all}");
+        let gaps = answer["gaps"].as_array().unwrap();
+        let told =
+            |gap: &&serde_json::Value| gap["detail"].as_str().unwrap().contains("file system");
+        assert!(gaps.iter().any(|gap| told(&gap)), "{sampler}: {gaps:?}");
+    }
 
     // One query for functions waits, and later ones do not.
     let names = FunctionNames::new(Bounds::default(), Readers::ThisProcess);
