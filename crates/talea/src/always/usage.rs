@@ -1,6 +1,7 @@
-//! `talea usage`: what the cores of a time were used for, from a store.
+//! `talea usage`: use of the cores in a time, from a store.
 //!
 //! Owns the table; the JSON is `talea_store::public`'s. A share is of all samples of the time, idle ones included; its interval is that of sampling.
+//! Stores keep slices of time, so that the printed time may be longer than the samples: the agent may have begun within a slice.
 
 use std::io::Write as _;
 
@@ -127,10 +128,10 @@ fn table(options: &Options, answer: &Answer, rows: &[Named]) -> String {
         return format!("Nothing was observed in this time: {}\n", fitted(&options.place.store));
     };
     lines.push(fitted(&format!(
-        "{} samples in {}: {:.0} core seconds",
+        "{} samples: {:.0} core seconds, in slices that cover {}",
         grouped(totals.all_samples),
-        end - begin,
-        totals.all_core_seconds
+        totals.all_core_seconds,
+        end - begin
     )));
     let mut columns =
         vec![("share", Column::Right), ("95 %", Column::Right), ("core s", Column::Right)];

@@ -116,7 +116,7 @@ fn a_filter_that_nothing_passes_is_named() {
     let store = stored(&bench, &[minute("n", "17", "/bin/a", "p")]);
     let ask = |words: &[&str]| bench.text(&[&["usage", "--store", &store], words].concat());
     let text = ask(&["--job", "9999", "--user", "5"]);
-    assert!(text.contains("60 samples in 60.0 s: 60 core seconds\n"), "{text}");
+    assert!(text.contains("60 samples: 60 core seconds, in slices that cover 60.0 s\n"), "{text}");
     assert!(text.contains("None of them is of job `9999`, user `5`.\n"), "{text}");
     let text = ask(&["--job", "9999", "--rates"]);
     assert!(text.contains("No counters were read at samples of job `9999` in "), "{text}");
