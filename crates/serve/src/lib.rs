@@ -26,6 +26,7 @@ mod state;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod tls;
 mod turns;
 
 pub use connections::{MOST as MOST_CONNECTIONS, MOST_OF_ADDRESS, Patience};

@@ -1,20 +1,15 @@
 //! The server itself: opening files and store, listening, and the end.
 //!
-//! Owns the order: files of users and the store before the port, so that a wrong one is reported at once; at a signal first no new connections, then running
+//! Owns the order: certificates, users and the store before the port, so that a wrong one is reported at once; at a signal first no new connections, then running
 //! requests, then batches that wait for the store. Where the writing thread ends by a bug, so does the server: its supervisor starts it again.
 
 use std::net::{SocketAddr, TcpListener};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum_server::Handle;
-use axum_server::tls_rustls::RustlsConfig;
 use hyper_util::rt::TokioTimer;
-use rustls::ServerConfig;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use talea_model::{Bytes, Nanos};
 use talea_store::address::{self, Access as Mode, Address};
 use talea_store::{Store, StoreError, Visible, sqlite};
@@ -28,6 +23,7 @@ use crate::ingest::Ingest;
 use crate::rejected_nodes::Refused;
 use crate::replies::Answers;
 use crate::state::{Counts, Findings, Functions, Logs, Readers, Shared, State};
+use crate::tls::{self, Tls};
 use crate::turns::Turns;
 use crate::{log, routes};
 
@@ -98,12 +94,10 @@ pub enum ServeError {
         address: SocketAddr,
     },
     /// Certificates or key cannot be used.
-    #[error("TLS: {source}, expected certificates and one key in PEM: `{path}`")]
+    #[error("TLS: {source}")]
     Tls {
-        /// The error.
+        /// The error, with the expected content and the path of the file.
         source: std::io::Error,
-        /// The file of certificates.
-        path: PathBuf,
     },
     /// Threads, signals or connections.
     #[error("{0}")]
@@ -138,6 +132,7 @@ pub(crate) fn serve_on(
     if is_open && !options.insecure {
         return Err(ServeError::Insecure { address: options.listen });
     }
+    let tls = options.tls.map(|(certificates, key)| Tls::read(certificates, key)).transpose()?;
     let access = Access::open(&options.config)?;
     let (users, tokens) = access.count();
     let counts = Arc::new(Counts::default());
@@ -186,7 +181,7 @@ pub(crate) fn serve_on(
         functions: options.functions,
         store: options.store.clone(),
         files,
-        is_secure: options.tls.is_some(),
+        is_secure: tls.is_some(),
         started: Instant::now(),
     });
     let address = options.listen;
@@ -198,7 +193,7 @@ pub(crate) fn serve_on(
         "listens",
         &[
             ("address", &address.to_string()),
-            ("tls", if options.tls.is_some() { "yes" } else { "no" }),
+            ("tls", if tls.is_some() { "yes" } else { "no" }),
             ("store", &options.store),
             ("users", &users.to_string()),
             ("tokens", &tokens.to_string()),
@@ -216,7 +211,7 @@ pub(crate) fn serve_on(
         .build()?;
     let ready = options.ready;
     let served = runtime.block_on(async {
-        let work = listen(listener, options.tls, Arc::clone(&state), Ends { told, gone });
+        let work = listen(listener, tls, Arc::clone(&state), Ends { told, gone });
         let announced = async { ready(address) };
         tokio::join!(work, announced).0
     });
@@ -251,7 +246,7 @@ fn of_sqlite(path: &Path) -> Vec<PathBuf> {
 
 async fn listen(
     listener: TcpListener,
-    tls: Option<(PathBuf, PathBuf)>,
+    tls: Option<Tls>,
     state: Shared,
     ends: Ends,
 ) -> Result<(), ServeError> {
@@ -260,18 +255,15 @@ async fn listen(
     let headers = state.patience.headers;
     let app = routes::router(state).into_make_service_with_connect_info::<SocketAddr>();
     tokio::spawn(until_told(handle.clone(), ends)?);
-    let Some((certificates, key)) = tls else {
-        tokio::spawn(without_tls()?);
+    let Some(tls) = tls else {
+        tokio::spawn(tls::without()?);
         let mut server =
             axum_server::from_tcp(listener)?.handle(handle).acceptor(bounded).http1_only();
         server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(headers);
         return Ok(server.serve(app).await?);
     };
-    // Only the first of a process counts, and all are the same.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let failed = |source| ServeError::Tls { source, path: certificates.clone() };
-    let config = RustlsConfig::from_config(read(&certificates, &key).map_err(failed)?);
-    tokio::spawn(reloaded(config.clone(), certificates.clone(), key)?);
+    let config = tls.config();
+    tokio::spawn(tls.reloaded()?);
     let server = axum_server::from_tcp_rustls(listener, config)?.handle(handle);
     // Connections beyond the limits are closed before a handshake.
     let mut server = server.map(|tls| tls.acceptor(bounded)).http1_only();
@@ -294,52 +286,5 @@ fn until_told(
         }
         log::line("ends", &[]);
         handle.graceful_shutdown(Some(GRACE));
-    })
-}
-
-/// SIGHUP reads files again. Users and tokens are read again without it.
-fn without_tls() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
-    let mut asked = signal(SignalKind::hangup())?;
-    Ok(async move { while asked.recv().await.is_some() {} })
-}
-
-/// Certificates with their key. Only HTTP/1.1 is offered: telling the versions apart would wait for the first bytes without a bound.
-fn read(certificates: &Path, key: &Path) -> std::io::Result<Arc<ServerConfig>> {
-    let other = std::io::Error::other;
-    let mode = std::fs::metadata(key)?.mode() & 0o777;
-    if mode & 0o027 != 0 {
-        let key = key.display();
-        let why =
-            format!("others may read or write the key (mode {mode:o}), expected 600: `{key}`");
-        return Err(std::io::Error::other(why));
-    }
-    let chain = CertificateDer::pem_file_iter(certificates).and_then(Iterator::collect);
-    let chain: Vec<_> = chain.map_err(other)?;
-    let key = PrivateKeyDer::from_pem_file(key).map_err(other)?;
-    let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key);
-    let mut config = config.map_err(std::io::Error::other)?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(Arc::new(config))
-}
-
-fn reloaded(
-    config: RustlsConfig,
-    certificates: PathBuf,
-    key: PathBuf,
-) -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
-    let mut asked = signal(SignalKind::hangup())?;
-    Ok(async move {
-        while asked.recv().await.is_some() {
-            match read(&certificates, &key) {
-                Ok(new) => {
-                    config.reload_from_config(new);
-                    log::line("certificates were read again", &[]);
-                }
-                Err(error) => log::line(
-                    "certificates cannot be read, those from before hold",
-                    &[("error", &error.to_string())],
-                ),
-            }
-        }
     })
 }

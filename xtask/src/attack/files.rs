@@ -119,6 +119,7 @@ fn modes(site: &Site, _: Extent) -> Result<Outcome, String> {
     if !agent.runs() {
         return Ok(Outcome::Skipped(format!("no agent here: {}", agent.lines().join(" "))));
     }
+    site.user("root", 0, Role::Operator)?;
     let _server = site.server("s.db", &[])?;
     let mode = |path: &Path| {
         let found = fs::metadata(path).map_err(|error| format!("{error}: `{}`", path.display()))?;

@@ -360,6 +360,7 @@ fn what_is_wrong_is_said_at_once() {
     let tls = ["127.0.0.1:0", "--tls-cert", "key.pem", "--tls-key", "key.pem"];
     let (code, text) = said(&[&serve[..], &tls].concat());
     assert!(code == Some(2) && text.contains("others may read or write the key"), "{text}");
+    assert!(!text.contains("listening on"), "an error comes before the port: {text}");
     site.mode("token", 0o640);
     let send = ["agent", "--store", "http://127.0.0.1:1", "--token-file", "token"];
     let send = [&send[..], &["--spool", "spool", "--for", "10ms", "--sampler", "own"]].concat();
