@@ -84,6 +84,7 @@ stage lints cargo clippy --workspace --all-targets --features talea/parquet -- -
 # With the same features as the tests, so that nothing is built twice.
 stage build cargo build --workspace --release --features talea/parquet
 stage package scripts/package-test.sh
+stage attacks "${CARGO_TARGET_DIR:-target}/release/xtask" attack --fast
 stage "doc tests" cargo test --workspace --release --features talea/parquet --doc
 if [ -e web/package.json ]; then
     stage web web

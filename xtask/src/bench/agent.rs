@@ -77,9 +77,10 @@ const STARTED: Duration = Duration::from_secs(10);
 /// Starts of each program.
 const STARTS: usize = 5;
 
-/// The last table alone.
+/// The last two tables alone.
 pub(crate) fn memories() -> Result<(), String> {
     let folder = scratch("agent")?;
+    of_itself(&ways(), &program()?, &folder)?;
     of_programs(&folder)?;
     fs::remove_dir_all(&folder).map_err(|e| e.to_string())
 }
@@ -111,6 +112,25 @@ fn of_programs(folder: &Path) -> Result<(), String> {
         }
         let cells = figures.map(|mut figures| spread(&mut figures, 1));
         println!("| `{name}` | {} |", cells.join(" | "));
+    }
+    Ok(())
+}
+
+/// Time on cores and memory of the agent, beside perf.
+fn of_itself(ways: &[Way], agent: &Path, folder: &Path) -> Result<(), String> {
+    heading("What the agent itself takes");
+    println!(
+        "Share of one core over {} s, resident memory at the end and at most. Quiet, and while {EXECS} programs a second are started.\n",
+        WATCHED.as_secs()
+    );
+    println!("| tool | machine | programs/s | of a core, % | memory, MB | at most, MB |");
+    println!("|---|---|---|---|---|---|");
+    for way in ways.iter().filter(|way| matches!(way, Way::Agent(1) | Way::Perf(1))) {
+        for (state, execs) in [("quiet", 0), ("busy with starting programs", EXECS)] {
+            let tool = started(*way, agent, folder)?;
+            let cells = watched(&tool, execs)?;
+            println!("| {} | {state} | {cells} |", way.name());
+        }
     }
     Ok(())
 }
@@ -159,20 +179,7 @@ pub(crate) fn run() -> Result<(), String> {
         );
     }
     taken_away(&ways, &agent, &folder)?;
-    heading("What the agent itself takes");
-    println!(
-        "Share of one core over {} s, resident memory at the end and at most. Quiet, and while {EXECS} programs a second are started.\n",
-        WATCHED.as_secs()
-    );
-    println!("| tool | machine | programs/s | of a core, % | memory, MB | at most, MB |");
-    println!("|---|---|---|---|---|---|");
-    for way in ways.iter().filter(|way| matches!(way, Way::Agent(1) | Way::Perf(1))) {
-        for (state, execs) in [("quiet", 0), ("busy with starting programs", EXECS)] {
-            let tool = started(*way, &agent, &folder)?;
-            let cells = watched(&tool, execs)?;
-            println!("| {} | {state} | {cells} |", way.name());
-        }
-    }
+    of_itself(&ways, &agent, &folder)?;
     of_programs(&folder)?;
     fs::remove_dir_all(&folder).map_err(|e| e.to_string())
 }
