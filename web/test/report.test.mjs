@@ -306,3 +306,39 @@ test("ranks stand where they ran", async () => {
   assert.deepEqual(faults, []);
   await done();
 });
+
+test("bars of loops have the colours of their calls", async () => {
+  const { page, faults, done } = await report("halo");
+  const bars = await page.locator(".tree .row.loop").evaluateAll((rows) => rows.map((row) =>
+    [...row.querySelectorAll(".share i")].map((part) => [part.className, Number.parseFloat(part.style.width)])));
+  assert.ok(bars.length > 1);
+  for (const parts of bars) {
+    const classes = parts.map(([kind]) => kind);
+    assert.ok(classes.includes("computation") && classes.some((one) => ["waiting", "transfer", "collective"].includes(one)), classes.join());
+    assert.equal(new Set(classes).size, classes.length);
+    const rest = parts.filter(([kind]) => kind === "mpi").reduce((sum, [, wide]) => sum + wide, 0);
+    assert.ok(rest < 1, `${rest} % of MPI without a call`);
+    assert.ok(parts.reduce((sum, [, wide]) => sum + wide, 0) <= 100.01);
+  }
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("labels of slow iterations do not lie on one another", async () => {
+  for (const [name, width] of [["halo", 1280], ["large", 1280], ["halo", 800], ["broken", 700]]) {
+    const { page, done } = await report(name, { width });
+    const boxes = await page.locator("text.outlier").evaluateAll((all) => all.map((one) => {
+      const { left, right, top, bottom } = one.getBoundingClientRect();
+      return { left, right, top, bottom, text: one.textContent };
+    }));
+    assert.ok(boxes.length > 0, name);
+    for (const [at, a] of boxes.entries()) {
+      for (const b of boxes.slice(at + 1)) {
+        // A pixel of the line's own height is free.
+        const meet = a.left < b.right && b.left < a.right && a.top + 2 < b.bottom && b.top + 2 < a.bottom;
+        assert.ok(!meet, `${name} ${width}: ${a.text} on ${b.text}`);
+      }
+    }
+    await done();
+  }
+});

@@ -350,7 +350,11 @@ fn wide_bands_are_told_where_nothing_can_be_held_out() {
 #[test]
 fn traces_that_cannot_be_folded_are_refused_with_a_reason() {
     let nothing = refused(&[&Made::new("").trace()]);
-    assert!(nothing.contains("expected iterations, routines, clusters, states or MPI calls with an end"), "{nothing}");
+    assert!(
+        nothing
+            .contains("expected iterations, routines, clusters, states or MPI calls with an end"),
+        "{nothing}"
+    );
     let mut plain = String::new();
     for at in 0..5 {
         event(&mut plain, 100 * at, &[(60_000_019, 5)]);
