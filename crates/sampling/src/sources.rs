@@ -88,7 +88,7 @@ impl Sources {
     /// The first counter that could give a derived one, such as a preset of PAPI, and the reason why it cannot be read here.
     fn refused_parts(&self, counter: &str) -> Option<(String, String)> {
         let others = catalogue::derived(counter);
-        let mut parts = others.iter().flat_map(|other| other.counters());
+        let mut parts = others.iter().flat_map(talea_metric::Expression::counters);
         parts.find_map(|part| {
             let refused = self.all.iter().find_map(|source| match source.offers(part) {
                 Offer::Refused(reason) => Some(reason),
