@@ -32,8 +32,8 @@ export async function close() {
   await browser?.close();
 }
 
-/** A page with one report, and what went wrong on it so far. */
-export async function report(name, { hash = "", width = 1280, height = 1000, dark = false, ready = ".crumbs" } = {}) {
+/** A page with one report, and what went wrong on it so far. `alter` runs in the page before all of its own code. */
+export async function report(name, { hash = "", width = 1280, height = 1000, dark = false, ready = ".crumbs", alter = undefined } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light", acceptDownloads: true });
   const page = await context.newPage();
   const faults = [];
@@ -44,6 +44,7 @@ export async function report(name, { hash = "", width = 1280, height = 1000, dar
   page.on("request", (request) => {
     if (!/^(file|blob|data):/.test(request.url())) faults.push(`request: ${request.url()}`);
   });
+  if (alter) await page.addInitScript(alter);
   await page.goto(pathToFileURL(join(folder, `${name}.html`)).href + hash);
   await page.waitForSelector(ready, { state: "attached" });
   // Plots are drawn in the frame after their width is known.

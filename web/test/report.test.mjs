@@ -306,3 +306,50 @@ test("ranks stand where they ran", async () => {
   assert.deepEqual(faults, []);
   await done();
 });
+
+test("bars of loops have the colours of their calls", async () => {
+  const { page, faults, done } = await report("halo");
+  const bars = await page.locator(".tree .row.loop").evaluateAll((rows) => rows.map((row) =>
+    [...row.querySelectorAll(".share i")].map((part) => [part.className, Number.parseFloat(part.style.width)])));
+  assert.ok(bars.length > 1);
+  for (const parts of bars) {
+    const classes = parts.map(([kind]) => kind);
+    assert.ok(classes.includes("computation") && classes.some((one) => ["waiting", "transfer", "collective"].includes(one)), classes.join());
+    assert.equal(new Set(classes).size, classes.length);
+    const rest = parts.filter(([kind]) => kind === "mpi").reduce((sum, [, wide]) => sum + wide, 0);
+    assert.ok(rest < 1, `${rest} % of MPI without a call`);
+    assert.ok(parts.reduce((sum, [, wide]) => sum + wide, 0) <= 100.01);
+  }
+  assert.deepEqual(faults, []);
+  await done();
+});
+
+test("labels of slow iterations do not lie on one another", async () => {
+  // Equally slow, at distances at which long names of threads meet.
+  const alter = () => {
+    const parse = JSON.parse;
+    JSON.parse = (text) => {
+      const payload = parse(text);
+      for (const series of payload.report?.iterations ?? []) {
+        const slowest = Math.max(...series.max);
+        series.outliers = [1, 24, 45].map((iteration) => ({ iteration, rank: 123456, thread: 12, duration: slowest }));
+      }
+      return payload;
+    };
+  };
+  for (const width of [700, 1280, 1920]) {
+    const { page, done } = await report("halo", { width, alter });
+    const boxes = await page.locator("#iterations text.outlier").evaluateAll((all) => all.map((one) => {
+      const { left, right, top, bottom } = one.getBoundingClientRect();
+      return { left, right, top, bottom, text: one.textContent };
+    }));
+    assert.ok(boxes.length > 0 && boxes[0].text.includes("123456"));
+    for (const [at, a] of boxes.entries()) {
+      for (const b of boxes.slice(at + 1)) {
+        const meet = a.left < b.right && b.left < a.right && a.top + 2 < b.bottom && b.top + 2 < a.bottom;
+        assert.ok(!meet, `${width}: ${a.text} on ${b.text}`);
+      }
+    }
+    await done();
+  }
+});

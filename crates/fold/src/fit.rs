@@ -58,11 +58,24 @@ impl Default for FitOptions {
     }
 }
 
+/// A sentence on too few samples; counts only where they are not 0.
+fn nothing(counter: &str, instances: usize, samples: usize) -> String {
+    if instances == 0 || samples == 0 {
+        return format!("no folded instance has samples of `{counter}`");
+    }
+    let s = |count: usize| if count == 1 { "" } else { "s" };
+    format!(
+        "expected more samples of `{counter}`, found {samples} sample{} in {instances} instance{}",
+        s(samples),
+        s(instances)
+    )
+}
+
 /// Errors of the fit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FitError {
     /// Nothing was counted in any instance.
-    #[error("expected instances with samples of `{counter}`, found {instances} with {samples}")]
+    #[error("{}", nothing(counter, *instances, *samples))]
     Nothing {
         /// Its name.
         counter: String,

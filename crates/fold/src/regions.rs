@@ -15,7 +15,9 @@ mod without;
 pub use self::anchors::{anchors, anchors_within};
 pub use self::borders::borders;
 pub use self::choose::{Choice, ChooseError, Wanted, choose};
-pub use self::columns::{MOST_COUNTERS, ProbeColumns, StackColumns, counter_name, probes, stacks};
+pub use self::columns::{
+    MOST_COUNTERS, ProbeColumns, StackColumns, counter_name, probes, samples, stacks,
+};
 pub use self::nodes::node_probes;
 pub use self::spans::instances;
 pub use self::without::without_mpi;

@@ -84,6 +84,11 @@ pub fn percent(part: f64) -> String {
     }
 }
 
+/// A measured time; one of 0 is below the `bound` of its resolution, as `< 100 ns`. Exact times have a bound of 0.
+pub fn at_most(time: Nanos, bound: Nanos) -> String {
+    if time == Nanos(0) && bound > Nanos(0) { format!("< {bound}") } else { time.to_string() }
+}
+
 /// Three significant digits without a prefix, as ratios are read; five places behind the point at most.
 pub fn three_digits(value: f64) -> String {
     if value == 0.0 {
@@ -198,6 +203,13 @@ impl fmt::Display for Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_below_the_resolution_have_its_bound() {
+        assert_eq!(at_most(Nanos(0), Nanos(100)), "< 100 ns");
+        assert_eq!(at_most(Nanos(0), Nanos(0)), "0 s");
+        assert_eq!(at_most(Nanos(50), Nanos(100)), "50.0 ns");
+    }
 
     #[test]
     fn median_and_mean_are_told_apart_where_they_are() {

@@ -124,6 +124,8 @@ pub struct RunInfo {
     pub times_mode: String,
     /// The stated bound of the times' error (`at most 100 ns or 2 %, absolute times 10.0 µs`); empty where they are exact.
     pub times_bound: String,
+    /// Times of single calls below this are unknown; 0 where they are exact or not kept.
+    pub times_resolution: Nanos,
     /// End of the program (`exit code 0`, `signal 9`).
     pub exit: String,
     /// True when the program ended normally.

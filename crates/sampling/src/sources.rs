@@ -4,6 +4,7 @@
 //! [`Readings`], which is that of the question. A counter that no source has is a gap with the reasons of all of them.
 
 use rustix::time::{ClockId, clock_gettime};
+use talea_metric::catalogue;
 use talea_model::{GapKind, Gaps, Nanos};
 use talea_topology::Readings;
 
@@ -75,10 +76,26 @@ impl Sources {
             }
         }
         if reasons.is_empty() {
+            if let Some((other, reason)) = self.refused_parts(counter) {
+                return Err(format!("it is computed from `{other}`: {reason}"));
+            }
             let names: Vec<&str> = self.all.iter().map(|source| source.name()).collect();
             return Err(format!("no source knows it (asked: {})", names.join(", ")));
         }
         Err(reasons.join("; "))
+    }
+
+    /// The first counter that could give a derived one, such as a preset of PAPI, and the reason why it cannot be read here.
+    fn refused_parts(&self, counter: &str) -> Option<(String, String)> {
+        let others = catalogue::derived(counter);
+        let mut parts = others.iter().flat_map(talea_metric::Expression::counters);
+        parts.find_map(|part| {
+            let refused = self.all.iter().find_map(|source| match source.offers(part) {
+                Offer::Refused(reason) => Some(reason),
+                _ => None,
+            });
+            refused.map(|reason| (part.clone(), reason))
+        })
     }
 
     /// Names that any source knows, with the source's name; sorted by source, then by name.
@@ -231,6 +248,47 @@ mod tests {
             assert!(numbers.iter().all(|number| *number >= 0.0), "{readings:?}");
         }
         assert_eq!(gaps.iter().count(), 1, "{gaps:?}");
+    }
+
+    /// Knows hardware events, and has none, as a virtual machine.
+    struct NoPmu;
+
+    impl CounterSource for NoPmu {
+        fn name(&self) -> &'static str {
+            "no PMU"
+        }
+        fn offers(&self, counter: &str) -> Offer {
+            match counter {
+                "instructions" => Offer::Refused("no hardware counters (PMU)".to_owned()),
+                _ => Offer::No,
+            }
+        }
+        fn known(&self) -> Vec<String> {
+            Vec::new()
+        }
+        fn open(
+            &mut self,
+            counters: &[String],
+            _: &Target,
+            _: &mut Gaps,
+        ) -> Result<Vec<Opened>, OpenError> {
+            assert!(counters.is_empty(), "{counters:?}");
+            Ok(Vec::new())
+        }
+        fn read(&mut self, _: Nanos, _: &mut [Vec<f64>], _: &mut Gaps) {}
+    }
+
+    #[test]
+    fn derived_counters_have_the_reason_of_their_parts() {
+        let mut sources = Sources::new();
+        sources.add(Box::new(Letter('a', 0)));
+        sources.add(Box::new(NoPmu));
+        assert_eq!(
+            sources.offer("PAPI_TOT_INS").unwrap_err(),
+            "it is computed from `instructions`: no hardware counters (PMU)"
+        );
+        let unknown = sources.offer("nonsense").unwrap_err();
+        assert_eq!(unknown, "no source knows it (asked: letter, no PMU)");
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::ErrorCode;
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::io::Errno;
 use talea_model::Bytes;
 
 /// Why a store cannot be opened, take or answer.
@@ -78,6 +80,14 @@ pub enum StoreError {
     /// The file or its folder may not be written.
     #[error("cannot write, expected a file and a folder that may be written: `{path}`")]
     ReadOnly {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file's permissions, or those of a folder above it, refuse this user.
+    #[error(
+        "the store may not be read by this user, expected its owner or permission to read: `{path}`"
+    )]
+    Unreadable {
         /// The file.
         path: PathBuf,
     },
@@ -158,9 +168,16 @@ impl StoreError {
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::ReadOnly { path },
             Some(ErrorCode::DiskFull) => Self::Full { path },
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path },
+            Some(ErrorCode::CannotOpen) if is_refused(&path) => Self::Unreadable { path },
             Some(ErrorCode::CannotOpen) => Self::Open { source, path },
             Some(ErrorCode::DatabaseCorrupt) => Self::Damaged { source, path },
             _ => Self::Sqlite { source, path },
         }
     }
+}
+
+/// True if permissions keep this user from reading the file. It is not opened: closing it would take this process's locks on it.
+fn is_refused(path: &Path) -> bool {
+    let read = accessat(CWD, path, Access::READ_OK, AtFlags::EACCESS);
+    read == Err(Errno::ACCESS)
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use talea_model::{Gap, GapKind, Gaps, Rank};
 use talea_run::directory::{JsonError, OpenError};
 use talea_run::recording::Recording;
-use talea_run::{Metadata, RunDirectory, SiteTable, trace};
+use talea_run::{Metadata, RunDirectory, SiteTable, samples, trace};
 
 use crate::exit::{Exit, Expected};
 use crate::terminal::{clean, say};
@@ -69,7 +69,9 @@ pub(crate) fn load(path: &Path) -> Result<Run, LoadError> {
         other => other?,
     };
     let mut recording = recording(&directory)?;
-    if recording.processes.is_empty() && recording.gaps.is_empty() {
+    // A program without MPI that was sampled lacks nothing.
+    let is_sampled = || samples::files(&directory).is_ok_and(|files| !files.is_empty());
+    if recording.processes.is_empty() && recording.gaps.is_empty() && !is_sampled() {
         let detail =
             "no process of the run initialised MPI, or none could write its record".to_owned();
         recording.gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });

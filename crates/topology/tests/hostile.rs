@@ -42,6 +42,8 @@ fn errors_say_line_and_what_was_expected() {
     let texts: Vec<(&str, String)> = vec![
         ("empty", String::new()),
         ("other text", "hello".to_owned()),
+        ("lines of text", "\n one\ntwo\nthree\n".to_owned()),
+        ("lines of text inside", "<topology>\n\none\ntwo\n</topology>".to_owned()),
         ("other root", "<html></html>".to_owned()),
         ("no object", "<topology version=\"2.0\">\n</topology>".to_owned()),
         ("version 4", "<topology version=\"4.0\"/>".to_owned()),

@@ -19,7 +19,7 @@ export function title(model: Model, theme: () => void): HTMLElement {
   const started = new Date(run.started);
   const date = Number.isNaN(started.getTime()) ? plain(run.started, 40)
     : `${run.started.slice(0, 10)} ${run.started.slice(11, 16)}`;
-  const wall = h("span", { class: "figure", title: exact(run.wall, "ns") }, time(run.wall));
+  const wall = h("span", { class: "figure", title: `${exact(run.wall, "ns")}${run.ranks > 0 ? " from the start of the first rank to the end of the last one, with MPI_Init and MPI_Finalize; shares are of the time between these two" : ""}` }, time(run.wall));
   const times = run.times_bound ? `times ${plain(run.times_mode, 20)}, error ${plain(run.times_bound, 60)}` : `times ${plain(run.times_mode, 20)}`;
   const parts = [
     where, wall, h("span", { title: plain(run.started, 60) }, date),
@@ -69,7 +69,7 @@ export class Findings {
     this.buttons = findings.map((finding) =>
       h("button", { type: "button", title: "show the evidence", onclick: () => show(finding) }, ...sentence(finding.text)));
     this.element.append(
-      findings.length ? h("ol", {}, ...this.buttons.map((one) => h("li", {}, one))) : h("p", { class: "empty" }, "No MPI calls were recorded, so there is nothing to say about them."),
+      findings.length ? h("ol", {}, ...this.buttons.map((one) => h("li", {}, one))) : h("p", { class: "empty" }, model.report.studies.length ? "The samples below show where the time goes." : "No MPI calls were recorded, so there is nothing to say about them."),
       this.mix,
     );
   }

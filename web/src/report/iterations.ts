@@ -16,6 +16,8 @@ const BOTTOM = 34;
 const HEIGHT = 250;
 /** Pixels from which a mark is met. */
 const NEAR = 8;
+/** Pixels that a letter of a label takes at most on average, and those from one line of text to the next. */
+const [LETTER, LINE] = [6.6, 14];
 
 export class Iterations {
   readonly panel = new Panel("iterations", "iteration durations");
@@ -119,6 +121,15 @@ export class Iterations {
     ];
     if (own) marksOn.push(s("path", { class: "own", d: path(fold(own.durations, middle)) }));
     for (const place of above.slice(0, 200)) marksOn.push(s("path", { class: "above", d: `M${x(place)} ${TOP - 10}l-5 8h10z` }));
+    // Labels that would lie on one another, or leave the chart, are left out; the longest iterations have theirs first.
+    const taken: [number, number, number][] = [];
+    const fits = (at: number, up: number, ends: boolean, text: string): boolean => {
+      const wide = text.length * LETTER;
+      const [from, to] = ends ? [at - wide, at] : [at, at + wide];
+      if (from < 0 || to > width || taken.some(([a, b, other]) => from < b && a < to && Math.abs(other - up) < LINE)) return false;
+      taken.push([from, to, up]);
+      return true;
+    };
     const longest = above.slice().sort((a, b) => data.max[b]! - data.max[a]!)[0];
     if (longest !== undefined) {
       const left = x(longest) > LEFT + inner * 0.5;
@@ -126,19 +137,18 @@ export class Iterations {
       const step = left ? -1 : 1;
       const beside = above.map(x).sort((a, b) => (a - b) * step).filter((one) => (one - x(longest)) * step >= 0)
         .reduce((end, one) => ((one - end) * step < 14 ? one : end), x(longest));
-      marksOn.push(s("text", { class: "outlier", x: beside + 9 * step, y: TOP - 2, "text-anchor": left ? "end" : "start" },
-        `${longest * data.stride}: ${time(data.max[longest] ?? 0)}${above.length > 1 ? ` and ${above.length - 1} more` : ""} above the axis`));
+      const text = `${longest * data.stride}: ${time(data.max[longest] ?? 0)}${above.length > 1 ? ` and ${above.length - 1} more` : ""} above the axis`;
+      fits(beside + 9 * step, TOP - 2, left, text);
+      marksOn.push(s("text", { class: "outlier", x: beside + 9 * step, y: TOP - 2, "text-anchor": left ? "end" : "start" }, text));
     }
-    // Labels that would lie on one another are left out, the longest iterations have theirs first.
-    const taken: [number, number][] = [];
     for (const [at, one] of data.outliers.filter((one) => one.duration <= top).slice(0, 12).entries()) {
       const place = Math.floor(one.iteration / data.stride);
       marksOn.push(s("circle", { class: "outlier", cx: x(place), cy: y(Math.min(top, one.duration)), r: 4 }));
       const [across, up] = [x(place), y(Math.min(top, one.duration))];
-      if (at < 3 && !taken.some(([a, b]) => Math.abs(a - across) < 150 && Math.abs(b - up) < 13)) {
-        taken.push([across, up]);
-        const left = x(place) > LEFT + inner * 0.55;
-        marksOn.push(s("text", { class: "outlier", x: x(place) + (left ? -8 : 8), y: y(Math.min(top, one.duration)) + 4, "text-anchor": left ? "end" : "start" }, `${one.iteration}: ${location(one.rank, one.thread)}, ${time(one.duration)}`));
+      const left = across > LEFT + inner * 0.55;
+      const [begin, text] = [across + (left ? -8 : 8), `${one.iteration}: ${location(one.rank, one.thread)}, ${time(one.duration)}`];
+      if (at < 3 && fits(begin, up + 4, left, text)) {
+        marksOn.push(s("text", { class: "outlier", x: begin, y: up + 4, "text-anchor": left ? "end" : "start" }, text));
       }
     }
     const chosen = this.state.selection.iteration;

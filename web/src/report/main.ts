@@ -61,6 +61,8 @@ function start(model: Model, app: HTMLElement): void {
     for (const view of [timeline, iterations, graph, matrix, sites]) view.panel.element.hidden = true;
     where.hidden = true;
   }
+  // A sampled program without MPI has no ranks to list.
+  if (!model.report.ranks.length && model.report.studies.length) table.panel.element.hidden = true;
   const views = [tree, ranks, findings, timeline, iterations, graph, sites, matrix, table, hosts, studies];
   const update = (): void => {
     hideTip();

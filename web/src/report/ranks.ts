@@ -29,7 +29,8 @@ export class RankTable {
     this.update(this.state.selection);
   });
   private unfolded = false;
-  private wall = 1;
+  /** Longest time between MPI_Init and MPI_Finalize, the denominator of the bars. */
+  private longest = 1;
 
   constructor(private readonly model: Model, private readonly state: State) {
     this.what = hasThreads(model.report) ? "thread" : "rank";
@@ -43,14 +44,14 @@ export class RankTable {
           show: (row) => (row.members > 1 ? `${count(row.members)} ${this.what}s` : h("span", { title: location(row.rank, row.thread) }, `${row.rank}${row.thread === undefined ? "" : `.${row.thread}`}`)) },
         { head: "host", text: true, value: (row) => row.host, show: (row) => (row.members > 1 ? h("span", { class: "dim" }, "medians") : name(row.host, 30)) },
         { head: "class", text: true, value: cls, show: (row) => name(cls(row), 12) },
-        { head: "wall (ns)", short: "wall", value: (row) => row.wall, show: (row) => figure(row.wall) },
+        { head: "wall (ns)", short: "wall", title: `from the first to the last moment of the ${this.what}, with MPI_Init and MPI_Finalize`, value: (row) => row.wall, show: (row) => figure(row.wall) },
         { head: "compute (ns)", short: "compute", value: (row) => row.compute, show: (row) => figure(row.compute) },
         { head: "MPI (ns)", short: "MPI", value: (row) => row.mpi, show: (row) => figure(row.mpi) },
-        { head: "MPI share", short: "compute | MPI", title: `computation and MPI, as parts of the longest ${this.what}`, value: mpiShare,
+        { head: "MPI share", short: "compute | MPI", title: `computation and MPI from the end of MPI_Init to the begin of MPI_Finalize, as parts of the longest such time of a ${this.what}; the share is MPI's of both`, value: mpiShare,
           show: (row) => {
             const [work, mpi] = [h("i", { class: "computation" }), h("i", { class: "mpi" })];
-            work.style.width = `${(row.compute / this.wall) * 100}%`;
-            mpi.style.width = `${(row.mpi / this.wall) * 100}%`;
+            work.style.width = `${(row.compute / this.longest) * 100}%`;
+            mpi.style.width = `${(row.mpi / this.longest) * 100}%`;
             return h("span", { class: "pair" }, h("span", { class: "track" }, work, mpi), percent(mpiShare(row)));
           } },
         { head: "bytes sent", title: "bytes that the rank sent", value: (row) => row.bytes, show: (row) => h("span", { title: exact(row.bytes, "B") }, bytes(row.bytes)) },
@@ -72,7 +73,7 @@ export class RankTable {
   update(selection: Selection): void {
     const { ranks } = this.model.report;
     const lines = this.lines();
-    this.wall = lines.reduce((most, row) => Math.max(most, row.wall), 1);
+    this.longest = lines.reduce((most, row) => Math.max(most, row.compute + row.mpi), 1);
     const bad = ranks.filter((row) => !row.ok).length;
     this.panel.note.textContent = `${count(ranks.length)}${bad ? `, ${bad} did not end as ${bad === 1 ? "it" : "they"} should` : ""}`;
     this.fold.hidden = lines.length <= FOLD_ABOVE;

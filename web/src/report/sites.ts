@@ -9,7 +9,7 @@ import { hasThreads, isIn } from "./location";
 import { Panel, saver } from "./panel";
 import { placed } from "./model";
 import { Table } from "./table";
-import { bytes, count, exact, percent, time } from "./units";
+import { atMost, bytes, count, exact, percent, time } from "./units";
 
 /** What one row of the table sums up. */
 type By = "path" | "line" | "routine";
@@ -46,6 +46,7 @@ export class Sites {
 
   constructor(private readonly model: Model, private readonly state: State) {
     const figure = (value: number): Node => h("span", { title: exact(value, "ns") }, time(value));
+    const call = (value: number): Node => h("span", { title: exact(value, "ns") }, atMost(value, model.report.run.times_resolution));
     this.table = new Table<SiteLine>({
       label: "call sites", sort: 7, first: 20,
       columns: [
@@ -67,9 +68,9 @@ export class Sites {
           } },
         { head: "share", value: (one) => one.figures.share, show: (one) => (one.figures.share > 0 ? percent(one.figures.share) : ""), title: hasThreads(model.report) ? "part of the time of all threads" : "part of the time of all ranks" },
         { head: "bytes", value: (one) => one.figures.bytes, show: (one) => (one.figures.bytes === null ? "" : h("span", { title: exact(one.figures.bytes, "B") }, bytes(one.figures.bytes))) },
-        { head: "min (ns)", short: "min", value: (one) => one.figures.min, show: (one) => figure(one.figures.min), title: "shortest call" },
-        { head: "median (ns)", short: "median", value: (one) => one.figures.median, show: (one) => figure(one.figures.median), title: "median call" },
-        { head: "max (ns)", short: "max", value: (one) => one.figures.max, show: (one) => figure(one.figures.max), title: "longest call" },
+        { head: "min (ns)", short: "min", value: (one) => one.figures.min, show: (one) => call(one.figures.min), title: "shortest call" },
+        { head: "median (ns)", short: "median", value: (one) => one.figures.median, show: (one) => call(one.figures.median), title: "median call" },
+        { head: "max (ns)", short: "max", value: (one) => one.figures.max, show: (one) => call(one.figures.max), title: "longest call" },
         { head: "imbalance", short: "max/mean", title: "the slowest rank's time by the mean of all that call it; 1 is even", value: (one) => one.figures.imbalance, show: (one) => h("span", { class: one.figures.imbalance >= 1.2 ? "strong" : "" }, Number.isFinite(one.figures.imbalance) ? one.figures.imbalance.toFixed(2) : "") },
         { head: "rank with most", short: "by rank", title: "time of each rank; the number is the rank with most", value: (one) => one.figures.rank_max,
           show: (one) => h("span", { class: "byrank" }, this.bars(one), h("span", { class: "dim" }, `r ${one.figures.rank_max}`)) },

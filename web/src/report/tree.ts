@@ -2,14 +2,28 @@
 
 import type { Model } from "./model";
 import type { Selection, State } from "./state";
-import type { RankClass, TreeNode } from "./types";
+import type { Category, RankClass, TreeNode } from "./types";
+import { CATEGORIES } from "./colours";
 import { h, name, plain, short, swatch } from "./dom";
-import { count, exact, percent, time } from "./units";
+import { atMost, count, exact, percent, time } from "./units";
 
 /** More nodes than this start with short parts folded. */
 const LARGE = 150;
 /** Of more children than this only the longest half of as many are shown at first. */
 const LONG = 60;
+
+/** As `analysis::tree::guard_in_words`: `4-59 every 5` for `4,59,5,1`. */
+function guardInWords(guard: string): string {
+  const end = guard.indexOf(" of ");
+  const [parts, of] = end < 0 ? [guard, ""] : [guard.slice(0, end), guard.slice(end)];
+  return parts.split("|").map((part) => {
+    const found = /^(\d+),(\d+),(\d+),(\d+)$/.exec(part);
+    if (!found) return part;
+    const [, first, last, stride, block] = found;
+    if (stride === "0") return first === last ? first : `${first}-${last}`;
+    return `${first}-${last} ${block === "1" ? "" : `${block} of `}every ${stride}`;
+  }).join(", ") + of;
+}
 
 function subtree(root: TreeNode): TreeNode[] {
   const out: TreeNode[] = [];
@@ -28,6 +42,8 @@ export class Tree {
   private readonly closed = new Set<number>();
   private readonly spread = new Set<number>();
   private readonly seen = new Set<number>();
+  /** Shares of the run in calls of each category, for each part. */
+  private readonly spent = new WeakMap<TreeNode, Map<Category, number>>();
   private cls: RankClass | undefined;
   private shown: number | null = null;
 
@@ -142,13 +158,11 @@ export class Tree {
   private row(node: TreeNode, depth: number, chosen: boolean, filtered: boolean): HTMLElement {
     const open = !this.closed.has(node.id);
     const site = this.model.site(node.site);
-    const bar = h("span", { class: "share", "aria-hidden": "true" }, h("i", { class: "mpi" }), h("i", { class: "computation" }));
-    const [mpi, work] = [...bar.children] as HTMLElement[];
-    if (mpi && work) {
-      mpi.className = site?.category ?? "mpi";
-      mpi.style.width = `${node.share * node.mpi_share * 100}%`;
-      work.style.width = `${node.share * (1 - node.mpi_share) * 100}%`;
-    }
+    const bar = h("span", { class: "share", "aria-hidden": "true" }, ...this.mix(node).map(([category, share]) => {
+      const part = h("i", { class: category });
+      part.style.width = `${share * 100}%`;
+      return part;
+    }));
     const iterations = node.kind === "loop" ? `\u00d7${node.count === null ? plain(node.range, 20) : count(node.count)}` : "";
     const place = site?.place ?? "";
     const row = h(
@@ -161,7 +175,7 @@ export class Tree {
         "aria-selected": chosen && filtered,
         "data-node": node.id,
         ...(node.children.length ? { "aria-expanded": open } : {}),
-        title: `${plain(node.label, 300)}${place ? ` at ${plain(place, 200)}` : ""}${site?.function ? ` in ${plain(site.function, 200)}` : ""}\n${time(node.time)} (${percent(node.share)}), ${percent(node.mpi_share)} of it in MPI\n${count(node.events)} calls${node.guard ? `\nonly on iterations ${plain(node.guard, 200)} (first,last,stride,block)` : ""}`,
+        title: `${plain(node.label, 300)}${place ? ` at ${plain(place, 200)}` : ""}${site?.function ? ` in ${plain(site.function, 200)}` : ""}\n${time(node.time)} (${percent(node.share)}), ${percent(node.mpi_share)} of it in MPI\n${count(node.events)} calls${node.guard ? `\nonly on iterations ${plain(guardInWords(node.guard), 200)}` : ""}`,
         onclick: (event: MouseEvent) => {
           if ((event.target as HTMLElement).classList.contains("twist")) this.fold(node.id);
           else this.state.choose({ node: node === this.cls?.tree ? null : node.id }, node !== this.cls?.tree);
@@ -172,13 +186,38 @@ export class Tree {
       // What is cut where it does not fit is the name, never how often or when it runs.
       h("span", { class: "label" }, node.kind === "loop" ? h("em", {}, "loop\u00a0") : null,
         node.label ? h("span", { class: "what" }, name(short(node.label), 120)) : node.guard ? null : h("em", {}, "sequence"),
-        iterations && h("b", {}, `\u00a0${iterations}`), node.guard && h("small", { class: "guard" }, `${node.label ? "\u00a0" : ""}[${plain(node.guard, 40)}]`),
+        iterations && h("b", {}, `\u00a0${iterations}`), node.guard && h("small", { class: "guard" }, `${node.label ? "\u00a0" : ""}[${plain(guardInWords(node.guard), 40)}]`),
         site && node.label === site.procedure && h("small", {}, "\u00a0", name(site.function || place, 60))),
-      h("span", { class: "figure", title: exact(node.time, "ns") }, time(node.time)),
+      h("span", { class: "figure", title: exact(node.time, "ns") }, atMost(node.time, node.events * this.model.report.run.times_resolution)),
       bar,
     );
     row.style.setProperty("--depth", String(depth));
     return row;
+  }
+
+  /** Shares of the run by what the time of a part is spent on, as calls are coloured; what no single call has is MPI alone. */
+  private mix(node: TreeNode): [Category | "mpi", number][] {
+    const mpi = node.share * node.mpi_share;
+    const sums = this.categories(node);
+    const known = [...sums.values()].reduce((a, b) => a + b, 0);
+    const scale = known > mpi && known > 0 ? mpi / known : 1;
+    const parts: [Category | "mpi", number][] = CATEGORIES.flatMap((one) => (sums.has(one) ? [[one, sums.get(one)! * scale] as [Category, number]] : []));
+    return [...parts, ["mpi", Math.max(0, mpi - known)], ["computation", node.share - mpi]].filter(([, share]) => share as number > 0) as [Category | "mpi", number][];
+  }
+
+  private categories(node: TreeNode): Map<Category, number> {
+    const found = this.spent.get(node);
+    if (found) return found;
+    const sums = new Map<Category, number>();
+    const site = this.model.site(node.site);
+    if (site) sums.set(site.category, node.share * node.mpi_share);
+    for (const child of node.children) {
+      // MPI_Init and MPI_Finalize are no part of the time around them.
+      if (this.model.site(child.site)?.share === 0) continue;
+      for (const [one, share] of this.categories(child)) sums.set(one, (sums.get(one) ?? 0) + share);
+    }
+    this.spent.set(node, sums);
+    return sums;
   }
 
   private fold(id: number): void {

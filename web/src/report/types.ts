@@ -72,6 +72,7 @@ export interface Run {
   talea: string;
   times_mode: string;
   times_bound: string;
+  times_resolution: number;
   exit: string;
   ok: boolean;
 }

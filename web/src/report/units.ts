@@ -38,6 +38,8 @@ export function si(value: number, unit: string): string {
 }
 
 export const time = (nanos: number): string => si(nanos / 1e9, "s");
+/** A measured time; one of 0 is below the bound of its resolution. */
+export const atMost = (nanos: number, bound: number): string => (nanos === 0 && bound > 0 ? `< ${time(bound)}` : time(nanos));
 export const bytes = (amount: number): string => (amount < 1000 ? `${amount} B` : si(amount, "B"));
 
 /** Whole numbers: all digits up to 99,999, then three. */

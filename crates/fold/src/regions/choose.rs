@@ -117,7 +117,12 @@ impl Chooser<'_> {
             [types::ITERATION, types::USER_FUNCTION, OUTLINED, types::CLUSTER, types::MARKED]
         {
             if let Some(best) = self.best_of(event_type) {
-                let why = format!("no region was named: `{}` of {}", best.name, best.of);
+                let why = if event_type == types::ITERATION {
+                    "no region was named: the iterations of the main loop are folded".to_owned()
+                } else {
+                    let Possible { name, of, .. } = best;
+                    format!("no region was named: `{name}` ({of}) is folded")
+                };
                 return Ok(self.choice(best.region, why));
             }
         }
@@ -134,8 +139,7 @@ impl Chooser<'_> {
         // A state with one instance is no repetition.
         let often = self.all.iter().filter(states).find(|one| one.instances > 1);
         let any = often.or_else(|| self.all.first()).ok_or(ChooseError::Nothing)?;
-        let why =
-            format!("no region was named: `{}` of {}, which has the most time", any.name, any.of);
+        let why = format!("no region was named: `{}` ({}) has the most time", any.name, any.of);
         Ok(self.choice(any.region, why))
     }
 

@@ -213,6 +213,18 @@ fn unique(chosen: Vec<(u64, u32, String)>) -> Vec<String> {
     chosen.into_iter().map(name).collect()
 }
 
+/// Locations of all samples with call stacks of a trace, in any order.
+pub fn samples(trace: &Trace) -> impl Iterator<Item = u32> {
+    (0..trace.events.len()).filter_map(|row| {
+        let event = trace.events.get(row)?;
+        let mut values = event.types.iter().zip(event.values);
+        // The 0 at the end of a trace ends its last sample, and is none itself.
+        let is_sample =
+            values.any(|(kind, &value)| types::SAMPLE_CALLER.contains(kind) && value != 0);
+        is_sample.then_some(event.location)
+    })
+}
+
 /// Samples with call stacks within the instances' time.
 pub fn stacks(trace: &Trace, spans: &Spans) -> StackColumns {
     let mut found = StackColumns { starts: vec![0], ..StackColumns::default() };

@@ -138,7 +138,7 @@ fn names_numbers_and_what_was_probably_meant() {
         "no value `mian` of `User function`; did you mean `main`?"
     );
     let default = choice(&trace, None, None).unwrap();
-    assert_eq!(default.why, "no region was named: `solve` of User function");
+    assert_eq!(default.why, "no region was named: `solve` (User function) is folded");
 }
 
 #[test]
@@ -279,4 +279,19 @@ proptest! {
             prop_assert_eq!(again.unwrap().region, one.region);
         }
     }
+}
+
+#[test]
+fn samples_are_counted_wherever_they_are() {
+    const CALLER: u32 = *types::SAMPLE_CALLER.start();
+    // The 0 ends the last sample of a location, and is none.
+    let events: Vec<Row<'_>> = vec![
+        (0, 10, &[(CALLER, 7), (CALLER + 1, 8)]),
+        (0, 20, &[(CALLER, 7)]),
+        (1, 30, &[(CALLER, 9)]),
+        (1, 40, &[(CALLER, 0)]),
+        (1, 50, &[(M, 10)]),
+    ];
+    let trace = made(2, &events);
+    assert_eq!(samples(&trace).collect::<Vec<_>>(), [0, 0, 1]);
 }

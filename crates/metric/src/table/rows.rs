@@ -21,7 +21,7 @@ pub(super) type Row = (
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
-    (Performance, "duration_share", "Duration", "%", "part of the time of everything that is computation", &["100 * time / total"], Limit::Percent),
+    (Performance, "duration_share", "Computation, part of time", "%", "time of computation by the time of all threads, of a cluster by that of all clusters", &["100 * time / total"], Limit::Percent),
     (Performance, "burst_duration", "Average burst duration", "s", "computation between two calls", &["time / bursts"], Limit::None),
     (Performance, "preempted_time", "Preempted time", "s", "time in which something else ran on the core", &["preempted"], Limit::None),
     (Performance, "preempted_share", "Preempted time, part", "%", "part of the computation in which something else ran", &["100 * preempted / time"], Limit::Percent),

@@ -94,6 +94,12 @@ pub struct FoldedCoverage {
     pub empty: f64,
     /// Time from sample to sample.
     pub period_ns: Option<Nanos>,
+    /// Number of samples with call stacks in the folded instances.
+    pub stacks: u64,
+    /// The same in instances that are left out.
+    pub left_out: u64,
+    /// The same outside all instances.
+    pub outside: u64,
 }
 
 /// One counter over the region.

@@ -21,6 +21,7 @@ pub(crate) fn run(command: &str) -> RunInfo {
         talea: "0.1.0".to_owned(),
         times_mode: "bounded".to_owned(),
         times_bound: "at most 1 µs or 1 %".to_owned(),
+        times_resolution: Nanos(1000),
         exit: "exit code 0".to_owned(),
         ok: true,
         ..RunInfo::default()

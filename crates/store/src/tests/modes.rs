@@ -5,11 +5,13 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::Path;
 
 use rustix::fs::Mode;
-use rustix::process::umask;
+use rustix::process::{Uid, geteuid, umask};
+use rustix::thread::set_thread_res_uid;
 use talea_model::Bytes;
 
 use super::made::batch;
 use crate::Store as _;
+use crate::error::StoreError;
 use crate::export::Output;
 use crate::spool::Spool;
 use crate::sqlite::{Options, Sqlite};
@@ -103,4 +105,35 @@ fn a_file_that_is_there_keeps_the_locks_that_this_process_has_on_it() {
     assert!(before > 0, "no lock is held on the file");
     drop(Sqlite::open(&path, &Options::default()).unwrap());
     assert_eq!(locks(), before);
+}
+
+/// Reads a store as another user, in a thread of its own: the kernel keeps users by thread.
+#[test]
+fn another_user_may_not_read_a_store_and_the_error_says_so() {
+    let nobody = Uid::from_raw(65_534);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.db");
+    drop(Sqlite::open(&path, &Options::default()).unwrap());
+    set_mode(folder.path(), 0o755);
+    if geteuid().is_root() {
+        set_mode(&path, 0o600);
+    } else {
+        set_mode(&path, 0o000);
+    }
+    let other = path.clone();
+    let error = std::thread::spawn(move || {
+        if geteuid().is_root() {
+            set_thread_res_uid(nobody, nobody, nobody).unwrap();
+        }
+        Sqlite::open_to_read(&other, &Options::default()).unwrap_err()
+    });
+    let error = error.join().unwrap();
+    assert!(matches!(error, StoreError::Unreadable { .. }), "{error}");
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "the store may not be read by this user, expected its owner or permission to read: `{}`",
+            path.display()
+        )
+    );
 }

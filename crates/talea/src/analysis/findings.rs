@@ -29,6 +29,9 @@ use iterations::iterations;
 const LITTLE: f64 = 0.005;
 /// Ratio to the mean from which on a rank's computation stands out.
 const UNEVEN: f64 = 1.1;
+/// Minimum of the time that a rank computes longer than the others: a few slices of the scheduler and the page faults of a start take
+/// milliseconds, whatever the program does.
+const NOTICEABLE: Nanos = Nanos(10_000_000);
 /// Part of a loop's time from which on a loop inside it is named in its place.
 const NEARLY_ALL: f64 = 0.9;
 
@@ -254,9 +257,7 @@ fn uneven(analysis: &Analysis<'_>) -> Option<Finding> {
     let most = *places.iter().max_by_key(|&&at| (compute[at], Reverse(at)))?;
     let rest: Nanos = places.iter().filter(|&&at| at != most).map(|&at| compute[at]).sum();
     let mean = rest.0 as f64 / (places.len() - 1) as f64;
-    let factor = compute[most].0 as f64 / mean.max(1.0);
-    let significant = part(compute[most], analysis.ranks[most].run) > 0.02;
-    (factor >= UNEVEN && significant).then(|| {
+    longer(compute[most], Nanos(mean as u64), analysis.ranks[most].run).map(|factor| {
         let rank = analysis.ranks[most].rank;
         let longer = if factor < 2.0 {
             format!("{} longer than", percent(factor - 1.0))
@@ -268,6 +269,13 @@ fn uneven(analysis: &Analysis<'_>) -> Option<Finding> {
             target: Target::Rank { rank },
         }
     })
+}
+
+/// Ratio of a rank's computation to the mean of the others, if it stands out; `run` is the rank's time.
+fn longer(computes: Nanos, mean: Nanos, run: Nanos) -> Option<f64> {
+    let factor = computes.0 as f64 / (mean.0 as f64).max(1.0);
+    let significant = part(computes, run) > 0.02 && computes - mean >= NOTICEABLE;
+    (factor >= UNEVEN && significant).then_some(factor)
 }
 
 /// The number of call paths to a line, where there are several.
@@ -367,6 +375,16 @@ mod tests {
     fn figures_in_sentences() {
         let texts: Vec<String> = [0.0, 0.0123, 0.31, 0.999, 1.0].into_iter().map(percent).collect();
         assert_eq!(texts, ["0 %", "1.2 %", "31 %", "99.9 %", "100 %"]);
+    }
+
+    #[test]
+    fn ranks_stand_out_by_their_share_and_by_the_time_itself() {
+        let us = |count: u64| Nanos(count * 1000);
+        // A run of 754 µs says nothing of balance, whatever the ratio.
+        assert_eq!(longer(us(600), us(200), us(754)), None);
+        assert_eq!(longer(us(60_000), us(40_000), us(100_000)), Some(1.5));
+        assert_eq!(longer(us(105_000), us(100_000), us(200_000)), None);
+        assert_eq!(longer(us(60_000), us(40_000), us(10_000_000)), None);
     }
 
     fn node(kind: TreeKind, count: u64, time: u64, children: Vec<TreeNode>) -> TreeNode {

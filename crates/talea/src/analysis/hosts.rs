@@ -155,17 +155,7 @@ impl Host {
 
     /// Oddities of the placement of its processes.
     pub(crate) fn notes(&self) -> Vec<String> {
-        let delayed = self.delay().filter(|delay| delay.share() >= CROWDED);
-        let mut notes: Vec<String> = delayed
-            .map(|delay| {
-                format!(
-                    "for {} of the time threads were ready to run and other threads had the PUs{}",
-                    percent(delay.share()),
-                    self.most_delayed()
-                )
-            })
-            .into_iter()
-            .collect();
+        let mut notes: Vec<String> = self.measured_delay().into_iter().collect();
         notes.extend(self.shared());
         let pus = self.pus();
         let free = |placed: &&Placed| !placed.allowed.is_empty() && !is_bound(placed, &pus);
@@ -179,6 +169,24 @@ impl Host {
             notes.push(format!("{who} may run on every PU: they are not bound"));
         }
         notes
+    }
+
+    /// Reasons why times do not show the rank that causes waiting; none where every thread has a PU.
+    pub(crate) fn crowding(&self) -> Vec<String> {
+        if !self.is_crowded() {
+            return Vec::new();
+        }
+        self.measured_delay().into_iter().chain(self.shared()).collect()
+    }
+
+    fn measured_delay(&self) -> Option<String> {
+        self.delay().filter(|delay| delay.share() >= CROWDED).map(|delay| {
+            format!(
+                "for {} of the time threads were ready to run and other threads had the PUs{}",
+                percent(delay.share()),
+                self.most_delayed()
+            )
+        })
     }
 
     /// The most delayed process, if it was delayed much more than the mean.
@@ -319,6 +327,8 @@ mod tests {
     fn measured_delays_count_more_than_places() {
         let mut host = host("core:2 pu:1", &[("0", 1), ("0", 1)]);
         assert!(host.is_crowded());
+        let shared = "ranks 0-1 share PU 0 for 2 threads that work";
+        assert_eq!(host.crowding(), [shared]);
         let mut delayed = |parts: [u64; 2]| {
             for (placed, part) in host.processes.iter_mut().zip(parts) {
                 let [watched, delayed] = [1000, part].map(|ms| Nanos(ms * 1_000_000));
@@ -326,10 +336,11 @@ mod tests {
             }
             (host.is_crowded(), host.notes())
         };
-        let shared = "ranks 0-1 share PU 0 for 2 threads that work";
         assert_eq!(delayed([40, 50]), (false, vec![shared.to_owned()]));
         let measured = "for 45 % of the time threads were ready to run and other threads had the PUs (rank 1: 80 %)";
         assert_eq!(delayed([100, 800]), (true, vec![measured.to_owned(), shared.to_owned()]));
+        assert_eq!(delayed([40, 50]).1, [shared]);
+        assert!(host.crowding().is_empty());
     }
 
     #[test]

@@ -181,6 +181,15 @@ impl<'a> Analysis<'a> {
         self.hosts().iter().map(Host::delay).sum()
     }
 
+    /// Times of single calls below this are unknown; 0 where they are exact.
+    pub(crate) fn resolution(&self) -> Nanos {
+        let recording = &self.run.recording;
+        match recording.times {
+            TimesMode::Bounded => recording.bound.absolute,
+            TimesMode::Exact | TimesMode::Statistics => Nanos(0),
+        }
+    }
+
     /// The place of a rank in [`Self::ranks`].
     pub(crate) fn rank(&self, rank: Rank) -> Option<usize> {
         self.ranks.iter().position(|study| study.rank == rank)

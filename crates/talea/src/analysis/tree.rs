@@ -188,3 +188,37 @@ pub(crate) fn guard(guard: &Guard) -> String {
         Guard::Last => "the last".to_owned(),
     }
 }
+
+/// A guard as people read it: `4-59 every 5` for `4,59,5,1`, `0-11 2 of every 5` for `0,11,5,2`, `0-9` for `0,9,0,10`.
+pub(crate) fn guard_in_words(guard: &str) -> String {
+    let (parts, of) = guard.find(" of ").map_or((guard, ""), |at| guard.split_at(at));
+    let part = |part: &str| {
+        let numbers: Option<Vec<u64>> = part.split(',').map(|number| number.parse().ok()).collect();
+        match numbers.as_deref() {
+            Some(&[first, last, 0, _]) if first == last => first.to_string(),
+            Some(&[first, last, 0, _]) => format!("{first}-{last}"),
+            Some(&[first, last, stride, 1]) => format!("{first}-{last} every {stride}"),
+            Some(&[first, last, stride, block]) => {
+                format!("{first}-{last} {block} of every {stride}")
+            }
+            _ => part.to_owned(),
+        }
+    };
+    parts.split('|').map(part).collect::<Vec<_>>().join(", ") + of
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guards_are_ranges_in_words() {
+        let check = |guard, expected| assert_eq!(guard_in_words(guard), expected);
+        check("4,59,5,1", "4-59 every 5");
+        check("0,11,5,2|20,20,0,1", "0-11 2 of every 5, 20");
+        check("0,10972,0,10973", "0-10972");
+        check("2,3,0,2 of 4 in all", "2-3 of 4 in all");
+        check("0,0,0,1|2,2,0,1|5,6,0,2|... 12 iterations", "0, 2, 5-6, ... 12 iterations");
+        check("all but the last", "all but the last");
+    }
+}

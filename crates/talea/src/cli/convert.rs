@@ -22,7 +22,8 @@ Examples:
   talea convert talea-app app.csv              tables of events, states and messages
 
 The ending of OUT tells the form: .prv, .prv.gz, .json, .speedscope.json, .pprof, .pb, .folded,
-.collapsed, .csv, .parquet. A pipe or a device as OUT gets that one file alone.
+.collapsed, .csv, .parquet. A pipe, a device or standard output (-, with --format) as OUT gets that
+one file alone.
 
 A .json has a slice for each call, phase, iteration and loop, an arrow for each message, rates of
 counters, and names of ranks, hosts and threads. Calls have arguments: site, bytes_sent and to,
@@ -38,7 +39,7 @@ pub(super) struct ConvertArgs {
     /// Run directory, or a trace: .prv, .prv.gz
     #[arg(value_name = "INPUT", value_hint = ValueHint::AnyPath)]
     input: PathBuf,
-    /// File to write
+    /// File to write; - is standard output
     #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
     out: PathBuf,
     /// Form of OUT, where its name does not tell

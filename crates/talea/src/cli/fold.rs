@@ -54,17 +54,18 @@ mean.
 
 JSON: {inputs, region: {name, of, argument, without_mpi, why}, fit, scored, findings, name, found,
 folded, outliers, mean_ns, median_ns, spread, locations, coverage: {samples, hole_at, hole,
-hole_expected, empty, period_ns}, counters: [{name, event_type, unit, samples, instances, smoothing,
-error_held_out, error_estimated, band_coverage, jumps: [{at, within, height}], phases: [{from, to,
-rate}], mean_total, mean_rate, rate: {value, low, high}, accumulated: {value, low, high}, points}],
-models: [{name, expression, unit, mean, curve: {value, low, high}}], stack: [{from, to, routine,
-samples, purity, mixed, lines: [{name, share}]}], lines: [{from, to, routine, line, file, share,
-samples}], parts, differences: [{counter, from, to, lowest, highest, difference}], gaps: [{kind,
-rank, detail, count}]}. Places are shares of the region from 0 to 1, curves have --points values at
-equal steps, rates are counts a second, errors and spread shares of the mean; smoothing is lambda
-of sum (y - f)^2 + lambda * integral f''^2 of accumulated shares. What could not be had is null.
-parts has the keys of a group (name to lines) for each rank, group or input. With --list: [{input,
-regions: [{region, name, of, instances, time_ns, mean_ns, locations}]}].")]
+hole_expected, empty, period_ns, stacks, left_out, outside}, counters: [{name, event_type, unit,
+samples, instances, smoothing, error_held_out, error_estimated, band_coverage, jumps: [{at, within,
+height}], phases: [{from, to, rate}], mean_total, mean_rate, rate: {value, low, high}, accumulated:
+{value, low, high}, points}], models: [{name, expression, unit, mean, curve: {value, low, high}}],
+stack: [{from, to, routine, samples, purity, mixed, lines: [{name, share}]}], lines: [{from, to,
+routine, line, file, share, samples}], parts, differences: [{counter, from, to, lowest, highest,
+difference}], gaps: [{kind, rank, detail, count}]}. Places are shares of the region from 0 to 1,
+curves have --points values at equal steps, rates are counts a second, errors and spread shares of
+the mean; smoothing is lambda of sum (y - f)^2 + lambda * integral f''^2 of accumulated shares. What
+could not be had is null. parts has the keys of a group (name to lines) for each rank, group or
+input. With --list: [{input, regions: [{region, name, of, instances, time_ns, mean_ns,
+locations}]}].")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct FoldArgs {
     /// Traces (.prv, .prv.gz) or run directories; several are folded together and laid over each other

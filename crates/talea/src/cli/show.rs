@@ -56,8 +56,9 @@ pub(super) enum View {
 Times are those of the rank that is shown; shares are of its run without MPI_Init and MPI_Finalize.
 Where ranks have several threads that call MPI, each thread has a tree; shares are of the time from
 its first to its last call. In lists, 0-3.1-2 stands for threads 1 and 2 of each of ranks 0 to 3.
-A guard in brackets says on which iterations something runs, counted from 0:
-`first,last,stride,blocksize`, parts joined by |.
+A guard in brackets says on which iterations something runs, counted from 0: [4-59 every 5], or
+[0-11 2 of every 5] for blocks of two. In JSON it is `first,last,stride,blocksize`, parts joined
+by |.
 
 JSON: [{ranks, locations, representative, thread, run_ns, tree}], one of each class, or of each
 thread of the rank that is chosen; locations is as ranks, with threads where a rank has several,

@@ -1,11 +1,12 @@
 //! The file that a conversion writes.
 //!
 //! Owns the guarantee that a reader sees the whole file or the one before: bytes go to a new file, which takes the name at the end,
-//! and nothing is left of an unfinished one. A link is followed; a pipe or a device is written to directly, and has no files beside
-//! it ([`Destination`]).
+//! and nothing is left of an unfinished one. A link is followed; a pipe, a device or standard output (`-`) is written to directly, and
+//! has no files beside it ([`Destination`]). Errors do not name the new file, which no user knows.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +24,10 @@ pub(super) enum Draft {
 impl Draft {
     pub(super) fn create(path: &Path) -> io::Result<Self> {
         const BUFFER: usize = 1 << 20;
+        if is_standard_output(path) {
+            let file = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+            return Ok(Self::There(BufWriter::with_capacity(BUFFER, file)));
+        }
         Ok(match Destination::of(path)? {
             Destination::There(file) => Self::There(BufWriter::with_capacity(BUFFER, file)),
             Destination::New(name) => {
@@ -31,7 +36,8 @@ impl Draft {
                     .prefix(".talea-")
                     // Reduced by the process's umask.
                     .permissions(fs::Permissions::from_mode(0o666))
-                    .tempfile_in(folder.unwrap_or(Path::new(".")))?;
+                    .tempfile_in(folder.unwrap_or(Path::new(".")))
+                    .map_err(|error| without_name(&error))?;
                 Self::New(BufWriter::with_capacity(BUFFER, file), name)
             }
         })
@@ -41,10 +47,10 @@ impl Draft {
     pub(super) fn finish(self) -> io::Result<Option<PathBuf>> {
         match self {
             Self::New(file, name) => {
-                let file = file.into_inner()?;
+                let file = file.into_inner().map_err(|error| without_name(error.error()))?;
                 // Without this a crash of the machine can leave the new name without contents.
                 file.as_file().sync_all()?;
-                file.persist(name.path())?;
+                file.persist(name.path()).map_err(|error| without_name(&error.error))?;
                 Ok(Some(name.taken()))
             }
             Self::There(mut file) => file.flush().map(|()| None),
@@ -55,17 +61,29 @@ impl Draft {
 impl Write for Draft {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::New(file, _) => file.write(bytes),
+            Self::New(file, _) => file.write(bytes).map_err(|error| without_name(&error)),
             Self::There(file) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Self::New(file, _) => file.flush(),
+            Self::New(file, _) => file.flush().map_err(|error| without_name(&error)),
             Self::There(file) => file.flush(),
         }
     }
+}
+
+/// True for `-`.
+pub(super) fn is_standard_output(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// The error without the new file's name, which `tempfile` puts behind it.
+fn without_name(error: &io::Error) -> io::Error {
+    let text = error.to_string();
+    let reason = text.split(" at path \"").next().unwrap_or_default();
+    io::Error::new(error.kind(), reason.to_owned())
 }
 
 /// Writes a whole file.
@@ -96,6 +114,16 @@ mod tests {
         assert_eq!(draft.finish().unwrap(), None);
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
         assert!(write(folder.path(), b"").is_err());
+    }
+
+    #[test]
+    fn errors_do_not_name_the_new_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = write(&folder.path().join("no/such/file"), b"").unwrap_err();
+        assert_eq!(missing.to_string(), "No such file or directory (os error 2)");
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+        let taken = write(folder.path(), b"").unwrap_err().to_string();
+        assert!(!taken.contains(".talea-"), "{taken}");
     }
 
     #[test]

@@ -29,7 +29,7 @@ use crate::terminal::{Progress, say};
 pub(crate) struct Options {
     /// A run directory or a trace.
     pub(crate) input: PathBuf,
-    /// The file to write.
+    /// The file to write; `-` is standard output.
     pub(crate) out: PathBuf,
     /// Output form; by the file's name where absent.
     pub(crate) format: Option<Format>,
@@ -123,6 +123,12 @@ impl Expected for ConvertError {
             Self::Input(error) => error.exit(),
             #[cfg(not(feature = "parquet"))]
             Self::NoParquet(_) => Exit::Lacking,
+            // `talea convert ... - | head`: the reader has enough.
+            Self::Write { source, .. } | Self::Paraver(paraver::SaveError::File { source, .. })
+                if source.kind() == io::ErrorKind::BrokenPipe =>
+            {
+                Exit::Closed
+            }
             _ => Exit::Input,
         }
     }
@@ -146,7 +152,12 @@ pub(crate) fn convert(options: &Options) -> Result<(), ConvertError> {
     gaps.merge(input.trace.gaps);
     say_gaps(&gaps, None);
     let counts: Vec<String> = counts.iter().map(ToString::to_string).collect();
-    say(&format!("wrote {}: {}", out.display(), counts.join(", ")));
+    let name = if file::is_standard_output(out) {
+        "standard output".to_owned()
+    } else {
+        out.display().to_string()
+    };
+    say(&format!("wrote {name}: {}", counts.join(", ")));
     Ok(())
 }
 
@@ -233,6 +244,18 @@ impl std::fmt::Display for Count {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_closed_pipe_is_the_normal_end() {
+        let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
+        let path = || PathBuf::from("-");
+        let written = ConvertError::Write { source: closed(), path: path() };
+        assert_eq!(written.exit(), Exit::Closed);
+        let saved = paraver::SaveError::File { source: closed(), path: path() };
+        assert_eq!(ConvertError::Paraver(saved).exit(), Exit::Closed);
+        let source = io::Error::from(io::ErrorKind::PermissionDenied);
+        assert_eq!(ConvertError::Write { source, path: path() }.exit(), Exit::Input);
+    }
 
     #[test]
     fn names_tell_the_form() {

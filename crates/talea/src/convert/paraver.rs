@@ -42,7 +42,10 @@ pub(crate) fn save(trace: &Trace, path: &Path) -> Result<(), SaveError> {
         move |source| SaveError::File { source, path: path.clone() }
     };
     let mut out = Draft::create(path).map_err(failed(path))?;
-    let form = |source| SaveError::Form { source, path: path.to_owned() };
+    let form = |source| match source {
+        paraver::WriteError::Write(source) => failed(path)(source),
+        source @ paraver::WriteError::Shape(_) => SaveError::Form { source, path: path.to_owned() },
+    };
     if path.extension().is_some_and(|end| end == "gz") {
         let mut packed = GzEncoder::new(out, Compression::new(6));
         paraver::write(trace, &mut packed).map_err(form)?;

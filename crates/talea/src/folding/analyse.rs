@@ -248,6 +248,8 @@ fn mode<'a>(one: &'a Prepared, names: &'a Routines, mode: usize) -> Group<'a> {
         places: wanted,
         counters: one.projected(mode),
         samples: one.samples(mode, names),
+        inside: one.samples_inside(names),
+        sampled: one.sampled,
         inputs: vec![0],
     }
 }
@@ -295,6 +297,9 @@ fn parts_of<'a>(
                 .map(|(event_type, all)| (*event_type, part(all, |at| own(all.instances[at]))))
                 .collect(),
             samples: whole.samples.iter().filter(|sample| own(sample.instance)).copied().collect(),
+            // Only the whole says where the other samples are.
+            inside: 0,
+            sampled: 0,
             inputs: vec![0],
         }
     };

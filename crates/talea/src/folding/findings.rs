@@ -4,6 +4,7 @@
 //! parts, and doubts about the result.
 
 use talea_model::units::{mean_and_median, si};
+use talea_model::without_parameters;
 use talea_report::data::folded::{FoldedCounter, FoldedData, FoldedGroup, FoldedModel};
 
 use super::differences::comparable;
@@ -109,9 +110,15 @@ fn instances(data: &FoldedData) -> String {
         1 => "; 1 is left out for its duration".to_owned(),
         many => format!("; {many} are left out for their durations"),
     };
+    // With the total, so that folded and left out add up.
+    let folded = if group.outliers == 0 {
+        group.folded.to_string()
+    } else {
+        format!("{} of {}", group.folded, group.found)
+    };
+    let many = if group.outliers == 0 { many } else { "instances" };
     format!(
-        "{} {many} of {}{of}{whose}, {}{spread}{outliers}.",
-        group.folded,
+        "{folded} {many} of {}{of}{whose}, {}{spread}{outliers}.",
         data.region.name,
         mean_and_median(group.mean_ns, group.median_ns)
     )
@@ -204,6 +211,7 @@ fn stack(group: &FoldedGroup) -> Option<String> {
     }
     let mut sums: Vec<(f64, &str)> = Vec::new();
     for (width, name) in named {
+        let name = without_parameters(name);
         match sums.iter_mut().find(|sum| sum.1 == name) {
             Some(sum) => sum.0 += width,
             None => sums.push((width, name)),

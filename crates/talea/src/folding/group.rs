@@ -58,6 +58,10 @@ pub(super) struct Group<'a> {
     /// Event type and samples of each counter.
     pub(super) counters: Vec<(u32, Projected)>,
     pub(super) samples: Vec<Sample<'a>>,
+    /// Number of samples in all instances found.
+    pub(super) inside: usize,
+    /// Number of samples of the inputs.
+    pub(super) sampled: usize,
     /// First instance of each input.
     pub(super) inputs: Vec<usize>,
 }
@@ -115,6 +119,8 @@ impl<'a> Group<'a> {
             known.gaps.merge(more.gaps);
         }
         self.samples.extend(other.samples);
+        self.inside += other.inside;
+        self.sampled += other.sampled;
     }
 }
 
@@ -270,6 +276,9 @@ fn coverage(group: &Group<'_>, mean: Nanos, gaps: &mut Gaps) -> FoldedCoverage {
         hole_expected: found.expected_hole,
         empty: found.empty,
         period_ns: period,
+        stacks: group.samples.len() as u64,
+        left_out: group.inside.saturating_sub(group.samples.len()) as u64,
+        outside: group.sampled.saturating_sub(group.inside) as u64,
     }
 }
 

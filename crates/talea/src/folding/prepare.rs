@@ -28,6 +28,8 @@ pub(super) struct Prepared {
     /// Folded counters, as places in `probes` and then `nodes`; the others show where a set of counters changed.
     pub(super) wanted: Vec<usize>,
     pub(super) stacks: StackColumns,
+    /// Number of samples with stacks in the whole trace, or of the rank that is folded alone.
+    pub(super) sampled: usize,
     /// Rank of each location, counted over the applications of the trace.
     pub(super) ranks: BTreeMap<u32, Rank>,
     pub(super) gaps: Gaps,
@@ -133,7 +135,12 @@ pub(super) fn prepare(
         note(&mut gaps, GapKind::Unresolved, count, detail);
     }
     let modes = selection.modes;
-    Ok(Prepared { choice, spans, modes, probes, nodes, wanted, stacks, ranks, gaps })
+    let is_own = |location: u32| match what.ranks {
+        Ranks::One(rank) => of(location) == Some(rank),
+        _ => true,
+    };
+    let sampled = regions::samples(trace).filter(|&location| is_own(location)).count();
+    Ok(Prepared { choice, spans, modes, probes, nodes, wanted, stacks, sampled, ranks, gaps })
 }
 
 /// The requested counters.
@@ -183,7 +190,15 @@ impl Prepared {
 
     /// Samples with stacks in the instances of one mode.
     pub(super) fn samples<'a>(&'a self, mode: usize, names: &'a Routines) -> Vec<Sample<'a>> {
-        let mut wanted = self.modes.get(mode).cloned().unwrap_or_default();
+        self.samples_of(self.modes.get(mode).cloned().unwrap_or_default(), names)
+    }
+
+    /// Number of samples with stacks in all instances, also those that are left out.
+    pub(super) fn samples_inside(&self, names: &Routines) -> usize {
+        self.samples_of((0..self.spans.len() as u32).collect(), names).len()
+    }
+
+    fn samples_of<'a>(&'a self, mut wanted: Vec<u32>, names: &'a Routines) -> Vec<Sample<'a>> {
         let key = |at: u32| (self.spans.location[at as usize], self.spans.begin[at as usize]);
         wanted.sort_by_key(|&at| key(at));
         let stacks = &self.stacks;

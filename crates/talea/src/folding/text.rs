@@ -3,13 +3,15 @@
 //!
 //! Owns the layout.
 
-use talea_model::Nanos;
 use talea_model::units::{si, three_digits};
-use talea_report::data::folded::{FoldedCounter, FoldedData, FoldedGroup, FoldedModel};
+use talea_model::{Nanos, without_parameters};
+use talea_report::data::folded::{
+    FoldedCounter, FoldedCoverage, FoldedData, FoldedGroup, FoldedModel,
+};
 
 use super::findings::percent;
 use crate::table::{Column, Table};
-use crate::terminal::{Palette, cell, prose, wrapped};
+use crate::terminal::{Palette, cell, grouped, limit, prose, width, wrapped};
 
 /// Width of the picture of a rate, in columns.
 const PICTURE: usize = 24;
@@ -60,6 +62,7 @@ pub(super) fn text(data: &FoldedData) -> String {
             prose(),
         ));
     }
+    lines.extend(wrapped(&whereabouts(&data.all), prose()));
     for (at, gap) in data.gaps.iter().enumerate() {
         if at == GAPS {
             lines.push(palette.faint("more gaps: --json has all"));
@@ -72,6 +75,24 @@ pub(super) fn text(data: &FoldedData) -> String {
         }
     }
     lines.join("\n") + "\n"
+}
+
+/// All samples with call stacks by place, where some are not in folded instances; the numbers add up.
+fn whereabouts(group: &FoldedGroup) -> String {
+    let FoldedCoverage { stacks, left_out, outside, .. } = group.coverage;
+    if left_out + outside == 0 || stacks == 0 {
+        return String::new();
+    }
+    let s = |count: u64| if count == 1 { "" } else { "s" };
+    let all = stacks + left_out + outside;
+    let mut parts = vec![format!("{} in folded instances", grouped(stacks))];
+    if left_out > 0 {
+        parts.push(format!("{} in instances that are left out", grouped(left_out)));
+    }
+    if outside > 0 {
+        parts.push(format!("{} outside the region", grouped(outside)));
+    }
+    format!("{} sample{} with call stacks: {}.", grouped(all), s(all), parts.join(", "))
 }
 
 /// Values in blocks of eighths, from 0 to the largest; a blank for NaN.
@@ -177,15 +198,14 @@ fn stack(group: &FoldedGroup) -> Vec<String> {
         ("line", Column::Yields),
     ]);
     for run in group.stack.iter().take(RUNS) {
-        // The last part of a qualified name is the most informative.
-        let short = |name: &str| cell(name.rsplit("::").next().unwrap_or(name), ROUTINE);
+        // A pipe has room for whole names.
+        let most = if limit() > width() { limit() } else { ROUTINE };
+        let short = |name: &str| cell(short_name(name, most), ROUTINE);
         let turns = || {
             let names: Vec<String> = run.mixed.iter().map(|name| short(name)).collect();
             cell(&format!("in turns: {}", names.join(", ")), ROUTINE)
         };
-        let routine = run.routine.as_deref().map_or_else(turns, |name| {
-            if name.chars().count() <= ROUTINE { name.to_owned() } else { short(name) }
-        });
+        let routine = run.routine.as_deref().map_or_else(turns, short);
         let line = |one: &talea_report::data::folded::FoldedShare| {
             // Number and file; the module after it is that of the routine.
             let text = one.name.split(',').next().unwrap_or_default().replace(['(', ')'], "");
@@ -206,6 +226,25 @@ fn stack(group: &FoldedGroup) -> Vec<String> {
         lines.push(format!("and {} more stretches, see --json", group.stack.len() - RUNS));
     }
     lines
+}
+
+/// A function of C++ without its parameters, and without its namespaces where it is longer than `most`: the last part of a qualified
+/// name is the most informative.
+pub(super) fn short_name(name: &str, most: usize) -> &str {
+    let name = without_parameters(name);
+    if name.chars().count() <= most {
+        return name;
+    }
+    let (mut depth, mut begin) = (0_i32, 0);
+    for (at, c) in name.char_indices() {
+        match c {
+            '<' | '(' => depth += 1,
+            '>' | ')' => depth -= 1,
+            ':' if depth == 0 => begin = at + 1,
+            _ => {}
+        }
+    }
+    &name[begin..]
 }
 
 /// One row a part: its instances, and the rate of the first counter that all have.
@@ -241,6 +280,35 @@ fn parts(data: &FoldedData) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn samples_add_up() {
+        let group = |stacks, left_out, outside| FoldedGroup {
+            coverage: FoldedCoverage { stacks, left_out, outside, ..FoldedCoverage::default() },
+            ..FoldedGroup::default()
+        };
+        assert_eq!(
+            whereabouts(&group(2104, 120, 176)),
+            "2,400 samples with call stacks: 2,104 in folded instances, 120 in instances that are left out, \
+             176 outside the region."
+        );
+        assert_eq!(whereabouts(&group(5, 0, 0)), "");
+        assert_eq!(whereabouts(&group(0, 3, 3)), "");
+    }
+
+    #[test]
+    fn names_of_cpp_lose_parameters_first() {
+        let check = |name, most, expected| assert_eq!(short_name(name, most), expected);
+        check("ns::f(std::vector<ns::X> const&)", 38, "ns::f");
+        check("ns::f(std::vector<ns::X> const&)", 4, "f");
+        check(
+            "ddSendrecv<gmx::BasicVector<float> >(int)",
+            20,
+            "ddSendrecv<gmx::BasicVector<float> >",
+        );
+        check("gmx::run<gmx::Vector<float> >(int)", 20, "run<gmx::Vector<float> >");
+        check("main", 2, "main");
+    }
 
     #[test]
     fn pictures_of_rates() {

@@ -11,6 +11,7 @@ use talea_model::Trace;
 use talea_run::RunDirectory;
 
 use crate::analysis::Analysis;
+use crate::analysis::hosts::Host;
 use crate::exit::{Exit, Expected};
 use crate::load::{self, LoadError};
 use crate::terminal::Progress;
@@ -22,6 +23,8 @@ pub(crate) struct Input {
     pub(crate) trace: Trace,
     /// The command of a run that was recorded without samples.
     pub(crate) unsampled: Option<String>,
+    /// Sentences on threads that waited for PUs, which makes times in MPI longer; none of a trace of another tool.
+    pub(crate) crowding: Vec<String>,
 }
 
 /// Why there is no trace.
@@ -78,12 +81,19 @@ pub(crate) fn load(path: &Path, progress: &mut Progress) -> Result<Input, InputE
     let run = if std::fs::metadata(path).map_err(read)?.is_dir() {
         load::load(path)?
     } else if paraver::is_trace(path).map_err(read)? {
-        return Ok(Input { trace: paraver::load(path)?, unsampled: None });
+        return Ok(Input { trace: paraver::load(path)?, unsampled: None, crowding: Vec::new() });
     } else {
         // A file inside a run directory names the run, as everywhere.
         load::load(path).map_err(|_| InputError::Unknown(path.to_owned()))?
     };
     let is_sampled = run.metadata.options.contains_key("sample_counter");
-    let trace = run::trace(&Analysis::new(&run, progress));
-    Ok(Input { trace, unsampled: (!is_sampled).then_some(run.metadata.command) })
+    let analysis = Analysis::new(&run, progress);
+    let trace = run::trace(&analysis);
+    let many = analysis.hosts().len() > 1;
+    let of = |host: &Host| {
+        let on = if many { format!("on `{}`: ", host.name) } else { String::new() };
+        host.crowding().into_iter().map(move |text| format!("{on}{text}"))
+    };
+    let crowding = analysis.hosts().iter().flat_map(of).collect();
+    Ok(Input { trace, unsampled: (!is_sampled).then_some(run.metadata.command), crowding })
 }

@@ -130,6 +130,7 @@ pub(crate) fn metrics(options: &Options) -> Result<(), MetricsError> {
         let study = study::Study::new(path, &input.trace, options.part, &models);
         let mut study =
             study.map_err(|source| MetricsError::Measure { source, path: path.clone() })?;
+        study.note_crowding(&input.crowding);
         if options.rows == Rows::Cluster {
             study.clusters = clusters::of(&input.trace, options.part, &models, &mut study.gaps);
         }

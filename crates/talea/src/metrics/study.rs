@@ -154,6 +154,18 @@ impl Study {
     }
 }
 
+impl Study {
+    /// Says that threads waited for PUs: elapsed times, and with them the factors of efficiency, contain that.
+    pub(super) fn note_crowding(&mut self, reasons: &[String]) {
+        for reason in reasons {
+            let detail = format!(
+                "factors of efficiency contain the time that threads wait for PUs: {reason}"
+            );
+            self.gaps.note(Gap { kind: GapKind::Estimated, rank: None, detail, count: 0 });
+        }
+    }
+}
+
 fn rank(numbers: &Numbers, threads: &[Measured], models: &Models) -> Rank {
     let mut values = numbers.values(threads);
     models.own_values(&mut values, Some((numbers, threads)));

@@ -102,7 +102,8 @@ fn summary(analysis: &Analysis<'_>, sampled: Option<&sampling::Settled>) {
     }
     let size = recording.sizes.total;
     say(&format!(
-        "time     {wall}, {} rank{}{}{outcome}; {} events recorded in {}",
+        "time     {wall}{}, {} rank{}{}{outcome}; {} events recorded in {}",
+        inside(wall, analysis.ranks.iter().map(|rank| rank.lead().map_or(rank.run, |one| one.run))),
         analysis.ranks.len(),
         if analysis.ranks.len() == 1 { "" } else { "s" },
         threads(analysis),
@@ -130,6 +131,17 @@ fn summary(analysis: &Analysis<'_>, sampled: Option<&sampling::Settled>) {
     }
     run.metadata.fabric.iter().for_each(fabric::say_kept);
     say_gaps(&recording.gaps);
+}
+
+/// The time to which all shares refer, where it is not nearly all of the run: the longest of a rank.
+fn inside(wall: Nanos, ranks: impl Iterator<Item = Nanos>) -> String {
+    const NEARLY: f64 = 0.99;
+    match ranks.max() {
+        Some(longest) if longest > Nanos(0) && part(longest, wall) < NEARLY => {
+            format!(" ({longest} between MPI_Init and MPI_Finalize, of which shares are)")
+        }
+        _ => String::new(),
+    }
 }
 
 /// How many threads there are, where ranks have several.
@@ -191,5 +203,20 @@ fn warn(recording: &Recording, metadata: &Metadata, has_samples: bool, options: 
             processes.len(),
             processes.len()
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_denominator_of_shares_is_said_where_it_is_not_the_run() {
+        let ms = |count: u64| Nanos(count * 1_000_000);
+        let said = |wall, ranks: &[u64]| inside(ms(wall), ranks.iter().map(|&rank| ms(rank)));
+        let expected = " (100 ms between MPI_Init and MPI_Finalize, of which shares are)";
+        assert_eq!(said(900, &[90, 100]), expected);
+        assert_eq!(said(1000, &[995]), "");
+        assert_eq!(said(1000, &[]), "");
     }
 }

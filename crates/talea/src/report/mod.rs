@@ -166,6 +166,7 @@ fn info(analysis: &Analysis<'_>) -> RunInfo {
         talea: metadata.talea.clone(),
         times_mode: times_mode.to_owned(),
         times_bound,
+        times_resolution: analysis.resolution(),
         exit: match metadata.outcome {
             Some(Outcome::ExitCode(code)) => format!("exit code {code}"),
             Some(Outcome::Signal(signal)) => format!("signal {signal}"),

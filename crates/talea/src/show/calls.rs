@@ -2,7 +2,8 @@
 //!
 //! Owns the columns; figures and JSON keys are those of the report's table.
 
-use talea_model::units::percent;
+use talea_model::Nanos;
+use talea_model::units::{at_most, percent};
 
 use super::{CallsBy, Format, gaps, joined, json};
 use crate::analysis::Analysis;
@@ -32,6 +33,7 @@ fn groups(analysis: &Analysis<'_>, by: By, format: Format) -> String {
     let medians = analysis.groups(by).into_iter().map(|group| group.stats.durations.median());
     // A routine is called by its own name, a line by its procedure and place.
     let of_line = by == By::Line;
+    let call = |time: Nanos| at_most(time, analysis.resolution());
     let mut table = Table::new(&[
         (
             if of_line { "call" } else { "routine" },
@@ -63,8 +65,8 @@ fn groups(analysis: &Analysis<'_>, by: By, format: Format) -> String {
             row.count.to_string(),
             row.time.to_string(),
             if row.share == 0.0 { String::new() } else { percent(row.share) },
-            median.map_or_else(|| "?".to_owned(), |median| median.to_string()),
-            row.max.to_string(),
+            median.map_or_else(|| "?".to_owned(), call),
+            call(row.max),
             row.bytes.map_or_else(String::new, |bytes| bytes.to_string()),
             format!("{:.2}", row.imbalance),
         ]);
@@ -96,6 +98,7 @@ fn paths(analysis: &Analysis<'_>, format: Format) -> String {
     if format == Format::Json {
         return json(&order.iter().map(|&at| &rows[at as usize]).collect::<Vec<_>>());
     }
+    let call = |time: Nanos| at_most(time, analysis.resolution());
     let mut table = Table::new(&[
         ("call", Column::Left),
         ("from", Column::Place),
@@ -115,11 +118,8 @@ fn paths(analysis: &Analysis<'_>, format: Format) -> String {
             row.count.to_string(),
             row.time.to_string(),
             if site.bracket { String::new() } else { percent(row.share) },
-            site.stats
-                .durations
-                .median()
-                .map_or_else(|| "?".to_owned(), |median| median.to_string()),
-            row.max.to_string(),
+            site.stats.durations.median().map_or_else(|| "?".to_owned(), call),
+            call(row.max),
             row.bytes.map_or_else(String::new, |bytes| bytes.to_string()),
             format!("{:.2}", row.imbalance),
         ]);

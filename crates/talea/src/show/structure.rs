@@ -5,7 +5,8 @@
 use serde_json::{Value, json};
 use talea_report::data::{TreeKind, TreeNode};
 
-use talea_model::units::percent;
+use talea_model::Nanos;
+use talea_model::units::{at_most, percent};
 
 use super::{Format, gaps, joined, json};
 use crate::analysis::classes::{Class, Shown};
@@ -105,11 +106,11 @@ fn write(
             }
             let hidden = &children[at + ROW - 2..at + leaves - 1];
             let events: u64 = hidden.iter().map(|child| child.events).sum();
-            let time = hidden.iter().map(|child| child.time).sum::<talea_model::Nanos>();
+            let time = hidden.iter().map(|child| child.time).sum::<Nanos>();
             let share: f64 = hidden.iter().map(|child| child.share).sum();
             let text =
                 format!("{:indent$}... {} more ...", "", hidden.len(), indent = 2 * (depth + 1));
-            lines.push(figures(&text, events, &time.to_string(), share));
+            lines.push(figures(&text, events, &together(analysis, time, events), share));
             write(analysis, palette, &children[at + leaves - 1], depth + 1, lines);
             at += leaves;
         } else {
@@ -120,7 +121,11 @@ fn write(
 }
 
 fn line(analysis: &Analysis<'_>, palette: Palette, node: &TreeNode, depth: usize) -> String {
-    let guard = if node.guard.is_empty() { String::new() } else { format!(" [{}]", node.guard) };
+    let guard = if node.guard.is_empty() {
+        String::new()
+    } else {
+        format!(" [{}]", tree::guard_in_words(&node.guard))
+    };
     let label = if node.label.is_empty() { String::new() } else { format!(" {}", node.label) };
     let text = match node.kind {
         TreeKind::Root => "+ROOT".to_owned(),
@@ -135,7 +140,7 @@ fn line(analysis: &Analysis<'_>, palette: Palette, node: &TreeNode, depth: usize
     let site = node.site.and_then(|site| analysis.calls.sites().get(site as usize));
     let bracket = site.is_some_and(|site| site.bracket);
     let share = if bracket { f64::NAN } else { node.share };
-    let line = figures(&text, node.events, &node.time.to_string(), share);
+    let line = figures(&text, node.events, &together(analysis, node.time, node.events), share);
     match (node.kind, site) {
         (TreeKind::Call, Some(site)) if node.share >= 0.01 => {
             palette.category(site.category, &line)
@@ -144,6 +149,11 @@ fn line(analysis: &Analysis<'_>, palette: Palette, node: &TreeNode, depth: usize
         (TreeKind::Call, _) => palette.faint(&line),
         _ => line,
     }
+}
+
+/// The time of some calls; where each is below the resolution, so is a multiple of it.
+fn together(analysis: &Analysis<'_>, time: Nanos, events: u64) -> String {
+    at_most(time, Nanos(analysis.resolution().0.saturating_mul(events)))
 }
 
 /// Columns of the tree.

@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write};
 use talea_model::Nanos;
 use talea_model::units::si;
 use talea_topo::Recording;
-use talea_topology::accumulate::imbalance;
+use talea_topology::accumulate::{imbalance, is_of_other_use};
 use talea_topology::svg::amount;
 use talea_topology::{Attributes, ObjectId, ObjectKind, Topology};
 
@@ -108,7 +108,19 @@ pub(super) fn recording(
         let head = format!("{} at {}: {}{unequal}", info.name, info.level, info.counter);
         writeln!(out, "\n{}", fitted(&head))?;
         let most = numbers.iter().filter(|v| v.is_finite()).fold(0.0, |m: f64, v| m.max(v.abs()));
-        for (&id, value) in info.objects.iter().zip(&monitor.values).take(MOST_ROWS) {
+        let expression =
+            recording.monitors.iter().find(|one| one.name == info.name).map(|one| &one.expression);
+        // A disk has no packets: nothing is absent there.
+        let is_other = |id: ObjectId| {
+            expression.is_some_and(|expression| {
+                let counters = expression.counters();
+                !counters.is_empty()
+                    && counters.iter().all(|one| is_of_other_use(&recording.topology, id, one))
+            })
+        };
+        let rows: Vec<_> =
+            info.objects.iter().zip(&monitor.values).filter(|(id, _)| !is_other(**id)).collect();
+        for (&id, value) in rows.iter().copied().take(MOST_ROWS) {
             let label = cell(&recording.topology.label(id), 24);
             let (text, part) = match value {
                 Some(value) if !value.is_nan() => (amount(*value, &info.unit), value.abs() / most),
@@ -118,7 +130,7 @@ pub(super) fn recording(
             let columns = width().saturating_sub(BEFORE).min(40);
             writeln!(out, "  {label:<24} {text:>16}  {}", bar(part, columns))?;
         }
-        if let more @ 1.. = info.objects.len().saturating_sub(MOST_ROWS) {
+        if let more @ 1.. = rows.len().saturating_sub(MOST_ROWS) {
             let rest = format!("  ... and {more} more; --json has all, --svg draws them");
             writeln!(out, "{}", fitted(&rest))?;
         }

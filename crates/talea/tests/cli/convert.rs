@@ -209,6 +209,8 @@ fn what_cannot_be_converted_is_said() {
     assert!(!bench.path("null.pcf").exists());
     let piped = bench.text(&["convert", "small.prv", "/dev/stdout", "--format", "paraver"]);
     assert!(piped.starts_with("#Paraver") && piped.contains("1:1:1:1:1:0:10:1"), "{piped}");
+    assert_eq!(bench.text(&["convert", "small.prv", "-", "--format", "paraver"]), piped);
+    assert!(!bench.path("-").exists());
     // A damaged line is left out and said.
     std::fs::write(bench.path("damaged.prv"), format!("{trace}2:1:1:1:1:5:nonsense\n")).unwrap();
     let said = bench.talea(["convert", "damaged.prv", "out.prv"]).output().unwrap();

@@ -64,15 +64,19 @@ impl Asked<'_> {
         Ok(lacks.into_iter().flatten().collect())
     }
 
-    /// True if an object is a device for something other than the counter's family.
     fn is_of_other_use(&self, topology: &Topology, id: ObjectId) -> bool {
-        let Attributes::Os { uses } = &topology.get(id).attributes else { return false };
-        let counted = match self.counter.split(':').next() {
-            Some("net") => "Network",
-            Some("disk") => "Block",
-            Some("ib") => "OpenFabrics",
-            _ => return false,
-        };
-        !uses.is_empty() && !uses.iter().any(|one| one == counted)
+        is_of_other_use(topology, id, self.counter)
     }
+}
+
+/// True if an object is a device for something other than the counter's family: a disk has no packets.
+pub fn is_of_other_use(topology: &Topology, id: ObjectId, counter: &str) -> bool {
+    let Attributes::Os { uses } = &topology.get(id).attributes else { return false };
+    let counted = match counter.split(':').next() {
+        Some("net") => "Network",
+        Some("disk") => "Block",
+        Some("ib") => "OpenFabrics",
+        _ => return false,
+    };
+    !uses.is_empty() && !uses.iter().any(|one| one == counted)
 }

@@ -20,6 +20,7 @@ use talea_model::gaps::Gaps;
 
 use self::contain::Members;
 pub use self::contain::objects_of;
+pub use self::coverage::is_of_other_use;
 use self::history::History;
 use crate::monitors::Aggregate;
 use crate::objects::ObjectId;

@@ -48,7 +48,7 @@ pub(super) fn link(text: &str, known: Option<&Known<'_>>) -> Result<Vec<Monitor>
         }
     }
     if let Some(known) = known {
-        unknown_counters(&drafts, &by_name, known, &mut mistakes);
+        unknown_counters(&text, &drafts, &by_name, known, &mut mistakes);
     }
     replace_references(&mut drafts, &by_name, &mut mistakes);
     if mistakes.is_empty() {
@@ -118,6 +118,7 @@ fn uses(draft: &Draft) -> impl Iterator<Item = (&String, &Range<usize>)> {
 }
 
 fn unknown_counters(
+    text: &str,
     drafts: &[Draft],
     by_name: &BTreeMap<String, usize>,
     known: &Known<'_>,
@@ -136,11 +137,42 @@ fn unknown_counters(
         if is_known() || derivable() {
             continue;
         }
+        if let Some((span, near)) = hyphenated(text, span, known) {
+            let written = &text[span.clone()];
+            told.extend(
+                uses(&drafts[owner])
+                    .map(|(name, _)| name)
+                    .filter(|name| written.split('-').any(|part| part == name.as_str())),
+            );
+            let help = Some(format!("did you mean `{near}`?"));
+            mistakes.note_with(span, format!("unknown counter `{written}`"), help);
+            continue;
+        }
         let help =
             suggested(name, owner, by_name, known).map(|near| format!("did you mean `{near}`?"));
         let shown: String = name.chars().take(60).collect();
         mistakes.note_with(span.clone(), format!("unknown counter `{shown}`"), help);
     }
+}
+
+/// The words around a place that hyphens join, as in `page-fault`, and a counter with hyphens that differs from them in few letters:
+/// without quotes an unknown name with hyphens is read as a difference.
+fn hyphenated(
+    text: &str,
+    span: &Range<usize>,
+    known: &Known<'_>,
+) -> Option<(Range<usize>, String)> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let (before, after) = (text.get(..span.start)?, text.get(span.end..)?);
+    let start = before.rfind(|c| !is_part(c)).map_or(0, |at| at + 1);
+    let end = after.find(|c| !is_part(c)).map_or(text.len(), |at| span.end + at);
+    let written = text
+        .get(start..end)
+        .filter(|written| written.contains('-') && !written.starts_with('"'))?;
+    let all = catalogue::all();
+    let names = known.names.iter().map(String::as_str).chain(all.iter().map(|spec| &*spec.name));
+    let near = talea_metric::suggest(written, names.filter(|name| name.contains('-')))?;
+    Some((start..end, near))
 }
 
 /// The counter or monitor that was probably meant: `proc:busy` for `busy`, else a name that differs in few letters. A monitor cannot

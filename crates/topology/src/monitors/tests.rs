@@ -146,6 +146,29 @@ fn a_monitor_is_not_suggested_for_its_own_counter() {
 }
 
 #[test]
+fn an_unknown_name_with_hyphens_is_one_mistake() {
+    let names = ["cycles".to_owned()];
+    let known = Known { has: &|name| name == "cycles", names: &names };
+    let of = |text: &str| {
+        let mistakes = parse_known(text, &known).unwrap_err();
+        let shown = |one: &Mistake| {
+            (text[one.span.clone()].to_owned(), one.message.clone(), one.help.clone())
+        };
+        mistakes.iter().map(shown).collect::<Vec<_>>()
+    };
+    let expected = (
+        "page-fault".to_owned(),
+        "unknown counter `page-fault`".to_owned(),
+        Some("did you mean `page-faults`?".to_owned()),
+    );
+    assert_eq!(of("A{ OBJ = PU; CTR = cycles + page-fault; }"), [expected]);
+    let quoted = of("A{ OBJ = PU; CTR = \"page-fault\"; }");
+    assert_eq!(quoted[0].1, "unknown counter `page-fault`");
+    // A difference of two unknown names stays two.
+    assert_eq!(of("A{ OBJ = PU; CTR = quux-zork; }").len(), 2);
+}
+
+#[test]
 fn mistakes_are_shown_all_at_once() {
     let text = "\
 # Many mistakes.

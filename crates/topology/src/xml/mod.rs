@@ -161,11 +161,8 @@ pub fn read(bytes: &[u8]) -> Result<Loaded, XmlError> {
             Token::Open(element) => extras::read_element(&mut scan, &element, &mut draft)?,
             Token::Text(text) if text.trim().is_empty() => {}
             Token::Text(text) => {
-                return Err(XmlError::unexpected(
-                    scan.line_here(),
-                    "an element",
-                    &format!("`{text}`"),
-                ));
+                let (line, found) = first_line(&scan, &text);
+                return Err(XmlError::unexpected(line, "an element", &found));
             }
             Token::Close | Token::End => break,
         }
@@ -201,8 +198,8 @@ fn open_topology(scan: &mut Scanner<'_>) -> Result<u32, XmlError> {
             }
             Token::Text(text) if text.trim().is_empty() => {}
             Token::Text(text) => {
-                let found = format!("`{}`", text.trim());
-                return Err(XmlError::unexpected(scan.line_here(), "`<topology>`", &found));
+                let (line, found) = first_line(scan, &text);
+                return Err(XmlError::unexpected(line, "`<topology>`", &found));
             }
             Token::Close | Token::End => {
                 let line = scan.line_here();
@@ -210,6 +207,14 @@ fn open_topology(scan: &mut Scanner<'_>) -> Result<u32, XmlError> {
             }
         }
     }
+}
+
+/// The first words of a text that was read just now, and their line.
+fn first_line(scan: &Scanner<'_>, text: &str) -> (usize, String) {
+    let words = text.trim_start();
+    let after = words.bytes().filter(|&byte| byte == b'\n').count();
+    let first = words.lines().next().unwrap_or_default().trim_end();
+    (scan.line_here().saturating_sub(after), format!("`{}`", cut(first)))
 }
 
 /// Draft to topology: version 1's nodes move, links, sets, order, numbers; then data about several objects.
