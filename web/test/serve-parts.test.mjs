@@ -80,5 +80,5 @@ test("nodes over time: columns are the store's slices, and silence is told from 
   assert.equal(NodeTimes.of({ ...series, points: [] }, [], minute), null);
   assert.deepEqual(bands([0, 1, 2, 3, 4], 3, 1), [[0], [1, 2], [3, 4]]);
   const part_ = NodeTimes.part({ ...series, by: ["node"], keys: [["a"]], points: [point(100, [1])] }, { ...series, by: ["node"], keys: [["b"], ["a"]], points: [point(100, [9, 4])] }, 10 * minute);
-  assert.deepEqual([part_.names, part_.cell([0], part_.columns.length - 1).counts], [["a"], [1, 0, 0, 3]]);
+  assert.deepEqual([part_.names, part_.cell([0], part_.columns.length - 1).counts], [["a"], [1, 0, 0, 0, 3]], "user, kernel, mpi, waiting, idle");
 });
