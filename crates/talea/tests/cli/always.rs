@@ -123,7 +123,7 @@ fn functions_and_all_time_of_all_cores_are_seen() {
         let matched = functions["matched_samples"].as_f64().unwrap();
         assert!(unit > matched * 0.8, "{functions}");
         let text = bench.text(&["usage", "--store", &store, "--by", "core,activity"]);
-        assert!(text.contains("samples in") && text.contains("user"), "{text}");
+        assert!(text.contains("core seconds, in slices") && text.contains("user"), "{text}");
     }
 }
 
