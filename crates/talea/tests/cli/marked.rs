@@ -201,7 +201,7 @@ fn phases_are_regions_of_the_fold_the_report_and_the_trace() {
     }
     // Nothing is named: the phase with the most time.
     let text = bench.text(&["fold", "run"]);
-    assert!(text.contains("`step` of Phase"), "{text}");
+    assert!(text.contains("`step` (Phase)"), "{text}");
     let slices = bench.path("run.json");
     bench.text(&["convert", "run", "run.json"]);
     assert!(std::fs::read_to_string(slices).unwrap().contains("\"touch\""));
