@@ -302,7 +302,10 @@ fn tls_with_an_authority_of_ones_own() {
             site.talea(&[&words[..], &tls].concat()).stdin(Stdio::null()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(
-            output.status.code() == Some(2) && said.contains("expected certificates and one key"),
+            output.status.code() == Some(2)
+                && said.contains("TLS: ")
+                && said.contains(", expected ")
+                && !said.contains("listening on"),
             "{said}"
         );
     }
