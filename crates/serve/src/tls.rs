@@ -81,11 +81,14 @@ fn read(certificates: &Path, key: &Path) -> Result<Arc<ServerConfig>> {
     let chain = CertificateDer::pem_file_iter(certificates).and_then(Iterator::collect);
     let chain: Vec<_> =
         chain.map_err(|error| named(certificates, "certificates in PEM", &error))?;
+    if chain.is_empty() {
+        return Err(named(certificates, "certificates in PEM", &"no certificate"));
+    }
     let secret = PrivateKeyDer::from_pem_file(key);
     let secret = secret.map_err(|error| named(key, "a key in PEM", &error))?;
     let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, secret);
-    let mut config = config
-        .map_err(|error| named(certificates, &format!("those of `{}`", key.display()), &error))?;
+    let of = format!("the key of `{}`", certificates.display());
+    let mut config = config.map_err(|error| named(key, &of, &error))?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }

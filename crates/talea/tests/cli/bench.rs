@@ -238,7 +238,7 @@ pub(super) fn stderr(output: &Output) -> String {
 }
 
 /// How long a program may take; the longest, beside others on two cores, takes a minute.
-const MOST_SECONDS: u32 = 540;
+const MOST_SECONDS: u32 = 300;
 
 /// The same as in `scripts/mpi-env.sh`: any user, any number of ranks.
 const SETTINGS: [(&str, &str); 11] = [
