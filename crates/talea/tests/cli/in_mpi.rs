@@ -114,13 +114,7 @@ fn ranks_that_poll_are_told_from_those_that_compute() {
             let mine = rows(&all, activity).filter(|row| row["core"] == core).filter(program);
             mine.map(|row| row["samples"].as_f64().unwrap()).sum::<f64>() / RATE
         };
-        // Beside other programs, a rank has a part of its core only, whatever it does.
-        let part = |core: &str| {
-            let taken: f64 = ["user", "mpi", "kernel"].iter().map(|one| seconds(core, one)).sum();
-            (taken / lasted).min(1.0)
-        };
         for (core, computed) in cores.iter().zip([first, second]) {
-            let computed = computed * part(core);
             // Beside the stencil it packs its halo, and it sets up and sums up its cells.
             let found = seconds(core, "user");
             let error = 4.0 * (computed * RATE).sqrt() / RATE;
@@ -141,8 +135,7 @@ fn ranks_that_poll_are_told_from_those_that_compute() {
             seconds(&cores[1], "kernel")
         );
         // The first rank waits for the second one. What the kernel does below MPI is not in it.
-        let waited = (lasted - first) * part(&cores[0]);
-        let polled = seconds(&cores[0], "mpi");
+        let (waited, polled) = (lasted - first, seconds(&cores[0], "mpi"));
         let error = 4.0 * (waited * RATE).sqrt() / RATE;
         assert!(
             polled > waited * 0.5 && polled < waited + error,
