@@ -568,7 +568,9 @@ fn what_a_full_table_cannot_hold_is_counted() {
         std::thread::sleep(Duration::from_millis(20));
         let mut hits = Vec::new();
         sampler.collect(&mut hits, &mut gaps).unwrap();
-        assert!(hits.len() <= 2, "{hits:?}");
+        // Idle time that the core's account has and no sample shows is added after the table.
+        let in_table = hits.iter().filter(|hit| hit.state != State::Idle).count();
+        assert!(in_table <= 2, "{hits:?}");
     }
     let told = gaps.iter().find(|gap| gap.detail.contains("table of hits was full")).unwrap();
     assert_eq!((told.kind, told.count), (GapKind::MemoryBound, sampler.lost_samples()));

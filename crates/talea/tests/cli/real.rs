@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use super::bench::{Bench, Mpi, missing};
 
-/// Records a program of `scripts/workloads` and gives its statistics.
+/// Records a program of `scripts/workloads`, prepared with `options`, and gives its statistics.
 #[track_caller]
-fn record(bench: &Bench, name: &str, program: &str) -> Option<Value> {
+fn record(bench: &Bench, name: &str, program: &str, options: &[&str]) -> Option<Value> {
     let mpi = Mpi::all().into_iter().find(|mpi| mpi.name == "openmpi")?;
     let paths = std::env::var_os("PATH").unwrap_or_default();
     if !std::env::split_paths(&paths).any(|folder| folder.join(program).is_file()) {
@@ -21,7 +21,7 @@ fn record(bench: &Bench, name: &str, program: &str) -> Option<Value> {
         .join("../../scripts/workloads")
         .join(format!("{name}.sh"));
     let input = bench.path(&format!("{name}.input"));
-    let output = Command::new(&script).arg("prepare").arg(&input).output().unwrap();
+    let output = Command::new(&script).arg("prepare").arg(&input).args(options).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let command = String::from_utf8(output.stdout).unwrap();
     let mut words = mpi.launch(4);
@@ -42,7 +42,7 @@ fn number(stats: &Value, key: &str) -> f64 {
 #[test]
 fn lammps_is_one_loop_of_its_time_steps() {
     let Some(bench) = Bench::new() else { return };
-    let Some(stats) = record(&bench, "lammps", "lmp") else { return };
+    let Some(stats) = record(&bench, "lammps", "lmp", &[]) else { return };
     assert!(number(&stats, "events") > 20_000.0, "{stats}");
     assert!(number(&stats, "bytes_sequence") < 15_000.0, "{stats}");
     assert!(number(&stats, "dominant_loop_share") > 0.5, "{stats}");
@@ -54,16 +54,17 @@ fn lammps_is_one_loop_of_its_time_steps() {
 #[test]
 fn gromacs_is_small() {
     let Some(bench) = Bench::new() else { return };
-    let Some(stats) = record(&bench, "gromacs", "gmx_mpi") else { return };
+    // 1,500 steps: 5 s alone, two minutes beside a busy loop on each core, where ranks that wait yield to the loops.
+    let Some(stats) = record(&bench, "gromacs", "gmx_mpi", &["1500"]) else { return };
     assert!(number(&stats, "events") > 50_000.0, "{stats}");
-    assert!(number(&stats, "bytes_sequence") < 120_000.0, "{stats}");
+    assert!(number(&stats, "bytes_sequence") < 36_000.0, "{stats}");
     assert!(number(&stats, "nodes") < 500.0, "{stats}");
 }
 
 #[test]
 fn polls_of_hpcc_are_series() {
     let Some(bench) = Bench::new() else { return };
-    let Some(stats) = record(&bench, "hpcc", "hpcc") else { return };
+    let Some(stats) = record(&bench, "hpcc", "hpcc", &[]) else { return };
     assert!(number(&stats, "calls") > 2.0 * number(&stats, "events"), "{stats}");
     assert!(number(&stats, "nodes") < 1_000.0, "{stats}");
 }
