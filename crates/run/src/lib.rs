@@ -21,6 +21,7 @@ pub mod journal;
 pub mod limits;
 pub mod lists;
 pub mod live;
+pub mod load;
 #[allow(unsafe_code)]
 pub mod mapped;
 #[allow(unsafe_code)]
@@ -30,6 +31,7 @@ pub mod pages;
 pub mod places;
 pub mod pu_time;
 pub mod recording;
+pub mod sampled;
 pub mod samples;
 pub mod sites;
 pub mod symbols;

@@ -7,7 +7,9 @@ use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
+use talea_analysis::input::InputError;
 use talea_run::directory;
+use talea_run::load::LoadError;
 
 /// Exit codes of the architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +64,18 @@ impl Expected for directory::CreateError {
             Self::Full { .. } | Self::ReadOnly { .. } => Exit::Lacking,
             _ => Exit::Input,
         }
+    }
+}
+
+impl Expected for LoadError {
+    fn exit(&self) -> Exit {
+        Exit::Input
+    }
+}
+
+impl Expected for InputError {
+    fn exit(&self) -> Exit {
+        Exit::Input
     }
 }
 

@@ -1,10 +1,9 @@
 //! `talea`: performance introspection for parallel programs, from the command line.
 //!
 //! Owns nothing but the way from the command line to a command and from its result to an exit code. Definitions
-//! are in [`cli`], each command in the file of its name, what they have in common in [`analysis`].
+//! are in [`cli`], each command in the file of its name; analyses are libraries (`talea-analysis`).
 
 mod always;
-mod analysis;
 mod cli;
 mod clusters;
 mod completions;
@@ -14,14 +13,9 @@ mod events;
 mod exit;
 mod fabric;
 mod folding;
-mod input;
-mod load;
 mod metrics;
-mod procedures;
 mod recorder;
 mod report;
-mod requests;
-mod samples;
 mod show;
 mod table;
 mod terminal;

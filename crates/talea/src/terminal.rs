@@ -9,7 +9,7 @@ use std::panic::PanicHookInfo;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use talea_model::Gaps;
+use talea_model::{Gaps, Rank};
 use talea_model::text::{without_hidden, without_hidden_in_lines};
 pub(crate) use talea_model::written::grouped;
 use talea_report::data::Category;
@@ -68,6 +68,19 @@ pub(crate) fn say_bug(info: &PanicHookInfo<'_>) {
     say(&format!("bug: {what} ({place}); please report it with the command that you used"));
 }
 
+/// What is missing, on standard error: for outputs whose form has no place for it. With a rank, what concerns it.
+pub(crate) fn say_gaps(gaps: &Gaps, rank: Option<Rank>) {
+    let mut found =
+        gaps.iter().filter(|gap| rank.is_none() || gap.rank.is_none_or(|of| Some(of) == rank));
+    if let Some(first) = found.next() {
+        let more = match found.count() {
+            0 => String::new(),
+            more => format!(" (and {more} more, see `talea show RUN stats`)"),
+        };
+        say(&format!("gap: {}{more}", clean(&first.detail, 200)));
+    }
+}
+
 /// Work in steps that tells a waiting person which step it is at.
 #[derive(Debug)]
 pub(crate) struct Progress {
@@ -90,6 +103,13 @@ impl Progress {
             let what = without_hidden(what);
             let _ = write!(std::io::stderr(), "\r\x1b[Ktalea: {what} ...");
         }
+    }
+}
+
+impl Progress {
+    /// The same as a callback of libraries.
+    pub(crate) fn steps(&mut self) -> impl FnMut(&str) + '_ {
+        |what| self.step(what)
     }
 }
 

@@ -24,7 +24,7 @@ use talea_report::data::clusters::ClusterData;
 
 use crate::convert::paraver::SaveError;
 use crate::exit::{Exit, Expected};
-use crate::input::{self, InputError};
+use talea_analysis::input::{self, InputError};
 use crate::terminal::Progress;
 
 pub(crate) use fill::{Names, dimension_data, mean, place as site_of, sums};

@@ -15,7 +15,7 @@ use talea_metric::measure::{Chosen, MeasureError, Part, Span};
 use talea_model::{GapKind, Gaps, Rank, Trace};
 
 use super::{Analysis, ClusterError};
-use crate::input;
+use talea_analysis::input;
 use crate::terminal::Progress;
 
 /// An input.
@@ -77,7 +77,7 @@ pub(crate) fn load(
         let bursts = of_table(table, how).map_err(failed)?;
         return Ok(Source { trace: None, bursts, part: Looked::default(), seconds: 0.0 });
     }
-    let trace = input::load(path, progress)?.trace;
+    let trace = input::load(path, &mut progress.steps())?.trace;
     progress.step("finding bursts");
     let begin = Instant::now();
     let (bursts, part) = bursts_of(&trace, how.part)

@@ -20,8 +20,8 @@ use talea_formats::profile;
 use talea_model::{Gaps, Trace};
 
 use crate::exit::{Exit, Expected};
-use crate::input::{self, InputError};
-use crate::load::say_gaps;
+use talea_analysis::input::{self, InputError};
+use crate::terminal::say_gaps;
 use crate::terminal::{Progress, say};
 
 /// Options of `talea convert`.
@@ -144,7 +144,7 @@ pub(crate) fn convert(options: &Options) -> Result<(), ConvertError> {
         return Err(ConvertError::NoParquet(out.clone()));
     }
     let mut progress = Progress::new();
-    let input = input::load(&options.input, &mut progress)?;
+    let input = input::load(&options.input, &mut progress.steps())?;
     progress.step("writing");
     let mut gaps = Gaps::default();
     let counts = save(&input.trace, format, options, &mut gaps)?;

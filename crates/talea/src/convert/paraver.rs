@@ -12,7 +12,7 @@ use talea_formats::paraver;
 use talea_model::Trace;
 
 use super::file::{self, Draft};
-use crate::input::paraver::sibling;
+use talea_analysis::input::paraver::sibling;
 
 /// Errors of saving a trace.
 #[derive(Debug, thiserror::Error)]

@@ -14,10 +14,10 @@ use serde_json::{Map, Value};
 use talea_model::{Nanos, Rank};
 use talea_run::recording::{Process, Thread};
 
-use crate::analysis::sites::Places;
+use talea_analysis::sites::Places;
 use crate::exit::{Exit, Expected};
-use crate::load::{self, LoadError, Run};
-use crate::procedures::is_poll;
+use talea_run::load::{self, LoadError, Run};
+use talea_analysis::procedures::is_poll;
 use crate::terminal::{both_ends, cell, fitted, width};
 use values::Values;
 
@@ -195,7 +195,7 @@ pub(crate) fn events(options: &Options) -> Result<(), EventsError> {
         }
     }
     out.flush()?;
-    load::say_gaps(&run.recording.gaps, Some(options.rank));
+    crate::terminal::say_gaps(&run.recording.gaps, Some(options.rank));
     Ok(())
 }
 
@@ -205,7 +205,7 @@ fn find<'a>(run: &'a Run, options: &Options) -> Result<(&'a Process, &'a Thread)
         |p: &&Process| p.location.world == options.world && p.location.rank == options.rank;
     let process = processes.iter().find(wanted).ok_or_else(|| {
         let ranks = processes.iter().filter(|p| p.location.world == options.world);
-        let ranks = crate::analysis::classes::ranges(ranks.map(|p| p.location.rank.0));
+        let ranks = talea_analysis::classes::ranges(ranks.map(|p| p.location.rank.0));
         EventsError::Rank {
             world: options.world,
             rank: options.rank,

@@ -14,7 +14,7 @@ use talea_run::Recording;
 use talea_run::lists::Cursor;
 use talea_run::recording::{Event, Process, Thread};
 
-use crate::requests::{Plan, Request, Requests};
+use talea_analysis::requests::{Plan, Request, Requests};
 
 /// Values of a thread's arguments, event by event in order.
 #[derive(Debug)]

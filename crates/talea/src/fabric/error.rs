@@ -63,7 +63,7 @@ pub(crate) enum FabricError {
     Traffic(#[from] talea_fabric::traffic::TrafficError),
     /// A run that cannot be analysed.
     #[error(transparent)]
-    Load(#[from] crate::load::LoadError),
+    Load(#[from] talea_run::load::LoadError),
     /// An invalid table of messages.
     #[error("{source}: `{}`", path.display())]
     Table {

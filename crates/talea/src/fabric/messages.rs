@@ -12,8 +12,8 @@ use talea_formats::table;
 use talea_model::Gaps;
 
 use super::FabricError;
-use crate::analysis::Analysis;
-use crate::load;
+use talea_analysis::Analysis;
+use talea_run::load;
 use crate::terminal::Progress;
 
 /// Source of messages.
@@ -77,7 +77,7 @@ pub(crate) fn of(path: &Path) -> Result<Known, FabricError> {
         return of_table(path);
     }
     let run = load::load(path)?;
-    of_analysis(&Analysis::new(&run, &mut Progress::new()))
+    of_analysis(&Analysis::new(&run, &mut Progress::new().steps()))
 }
 
 /// The messages of an analysed run, with the hosts of its ranks.

@@ -17,7 +17,7 @@ use super::FabricError;
 use super::messages::{Known, of_analysis};
 use super::network::{self, Network};
 use super::pictured::{self, Said};
-use crate::analysis::Analysis;
+use talea_analysis::Analysis;
 
 /// Options of the network of a report.
 #[derive(Debug)]

@@ -14,9 +14,9 @@ use talea_model::{Bytes, Gap, GapKind, Gaps, Nanos, Rank};
 use talea_run::counters;
 
 use super::{FabricError, print_json};
-use crate::analysis::Analysis;
-use crate::analysis::classes::ranges;
-use crate::load::{self, Run};
+use talea_analysis::Analysis;
+use talea_analysis::classes::ranges;
+use talea_run::load::{self, Run};
 use crate::terminal::Progress;
 use node::{Node, Step};
 
@@ -99,7 +99,7 @@ impl Job {
                 Err(error) => gaps.note(gap(GapKind::Damaged, error.to_string())),
             }
         }
-        let analysis = Analysis::new(run, &mut Progress::new());
+        let analysis = Analysis::new(run, &mut Progress::new().steps());
         let mut job = Self { parts: parts(&analysis), collective: 0, gaps };
         job.collective = analysis
             .collectives

@@ -28,7 +28,7 @@ use self::inject::InjectError;
 pub(crate) use self::what::{Extent, Fit, Groups, Ranks, Trial, What};
 use crate::convert::paraver::{self, SaveError};
 use crate::exit::{Exit, Expected};
-use crate::input::{self, InputError};
+use talea_analysis::input::{self, InputError};
 use crate::terminal::{Progress, say};
 
 /// Options of `talea fold`.
@@ -114,7 +114,7 @@ pub(crate) fn fold(options: &Options) -> Result<(), FoldError> {
     let mut traces: Vec<(String, Trace)> = Vec::new();
     let mut unsampled = None;
     for path in &options.inputs {
-        let input = input::load(path, &mut progress)?;
+        let input = input::load(path, &mut progress.steps())?;
         let name = path.display().to_string();
         unsampled = unsampled.or(input.unsampled.map(|command| (command, name.clone())));
         traces.push((name, input.trace));

@@ -84,7 +84,7 @@ pub(super) fn prepare(
             return Err(AnalyseError::Rank {
                 rank,
                 region: choice.name.clone(),
-                known: crate::analysis::classes::ranges(known),
+                known: talea_analysis::classes::ranges(known),
                 input: input.clone(),
             });
         }

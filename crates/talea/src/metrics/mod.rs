@@ -20,7 +20,7 @@ use talea_metric::efficiency::Scaling;
 use talea_metric::measure::{MeasureError, Part};
 
 use crate::exit::{Exit, Expected};
-use crate::input::{self, InputError};
+use talea_analysis::input::{self, InputError};
 use crate::terminal::Progress;
 
 /// Options of `talea metrics`.
@@ -125,7 +125,7 @@ pub(crate) fn metrics(options: &Options) -> Result<(), MetricsError> {
     let models = models::load(options)?;
     let mut studies = Vec::with_capacity(options.inputs.len());
     for path in &options.inputs {
-        let input = input::load(path, &mut progress)?;
+        let input = input::load(path, &mut progress.steps())?;
         progress.step("measuring");
         let study = study::Study::new(path, &input.trace, options.part, &models);
         let mut study =

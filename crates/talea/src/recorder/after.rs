@@ -9,10 +9,10 @@ use talea_run::recording::Recording;
 use talea_run::{Metadata, Outcome, RunDirectory};
 
 use super::{After, Options, fabric, launched, sampling};
-use crate::analysis::findings::signal_name;
-use crate::analysis::rank::{RankStudy, part};
-use crate::analysis::{Analysis, findings};
-use crate::load::{self, Run};
+use talea_analysis::findings::signal_name;
+use talea_analysis::rank::{RankStudy, part};
+use talea_analysis::{Analysis, findings};
+use talea_run::load::{self, Run};
 use crate::report;
 use crate::terminal::{Progress, grouped, say};
 
@@ -54,7 +54,7 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &O
     if let Err(error) = sites.write(&directory.sites()) {
         say(&format!("warning: {error}"));
     }
-    if let Err(error) = crate::samples::keep(directory) {
+    if let Err(error) = talea_run::sampled::keep(directory) {
         say(&format!("warning: {error}"));
     }
     let mut run =
@@ -63,7 +63,7 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &O
     if let Some(sampled) = &sampled {
         run.recording.gaps.merge(sampled.gaps.clone());
     }
-    let analysis = Analysis::new(&run, &mut progress);
+    let analysis = Analysis::new(&run, &mut progress.steps());
     progress.step("writing the report");
     let written = report::write(&analysis, &directory.report());
     drop(progress);

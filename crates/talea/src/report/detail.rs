@@ -10,10 +10,10 @@ use talea_report::data::{Bar, Message, Row, Timeline};
 
 use super::class_of_threads;
 use super::time::{LISTED, main_loop, worst};
-use crate::analysis::Analysis;
-use crate::analysis::location::ThreadAt;
-use crate::analysis::messages::messages;
-use crate::analysis::rank::{LoopFigures, ThreadStudy};
+use talea_analysis::Analysis;
+use talea_analysis::location::ThreadAt;
+use talea_analysis::messages::messages;
+use talea_analysis::rank::{LoopFigures, ThreadStudy};
 use crate::events::values::Values;
 use crate::events::words;
 

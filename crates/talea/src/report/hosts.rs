@@ -8,8 +8,8 @@ use talea_report::data::{HostData, PlaceRow};
 use talea_topology::svg::{self, Placed, Shown};
 use talea_topology::{ObjectId, ObjectKind, layout, restrict};
 
-use crate::analysis::Analysis;
-use crate::analysis::hosts::Host;
+use talea_analysis::Analysis;
+use talea_analysis::hosts::Host;
 
 /// Hosts that are drawn; ranks of the others stand in the table.
 const DRAWN: usize = 4;

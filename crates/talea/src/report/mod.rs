@@ -23,17 +23,17 @@ use talea_run::directory::{WriteError, replace};
 use talea_run::live::layout::TimesMode;
 use talea_run::recording::Ended;
 
-use crate::analysis::calls::CallSite;
-use crate::analysis::classes::Class;
-use crate::analysis::findings::{end, findings};
-use crate::analysis::groups::{By, Group};
-use crate::analysis::location::ThreadAt;
-use crate::analysis::rank::part;
-use crate::analysis::tree::numbers;
-use crate::analysis::{Analysis, graph, tree};
+use talea_analysis::calls::CallSite;
+use talea_analysis::classes::Class;
+use talea_analysis::findings::{end, findings};
+use talea_analysis::groups::{By, Group};
+use talea_analysis::location::ThreadAt;
+use talea_analysis::rank::part;
+use talea_analysis::tree::numbers;
+use talea_analysis::{Analysis, graph, tree};
 use crate::exit::{Exit, Expected};
 use crate::fabric::{FabricError, of_report};
-use crate::load::{self, LoadError};
+use talea_run::load::{self, LoadError};
 use crate::terminal::{Progress, say};
 
 /// What to write.
@@ -80,7 +80,7 @@ pub(crate) fn report(options: &Options) -> Result<(), ReportError> {
     let mut progress = Progress::new();
     progress.step("reading");
     let run = load::load(&options.run)?;
-    let analysis = Analysis::new(&run, &mut progress);
+    let analysis = Analysis::new(&run, &mut progress.steps());
     let mut data = data(&analysis);
     if let Some(network) = &options.network {
         progress.step("modelling the network");

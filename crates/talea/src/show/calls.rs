@@ -6,8 +6,8 @@ use talea_model::Nanos;
 use talea_model::units::{at_most, percent};
 
 use super::{CallsBy, Format, gaps, joined, json};
-use crate::analysis::Analysis;
-use crate::analysis::groups::By;
+use talea_analysis::Analysis;
+use talea_analysis::groups::By;
 use crate::report::{group_rows, site_rows};
 use crate::table::{Column, Table};
 use crate::terminal::{Palette, prose, wrapped};

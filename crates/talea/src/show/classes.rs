@@ -7,8 +7,8 @@ use serde_json::json;
 use talea_model::units::percent;
 
 use super::{Format, gaps, joined, json};
-use crate::analysis::Analysis;
-use crate::analysis::classes::Class;
+use talea_analysis::Analysis;
+use talea_analysis::classes::Class;
 use crate::table::{Column, Table};
 
 /// The view's text.

@@ -9,9 +9,9 @@ use talea_report::{graph_dot, graph_svg};
 use talea_run::directory::{WriteError, replace};
 
 use super::{Format, GraphFormat, joined, json};
-use crate::analysis::classes::Shown;
-use crate::analysis::location::ThreadAt;
-use crate::analysis::{Analysis, graph};
+use talea_analysis::classes::Shown;
+use talea_analysis::location::ThreadAt;
+use talea_analysis::{Analysis, graph};
 use crate::table::{Column, Table};
 use crate::terminal::{cell, fitted, say};
 

@@ -3,7 +3,7 @@
 //! Owns the columns and keys; the rows are the report's.
 
 use super::{Format, gaps, joined, json};
-use crate::analysis::Analysis;
+use talea_analysis::Analysis;
 use crate::report::host_rows;
 use crate::table::{Column, Table};
 use crate::terminal::{fitted, prose, wrapped};

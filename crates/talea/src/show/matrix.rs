@@ -6,7 +6,7 @@ use serde_json::json;
 use talea_model::{Bytes, Rank};
 
 use super::{Format, gaps, joined, json};
-use crate::analysis::Analysis;
+use talea_analysis::Analysis;
 use crate::report;
 use crate::table::{Column, Table};
 use crate::terminal::limit;

@@ -19,11 +19,11 @@ use serde::Serialize;
 use talea_model::Rank;
 use talea_run::directory::WriteError;
 
-use crate::analysis::Analysis;
-use crate::analysis::classes::ranges;
-use crate::analysis::location::ThreadAt;
+use talea_analysis::Analysis;
+use talea_analysis::classes::ranges;
+use talea_analysis::location::ThreadAt;
 use crate::exit::{Exit, Expected};
-use crate::load::{self, LoadError};
+use talea_run::load::{self, LoadError};
 use crate::terminal::{Progress, prose, wrapped};
 
 /// What to show.
@@ -189,7 +189,7 @@ pub(crate) fn show(options: &Options) -> Result<(), ShowError> {
     let mut progress = Progress::new();
     progress.step("reading");
     let run = load::load(&options.run)?;
-    let analysis = Analysis::new(&run, &mut progress);
+    let analysis = Analysis::new(&run, &mut progress.steps());
     drop(progress);
     let counts = matches!(options.view, View::Stats { .. });
     if analysis.ranks.is_empty() && !counts {
@@ -216,7 +216,7 @@ pub(crate) fn show(options: &Options) -> Result<(), ShowError> {
     out.write_all(text.as_bytes())?;
     out.flush()?;
     if !options.view.tells_gaps() {
-        load::say_gaps(&run.recording.gaps, None);
+        crate::terminal::say_gaps(&run.recording.gaps, None);
     }
     Ok(())
 }

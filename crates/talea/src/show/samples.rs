@@ -13,8 +13,8 @@ use talea_run::RunDirectory;
 use talea_run::samples::{self, PhaseKind, ProcessSamples, Stacks, Unwinding};
 
 use super::{Format, ShowError, joined, json};
-use crate::load::LoadError;
-use crate::samples::SampleSites;
+use talea_run::load::LoadError;
+use talea_run::sampled::SampleSites;
 use crate::table::{Column, Table};
 use crate::terminal::{prose, wrapped};
 
@@ -64,7 +64,7 @@ pub(super) fn show(run: &Path, rank: Option<Rank>, format: Format) -> Result<Str
     }
     if let (Some(rank), true) = (rank, shown.is_empty()) {
         let ranks = all.processes.iter().filter_map(|process| Some(process.world?.rank.0));
-        let known = crate::analysis::classes::ranges(ranks.collect::<BTreeSet<_>>());
+        let known = talea_analysis::classes::ranges(ranks.collect::<BTreeSet<_>>());
         return Err(ShowError::Rank { rank, known, path: run.to_owned() });
     }
     if format == Format::Json {

@@ -7,9 +7,9 @@ use talea_model::units::percent;
 use talea_model::{Bytes, Gaps, Nanos};
 
 use super::{Format, gaps, joined, json};
-use crate::analysis::Analysis;
-use crate::analysis::delays::Delay;
-use crate::analysis::rank::{ThreadStudy, part};
+use talea_analysis::Analysis;
+use talea_analysis::delays::Delay;
+use talea_analysis::rank::{ThreadStudy, part};
 
 #[derive(Serialize)]
 struct Stats<'a> {

@@ -11,7 +11,7 @@ use talea_topology::{Frame, MonitorInfo, Topology};
 use super::screen::feed::{Feed, News};
 use super::screen::history::{History, Replay};
 use super::shown::infos;
-use crate::input::known_as;
+use talea_analysis::input::known_as;
 
 /// Maximum number of values that a live view keeps in memory to scrub back; older ones are in the
 /// recording.

@@ -16,7 +16,7 @@ use talea_topology::xml;
 use super::objects_json::objects_json;
 use super::shown::{self, about, findings, sentences};
 use super::{Options, TopoError, png, say_gaps, text};
-use crate::input::known_as;
+use talea_analysis::input::known_as;
 use crate::terminal::say;
 
 fn write(path: &Path, content: &str) -> Result<(), TopoError> {

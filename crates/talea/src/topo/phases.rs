@@ -13,8 +13,8 @@ use talea_run::recording::{Process, Started};
 use talea_topo::Recording;
 use talea_topology::phases::{Course, Phases};
 
-use crate::analysis::{Analysis, display_rank, tree};
-use crate::load::{self, LoadError, Run};
+use talea_analysis::{Analysis, display_rank, tree};
+use talea_run::load::{self, LoadError, Run};
 use crate::terminal::Progress;
 
 /// Maximum difference of two clocks that agree: the run reads them some milliseconds after each other.
@@ -203,7 +203,7 @@ fn shift(started: Started, zero_realtime: i128, zero_monotonic: u64) -> (i64, bo
 
 /// The only rank of a run, its times shifted by `shift`.
 fn course(run: &Run, rank: u32, path: &Path, shift: i64) -> Result<Course, PhasesError> {
-    let analysis = Analysis::new(run, &mut Progress::new());
+    let analysis = Analysis::new(run, &mut Progress::new().steps());
     let no_times = || PhasesError::NoTimes { rank, path: path.to_owned() };
     let study = analysis.ranks.first().filter(|study| study.end > study.begin);
     let study = study.ok_or_else(no_times)?;

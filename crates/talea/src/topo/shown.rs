@@ -12,7 +12,7 @@ use talea_topology::svg::{Placed, Range, Shown, ShownHint, ShownMonitor};
 use talea_topology::{Monitor, MonitorInfo, ObjectId};
 
 use super::TopoError;
-use crate::input::known_as;
+use talea_analysis::input::known_as;
 
 /// Maximum number of threads that are marked on a picture.
 const MOST_PLACED: usize = 4096;
