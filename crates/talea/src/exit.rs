@@ -7,6 +7,7 @@ use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
+use talea_analysis::clusters::SourceError;
 use talea_analysis::input::InputError;
 use talea_run::directory;
 use talea_run::load::LoadError;
@@ -70,6 +71,15 @@ impl Expected for directory::CreateError {
 impl Expected for LoadError {
     fn exit(&self) -> Exit {
         Exit::Input
+    }
+}
+
+impl Expected for SourceError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Input(error) => error.exit(),
+            _ => Exit::Input,
+        }
     }
 }
 

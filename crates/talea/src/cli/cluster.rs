@@ -13,8 +13,11 @@ use talea_model::Nanos;
 
 use super::part::PartArgs;
 use super::values;
-use crate::clusters::{self, Analysis, Edges, Eps, SubsetRule};
-use crate::tracks::{self, PerTask, Windows};
+use talea_analysis::clusters::{Edges, Eps, Options as Clustering, SubsetRule, subset as rule_of};
+
+use crate::clusters;
+use crate::tracks;
+use talea_analysis::tracks::{Options as Tracking, PerTask, Windows};
 
 /// Group similar stretches of computation
 #[derive(Debug, Args)]
@@ -145,8 +148,8 @@ struct How {
     #[arg(long, help_heading = "Preparation")]
     no_log: bool,
     /// Separate bursts by the calls at both ends
-    #[arg(long, value_enum, default_value_t = Edges::Auto, help_heading = "Clusters")]
-    edges: Edges,
+    #[arg(long, value_enum, default_value_t = EdgesArg::Auto, help_heading = "Clusters")]
+    edges: EdgesArg,
     #[command(flatten)]
     part: PartArgs,
     /// Radius of neighbours among points from 0 to 1: auto, a number, or refine (`cluster` alone, not with --subset)
@@ -195,8 +198,8 @@ pub(super) struct TrackArgs {
     #[arg(long, value_name = "N|TIME", value_parser = windows)]
     windows: Option<Windows>,
     /// Compare counts times the ranks of their frame
-    #[arg(long, value_enum, default_value_t = PerTask::Auto, help_heading = "Preparation")]
-    per_task: PerTask,
+    #[arg(long, value_enum, default_value_t = PerTaskArg::Auto, help_heading = "Preparation")]
+    per_task: PerTaskArg,
     #[command(flatten)]
     how: How,
     /// Write trajectories as SVG; `-` is standard output
@@ -223,6 +226,50 @@ fn eps(text: &str) -> Result<Eps, String> {
     }
 }
 
+/// Choices of `--edges`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum EdgesArg {
+    /// Where durations alone are compared, and the ranks' sequences gain by it
+    #[default]
+    Auto,
+    /// Always
+    Yes,
+    /// Never
+    No,
+}
+
+impl From<EdgesArg> for Edges {
+    fn from(choice: EdgesArg) -> Self {
+        match choice {
+            EdgesArg::Auto => Self::Auto,
+            EdgesArg::Yes => Self::Yes,
+            EdgesArg::No => Self::No,
+        }
+    }
+}
+
+/// Choices of `--per-task`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum PerTaskArg {
+    /// If frames have different numbers of ranks
+    #[default]
+    Auto,
+    /// The whole problem is the same: strong scaling
+    Yes,
+    /// The part of a rank is the same: weak scaling
+    No,
+}
+
+impl From<PerTaskArg> for PerTask {
+    fn from(choice: PerTaskArg) -> Self {
+        match choice {
+            PerTaskArg::Auto => Self::Auto,
+            PerTaskArg::Yes => Self::Yes,
+            PerTaskArg::No => Self::No,
+        }
+    }
+}
+
 fn min_points(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&n| n > 0).ok_or_else(|| "expected a number of at least 1".to_owned())
 }
@@ -233,7 +280,7 @@ fn factor(text: &str) -> Result<f64, String> {
 }
 
 fn subset(text: &str) -> Result<(SubsetRule, String), String> {
-    clusters::subset(text).map(|rule| (rule, text.to_owned()))
+    rule_of(text).map(|rule| (rule, text.to_owned()))
 }
 
 fn windows(text: &str) -> Result<Windows, String> {
@@ -261,7 +308,7 @@ fn range(text: &str) -> Result<(String, Range), String> {
     Ok((name.trim().to_owned(), Range { low, high }))
 }
 
-impl From<How> for Analysis {
+impl From<How> for Clustering {
     fn from(how: How) -> Self {
         Self {
             dimensions: how.dimensions,
@@ -271,7 +318,7 @@ impl From<How> for Analysis {
             factors: how.factor,
             no_log: how.no_log,
             part: how.part.into(),
-            edges: how.edges,
+            edges: how.edges.into(),
             eps: how.eps,
             min_points: how.min_points,
             seed: 1,
@@ -282,7 +329,7 @@ impl From<How> for Analysis {
 
 impl From<ClusterArgs> for clusters::Options {
     fn from(args: ClusterArgs) -> Self {
-        let analysis = Analysis {
+        let analysis = Clustering {
             ranges: args.ranges,
             no_prepare: args.no_prepare,
             subset: args.subset,
@@ -306,10 +353,12 @@ impl From<ClusterArgs> for clusters::Options {
 impl From<TrackArgs> for tracks::Options {
     fn from(args: TrackArgs) -> Self {
         Self {
-            inputs: args.inputs,
-            windows: args.windows,
-            per_task: args.per_task,
-            analysis: args.how.into(),
+            how: Tracking {
+                inputs: args.inputs,
+                windows: args.windows,
+                per_task: args.per_task.into(),
+                clusters: args.how.into(),
+            },
             svg: args.svg,
             html: args.html,
             json: args.json,

@@ -8,11 +8,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use talea_analysis::clusters::{SourceError, Study, labelled};
 use talea_formats::table::{cell, quoted};
 use talea_model::Trace;
 use talea_report::data::clusters::ClusterData;
 
-use super::{ClusterError, Options, Study, labelled, text};
+use super::{ClusterError, Options, text};
 use crate::convert::paraver;
 use crate::terminal::{Palette, Progress, say};
 
@@ -41,7 +42,7 @@ pub(super) fn write(
 ) -> Result<(), ClusterError> {
     let out = &options.out;
     drop(progress);
-    let no_trace = |option| ClusterError::NoTrace { option, path: options.input.clone() };
+    let no_trace = |option| ClusterError::from(SourceError::NoTrace { option, path: options.input.clone() });
     if let Some(path) = &out.svg {
         write_file(path, &talea_report::cluster_svg(data))?;
     }
@@ -67,7 +68,7 @@ pub(super) fn write(
     }
     if let Some(path) = &out.prv {
         let trace = trace.ok_or_else(|| no_trace("--out-prv"))?;
-        paraver::save(&labelled::labelled(trace, study), path)?;
+        paraver::save(&labelled(trace, study), path)?;
         say(&format!("wrote `{}` with events 90000001, and the files beside it", path.display()));
     }
     let files = [&out.svg, &out.timeline, &out.html, &out.csv, &out.labels];

@@ -5,7 +5,7 @@
 use talea_model::units::{percent, si};
 use talea_report::data::clusters::{ClusterData, ClusterRow, DimensionData};
 
-use super::findings::{place, score};
+use talea_analysis::clusters::{score, site_name as place};
 use crate::table::{Column, Table};
 use crate::terminal::{Palette, findings, gaps, grouped, prose, wrapped};
 

@@ -5,7 +5,6 @@
 
 mod csv;
 mod file;
-pub(crate) mod labels;
 pub(crate) mod paraver;
 #[cfg(feature = "parquet")]
 mod parquet;

@@ -10,7 +10,7 @@ use talea_metric::metrics_of;
 use talea_model::{Gap, GapKind, Gaps, Trace};
 
 use super::models::Models;
-use crate::clusters;
+use talea_analysis::clusters;
 
 /// A cluster and its values of the table.
 pub(super) struct Cluster {
@@ -26,7 +26,7 @@ pub(super) struct Cluster {
 
 /// The default clusters of `talea cluster` for this part.
 pub(super) fn of(trace: &Trace, part: Part, models: &Models, gaps: &mut Gaps) -> Vec<Cluster> {
-    let Some(data) = clusters::data(trace, part, "") else {
+    let Some(data) = clusters::of_part(trace, part, "") else {
         gaps.note(Gap {
             kind: GapKind::Missing,
             rank: None,

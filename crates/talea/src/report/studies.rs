@@ -18,7 +18,9 @@ use talea_analysis::rank::Flow;
 use talea_analysis::tree::{graph_loop, numbers};
 use talea_analysis::walk::walk;
 use talea_analysis::input::run;
-use crate::{clusters, folding, tracks};
+use talea_analysis::{clusters, tracks};
+
+use crate::folding;
 
 /// Events of a run up to which its loops are folded without being asked.
 const MOST_EVENTS: u64 = 2_000_000;
@@ -58,11 +60,11 @@ fn all(analysis: &Analysis<'_>, missing: &mut Gaps) -> Vec<Study> {
         return studies;
     }
     if let Some(data) =
-        clusters::data(&trace, Part::default(), "").filter(|data| data.clusters.len() > 1)
+        clusters::of_part(&trace, Part::default(), "").filter(|data| data.clusters.len() > 1)
     {
         let enough = data.points > WINDOWS * LEAST_BURSTS;
         studies.push(kinds(&data, known));
-        let drift = if enough { tracks::data(&trace, WINDOWS) } else { None };
+        let drift = if enough { tracks::of_windows(&trace, WINDOWS) } else { None };
         studies
             .extend(drift.filter(|data| !data.objects.is_empty()).map(|data| drifts(&data, known)));
     }

@@ -1,152 +1,40 @@
 //! `talea track`: the same kinds of computation in runs of different scales, or in windows of one run.
 //!
-//! Owns the steps from inputs to tracked objects. [`frames`] reads, [`follow`] clusters each frame on one scale and matches, [`radius`]
-//! finds the radius and the use of calls, [`sites`] finds the same calls in other versions of a program, [`fill`] makes the data that text,
-//! JSON and pictures show.
+//! Owns the output; tracking is `talea-analysis`'s.
 
-mod fill;
-mod follow;
-mod frames;
-mod radius;
-mod sites;
 mod text;
 
 use std::path::PathBuf;
 
-use talea_cluster::classify::ClassifyError;
-use talea_cluster::dimension::DimensionError;
-use talea_cluster::prepare::PrepareError;
-use talea_metric::measure::Part;
-use talea_model::{Nanos, Trace};
-use talea_report::data::clusters::TrackData;
+use talea_analysis::tracks::{self, TrackError};
 
-use crate::clusters::{Analysis, ClusterError, Source, StudyError, print, source, write_file};
+use crate::clusters::{ClusterError, print, write_file};
 use crate::exit::{Exit, Expected};
 use crate::terminal::{Palette, Progress};
 
 /// Options of `talea track`.
 #[derive(Debug)]
 pub(crate) struct Options {
-    /// Traces, runs or tables: one, if there are windows.
-    pub(crate) inputs: Vec<PathBuf>,
-    /// Windows of one input.
-    pub(crate) windows: Option<Windows>,
-    /// Multiplication of counts by ranks.
-    pub(crate) per_task: PerTask,
-    /// Options of the clustering of each frame.
-    pub(crate) analysis: Analysis,
+    /// Inputs and options of tracking.
+    pub(crate) how: tracks::Options,
     pub(crate) svg: Option<PathBuf>,
     pub(crate) html: Option<PathBuf>,
     pub(crate) json: bool,
 }
 
-/// Windows of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Windows {
-    /// This many of the same length.
-    Count(u64),
-    /// Of this length.
-    Each(Nanos),
-}
-
-/// Multiplication of counts by the ranks of their frame.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum PerTask {
-    /// If frames have different numbers of ranks
-    #[default]
-    Auto,
-    /// The whole problem is the same: strong scaling
-    Yes,
-    /// The part of a rank is the same: weak scaling
-    No,
-}
-
-/// Errors of `talea track`.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum TrackError {
-    /// An input.
-    #[error(transparent)]
-    Input(#[from] ClusterError),
-    /// Too few frames.
-    #[error("expected at least 2 inputs, or one with --windows, found {0}")]
-    Few(usize),
-    /// Windows of several inputs.
-    #[error("expected one input with --windows, found {0}")]
-    Many(usize),
-    /// An impossible number of windows.
-    #[error("expected 2 to {most} windows, found {found}", most = frames::MOST_WINDOWS)]
-    Windows {
-        /// Number of windows.
-        found: u64,
-    },
-    /// No frame has a cluster.
-    #[error("expected bursts to follow, found none that pass in any frame")]
-    Empty,
-    /// No times to make windows of.
-    #[error("expected bursts with times for --windows, found a table without `begin` and `end`")]
-    NoTimes,
-    /// Dimensions.
-    #[error("{source}: `{frame}`")]
-    Dimension {
-        /// The error of the dimension.
-        source: DimensionError,
-        /// The frame.
-        frame: String,
-    },
-    /// Options that do not fit.
-    #[error(transparent)]
-    Study(#[from] StudyError),
-    /// Preparation.
-    #[error(transparent)]
-    Prepare(#[from] PrepareError),
-    /// Clustering.
-    #[error(transparent)]
-    Cluster(#[from] ClassifyError),
-    /// Standard output.
-    #[error("cannot write to standard output: {0}")]
-    Output(#[from] std::io::Error),
-}
-
 impl Expected for TrackError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Output(error) => Exit::of_output(error),
             Self::Input(error) => error.exit(),
             _ => Exit::Input,
         }
     }
 }
 
-/// The clusters of windows of a trace, with default options, for a report. `None` where there is nothing to track.
-pub(crate) fn data(trace: &Trace, windows: u64) -> Option<TrackData> {
-    let (bursts, part) = source::bursts_of(trace, Part::default()).ok()?;
-    let source = Source { bursts, part, trace: None, seconds: 0.0 };
-    let options = Options {
-        inputs: Vec::new(),
-        windows: Some(Windows::Count(windows)),
-        per_task: PerTask::Auto,
-        analysis: Analysis::default(),
-        svg: None,
-        html: None,
-        json: false,
-    };
-    let sources = [source];
-    let mut frames = frames::frames(&sources, &options).ok()?;
-    for frame in &mut frames {
-        frame.trace = Some(trace);
-    }
-    let followed = follow::follow(&frames, &options).ok()?;
-    Some(fill::data(&frames, &followed, &options))
-}
-
 /// Reads, clusters, tracks, writes.
-pub(crate) fn track(options: &Options) -> Result<(), TrackError> {
+pub(crate) fn track(options: &Options) -> Result<(), ClusterError> {
     let mut progress = Progress::new();
-    let sources = frames::load(options, &mut progress)?;
-    let frames = frames::frames(&sources, options)?;
-    progress.step("clustering");
-    let followed = follow::follow(&frames, options)?;
-    let data = fill::data(&frames, &followed, options);
+    let data = tracks::track(&options.how, &mut progress.steps())?;
     drop(progress);
     if let Some(path) = &options.svg {
         write_file(path, &talea_report::track_svg(&data))?;

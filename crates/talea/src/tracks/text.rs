@@ -5,7 +5,9 @@
 use talea_model::units::{percent, si};
 use talea_report::data::clusters::TrackData;
 
-use crate::clusters::{compared, score, site_name};
+use talea_analysis::clusters::{score, site_name};
+
+use crate::clusters::compared;
 use crate::table::{Column, Table};
 use crate::terminal::{Palette, cell, findings, gaps, grouped, prose, wrapped};
 

@@ -6,8 +6,8 @@ use talea_cluster::bursts::Bursts;
 use talea_model::Trace;
 
 use super::{Options, TrackError, Windows};
+use crate::Progress;
 use crate::clusters::{Source, source};
-use crate::terminal::Progress;
 
 /// Maximum number of windows.
 pub(super) const MOST_WINDOWS: u64 = 1_000;
@@ -24,7 +24,7 @@ pub(super) struct Frame<'a> {
 }
 
 /// Reads all inputs.
-pub(super) fn load(options: &Options, progress: &mut Progress) -> Result<Vec<Source>, TrackError> {
+pub(super) fn load(options: &Options, progress: Progress<'_>) -> Result<Vec<Source>, TrackError> {
     match (options.inputs.len(), options.windows) {
         (0 | 1, None) => return Err(TrackError::Few(options.inputs.len())),
         (1, Some(_)) | (_, None) => {}
@@ -32,7 +32,7 @@ pub(super) fn load(options: &Options, progress: &mut Progress) -> Result<Vec<Sou
     }
     let mut sources = Vec::new();
     for path in &options.inputs {
-        sources.push(source::load(path, &options.analysis, progress)?);
+        sources.push(source::load(path, &options.clusters, &mut *progress)?);
     }
     Ok(sources)
 }

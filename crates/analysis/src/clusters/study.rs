@@ -19,13 +19,13 @@ use talea_cluster::{Clustering, DbscanError, Label, PointsError};
 use talea_model::{GapKind, Rank};
 use talea_report::data::clusters::Stages;
 
-use super::Analysis;
+use super::Options;
 use super::points::{self, Outside, borrowed, words};
 use super::source::Looked;
 
 /// Errors of clustering.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum StudyError {
+pub enum StudyError {
     /// No burst, or none that passes.
     #[error("expected bursts to cluster, found none{0}")]
     Nothing(String),
@@ -81,57 +81,70 @@ pub(crate) enum StudyError {
 
 /// The clustered subset of the points.
 #[derive(Debug)]
-pub(crate) struct Chosen {
+pub struct Chosen {
     /// Text of the user.
-    pub(crate) rule: String,
+    pub rule: String,
     /// Number of points.
-    pub(crate) points: usize,
+    pub points: usize,
 }
 
 /// Comparison of clusters of a subset with those of all points.
 #[derive(Debug)]
-pub(crate) struct Check {
+pub struct Check {
     /// The radius with which all points were clustered.
-    pub(crate) eps: Option<f64>,
-    pub(crate) adjusted_rand: Option<f64>,
-    pub(crate) kept: Vec<Kept>,
+    pub eps: Option<f64>,
+    /// Adjusted Rand index, 1 for equal clusters; absent where it cannot be computed.
+    pub adjusted_rand: Option<f64>,
+    /// Clusters of all points, and the part of each that the subset kept together.
+    pub kept: Vec<Kept>,
 }
 
 /// Clusters, and the steps that led to them.
 #[derive(Debug)]
-pub(crate) struct Study {
-    pub(crate) bursts: Bursts,
+pub struct Study {
+    /// All bursts of the analysed part.
+    pub bursts: Bursts,
     /// The analysed part.
-    pub(crate) looked: Looked,
-    pub(crate) dimensions: Vec<Dimension>,
+    pub looked: Looked,
+    /// The dimensions of points.
+    pub dimensions: Vec<Dimension>,
     /// The values of each dimension for each burst; `None` for dimensions that are a counter or the duration itself.
-    pub(crate) computed: Vec<Option<Vec<f64>>>,
-    pub(crate) prepared: Prepared,
+    pub computed: Vec<Option<Vec<f64>>>,
+    /// The points, on scales from 0 to 1, with the bursts that they are.
+    pub prepared: Prepared,
     /// One for each point, never `NaN`; absent where the input has no durations.
-    pub(crate) weights: Option<Vec<f64>>,
-    pub(crate) rank_of: Vec<Rank>,
-    pub(crate) clustering: Clustering,
+    pub weights: Option<Vec<f64>>,
+    /// The rank of each point.
+    pub rank_of: Vec<Rank>,
+    /// The clusters of points.
+    pub clustering: Clustering,
     /// Source of the radius.
-    pub(crate) eps_from: &'static str,
+    pub eps_from: &'static str,
     /// One radius for all clusters, or one for each.
-    pub(crate) eps: Vec<f64>,
-    pub(crate) min_points: usize,
+    pub eps: Vec<f64>,
+    /// Neighbours, itself included, that make a point the core of a cluster.
+    pub min_points: usize,
     /// The minimum duration, and whether it was chosen here.
-    pub(crate) shortest: (f64, bool),
+    pub shortest: (f64, bool),
     /// Bursts outside a range of `--range`, by its expression.
-    pub(crate) outside: Outside,
-    pub(crate) tried: Vec<Tried>,
+    pub outside: Outside,
+    /// The radii that were tried, with their scores.
+    pub tried: Vec<Tried>,
     /// Number of edges of the flow graph among the points, where these were separated by them.
-    pub(crate) edges: Option<u64>,
-    pub(crate) subset: Option<Chosen>,
-    pub(crate) check: Option<Check>,
-    pub(crate) score: Spmdiness,
-    pub(crate) seconds: Stages,
+    pub edges: Option<u64>,
+    /// The clustered subset; absent where all points were clustered.
+    pub subset: Option<Chosen>,
+    /// Its comparison with all points, on request.
+    pub check: Option<Check>,
+    /// Agreement of the ranks' sequences of clusters.
+    pub score: Spmdiness,
+    /// Seconds of each stage.
+    pub seconds: Stages,
 }
 
 impl Study {
     /// The label of each burst, noise for those without a point.
-    pub(crate) fn labels(&self) -> Vec<Label> {
+    pub fn labels(&self) -> Vec<Label> {
         let mut labels = vec![Label::NOISE; self.bursts.len()];
         for (&burst, &label) in self.prepared.bursts.iter().zip(&self.clustering.labels) {
             labels[burst as usize] = label;
@@ -140,7 +153,7 @@ impl Study {
     }
 
     /// The values of a dimension for all bursts.
-    pub(crate) fn values(&self, dimension: usize) -> &[f64] {
+    pub fn values(&self, dimension: usize) -> &[f64] {
         match &self.computed[dimension] {
             Some(values) => values,
             None => borrowed(&self.dimensions[dimension], &self.bursts).unwrap_or(&[]),
@@ -149,10 +162,10 @@ impl Study {
 }
 
 /// Clusters bursts.
-pub(crate) fn study(
+pub fn study(
     mut bursts: Bursts,
     looked: Looked,
-    how: &Analysis,
+    how: &Options,
 ) -> Result<Study, StudyError> {
     let mut seconds = Stages::default();
     let begin = Instant::now();

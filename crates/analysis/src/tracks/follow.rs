@@ -50,7 +50,7 @@ pub(super) struct Followed {
 
 /// Clusters and tracks.
 pub(super) fn follow(frames: &[Frame<'_>], options: &Options) -> Result<Followed, TrackError> {
-    let how = &options.analysis;
+    let how = &options.clusters;
     let named =
         |source, frame: &Frame<'_>| TrackError::Dimension { source, frame: frame.name.clone() };
     // Defaults are those of the frame with most bursts.
@@ -139,7 +139,7 @@ fn cluster(
     Radius { eps, edges }: Radius,
     options: &Options,
 ) -> Result<(Clustered, track::Frame), TrackError> {
-    let how = &options.analysis;
+    let how = &options.clusters;
     let points = prepared.points.select(places);
     let bursts = &frame.bursts;
     let weight = |&burst: &u32| {

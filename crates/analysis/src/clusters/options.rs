@@ -1,4 +1,4 @@
-//! Options of clustering, as the command line has them.
+//! Options of clustering.
 //!
 //! Owns the option structs of the analysis and the reading of `--subset`.
 
@@ -7,7 +7,7 @@ use talea_metric::measure::Part;
 
 /// The radius.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) enum Eps {
+pub enum Eps {
     /// The radius that the ranks' sequences support.
     #[default]
     Auto,
@@ -18,20 +18,20 @@ pub(crate) enum Eps {
 }
 
 /// Use of the calls at the ends of a burst to separate bursts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Edges {
-    /// Where durations alone are compared, and the ranks' sequences gain by it
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Edges {
+    /// Where durations alone are compared, and the ranks' sequences gain by it.
     #[default]
     Auto,
-    /// Always
+    /// Always.
     Yes,
-    /// Never
+    /// Never.
     No,
 }
 
 /// Choice of the clustered points; the others are classified.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum SubsetRule {
+pub enum SubsetRule {
     /// All points of some ranks, and a share of the others'.
     Some {
         /// Number of ranks; 0 for none.
@@ -45,41 +45,41 @@ pub(crate) enum SubsetRule {
 
 /// All options that determine clusters.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Analysis {
+pub struct Options {
     /// The list of dimensions; the defaults where absent.
-    pub(crate) dimensions: Option<String>,
+    pub dimensions: Option<String>,
     /// Columns of a table, instead.
-    pub(crate) columns: Option<Vec<String>>,
+    pub columns: Option<Vec<String>>,
     /// The column of a table with durations in nanoseconds.
-    pub(crate) weight: Option<String>,
+    pub weight: Option<String>,
     /// Minimum duration of bursts, in nanoseconds; where absent, by their share of the time.
-    pub(crate) min_duration: Option<f64>,
+    pub min_duration: Option<f64>,
     /// Expressions with the range of values that passes.
-    pub(crate) ranges: Vec<(String, Range)>,
+    pub ranges: Vec<(String, Range)>,
     /// Weights of dimensions; 1 where absent.
-    pub(crate) factors: Vec<f64>,
+    pub factors: Vec<f64>,
     /// `log(...)` is replaced by its argument.
-    pub(crate) no_log: bool,
+    pub no_log: bool,
     /// Values are used as points unchanged.
-    pub(crate) no_prepare: bool,
+    pub no_prepare: bool,
     /// The analysed part of a trace.
-    pub(crate) part: Part,
+    pub part: Part,
     /// Use of the calls at the ends of bursts.
-    pub(crate) edges: Edges,
+    pub edges: Edges,
     /// The radius.
-    pub(crate) eps: Eps,
+    pub eps: Eps,
     /// Minimum points of a core.
-    pub(crate) min_points: Option<usize>,
+    pub min_points: Option<usize>,
     /// The clustered subset, if not all.
-    pub(crate) subset: Option<(SubsetRule, String)>,
+    pub subset: Option<(SubsetRule, String)>,
     /// Seed of random choices.
-    pub(crate) seed: u64,
+    pub seed: u64,
     /// Cluster all as well, and compare.
-    pub(crate) check: bool,
+    pub check: bool,
 }
 
 /// Reads `ranks=8`, `random=15%`, `ranks=8,random=15%`, `thin` or `thin=20`.
-pub(crate) fn subset(text: &str) -> Result<SubsetRule, String> {
+pub fn subset(text: &str) -> Result<SubsetRule, String> {
     let wrong = || "expected ranks=8, random=15%, ranks=8,random=15%, thin or thin=20".to_owned();
     if text == "thin" {
         return Ok(SubsetRule::Thin(None));

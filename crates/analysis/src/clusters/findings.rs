@@ -5,15 +5,15 @@
 use talea_model::units::{percent, si};
 use talea_report::data::clusters::{ClusterData, ClusterRow, ClusterSite};
 
-use crate::terminal::grouped;
+use talea_model::written::grouped;
 
 /// Text of a score whose distance from 100 % is of interest.
-pub(crate) fn score(score: f64) -> String {
+pub fn score(score: f64) -> String {
     format!("{:.1} %", 100.0 * score)
 }
 
 /// Usual name of a place in the source.
-pub(crate) fn place(site: &ClusterSite) -> String {
+pub fn place(site: &ClusterSite) -> String {
     if site.line.is_empty() {
         site.function.clone()
     } else {

@@ -13,7 +13,7 @@ use talea_cluster::prepare::{
     self, LeftOut, Preparation, Prepared, Range, Scale, Spacing, prepare,
 };
 
-use super::{Analysis, Edges, StudyError};
+use super::{Options, Edges, StudyError};
 
 /// Bursts out of a range, by the expression of the range.
 pub(super) type Outside = Vec<(String, Vec<u32>)>;
@@ -29,9 +29,9 @@ pub(super) fn borrowed<'a>(dimension: &Dimension, bursts: &'a Bursts) -> Option<
 }
 
 /// Dimensions in which bursts are compared: the user's, or the defaults for them.
-pub(crate) fn dimensions(
+pub fn dimensions(
     bursts: &Bursts,
-    how: &Analysis,
+    how: &Options,
 ) -> Result<Vec<Dimension>, DimensionError> {
     let mut found = match (&how.columns, &how.dimensions) {
         (Some(columns), _) => Dimension::columns(columns),
@@ -47,7 +47,7 @@ pub(crate) fn dimensions(
 }
 
 /// True if the calls at the ends of bursts may separate them: without an explicit option, where durations alone are compared.
-pub(crate) fn may_use_edges(how: &Analysis, dimensions: &[Dimension]) -> bool {
+pub fn may_use_edges(how: &Options, dimensions: &[Dimension]) -> bool {
     let is_duration =
         |one: &Dimension| one.expression.as_counter() == Some(talea_cluster::dimension::DURATION);
     match how.edges {
@@ -60,9 +60,9 @@ pub(crate) fn may_use_edges(how: &Analysis, dimensions: &[Dimension]) -> bool {
 }
 
 /// Preparation of each dimension, without ranges.
-pub(crate) fn described(
+pub fn described(
     dimensions: &[Dimension],
-    how: &Analysis,
+    how: &Options,
 ) -> Result<Vec<prepare::Dimension>, StudyError> {
     if !how.factors.is_empty() && how.factors.len() != dimensions.len() {
         let (expected, found) = (dimensions.len(), how.factors.len());
@@ -83,7 +83,7 @@ pub(crate) fn described(
 pub(super) fn preparation(
     bursts: &Bursts,
     dimensions: &[Dimension],
-    how: &Analysis,
+    how: &Options,
     shortest: f64,
 ) -> Result<(Preparation, Outside), StudyError> {
     let mut described = described(dimensions, how)?;
@@ -119,7 +119,7 @@ pub(super) fn points(
     columns: &[&[f64]],
     preparation: &Preparation,
     outside: &[(String, Vec<u32>)],
-    how: &Analysis,
+    how: &Options,
     timed: bool,
 ) -> Result<Prepared, StudyError> {
     let mut passes = vec![true; bursts.len()];

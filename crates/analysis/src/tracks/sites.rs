@@ -11,7 +11,7 @@ use talea_model::Trace;
 use talea_model::trace::Labels;
 
 use super::frames::Frame;
-use crate::convert::labels::{line_of, whole};
+use crate::labels::{line_of, whole};
 
 /// A call in a trace: function and line by their values, and the called procedure.
 type Key = (i64, i64, (u32, i64));

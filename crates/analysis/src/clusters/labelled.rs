@@ -58,7 +58,7 @@ fn added(study: &Study) -> Vec<Added> {
 }
 
 /// The trace with events of its clusters; `study` is that of its bursts.
-pub(super) fn labelled(mut trace: Trace, study: &Study) -> Trace {
+pub fn labelled(mut trace: Trace, study: &Study) -> Trace {
     let mut cpus = BTreeMap::new();
     let places = trace
         .states

@@ -21,17 +21,17 @@ use talea_report::data::clusters::{
 
 use super::points::words;
 use super::{Study, drawn, findings};
-use crate::convert::labels::{place as place_of_label, whole};
+use crate::labels::{place as place_of_label, whole};
 
 /// Names of functions and ranks.
-pub(crate) struct Names<'a> {
+pub struct Names<'a> {
     labels: Option<&'a Labels>,
     trace: Option<&'a Trace>,
 }
 
 impl<'a> Names<'a> {
     /// Names of a trace; a table has none.
-    pub(crate) fn of(trace: Option<&'a Trace>) -> Self {
+    pub fn of(trace: Option<&'a Trace>) -> Self {
         Self { labels: trace.map(|trace| &trace.labels), trace }
     }
 
@@ -47,7 +47,7 @@ impl<'a> Names<'a> {
     }
 
     /// Usual name of a rank, or of a thread of one.
-    pub(crate) fn rank(&self, location: u32) -> String {
+    pub fn rank(&self, location: u32) -> String {
         let Some(locations) = self.trace.map(|trace| &trace.locations) else {
             return location.to_string();
         };
@@ -68,7 +68,7 @@ impl<'a> Names<'a> {
 }
 
 /// Sums of two columns over bursts that have both.
-pub(crate) fn sums(a: &[f64], b: &[f64], of: impl Iterator<Item = u32>) -> Option<(f64, f64)> {
+pub fn sums(a: &[f64], b: &[f64], of: impl Iterator<Item = u32>) -> Option<(f64, f64)> {
     let both = of
         .map(|at| (a[at as usize], b[at as usize]))
         .filter(|(a, b)| a.is_finite() && b.is_finite());
@@ -81,7 +81,7 @@ pub(crate) fn sums(a: &[f64], b: &[f64], of: impl Iterator<Item = u32>) -> Optio
 }
 
 /// Place with most of the time of some bursts.
-pub(crate) fn place(bursts: &Bursts, names: &Names<'_>, of: &[u32]) -> Option<ClusterSite> {
+pub fn place(bursts: &Bursts, names: &Names<'_>, of: &[u32]) -> Option<ClusterSite> {
     let mut times = BTreeMap::<(i64, i64), f64>::new();
     let mut all = 0.0;
     for &at in of {
@@ -101,7 +101,7 @@ pub(crate) fn place(bursts: &Bursts, names: &Names<'_>, of: &[u32]) -> Option<Cl
 }
 
 /// All displayed data of a study; reading is not timed here.
-pub(crate) fn data(study: &Study, names: &Names<'_>, input: &str) -> ClusterData {
+pub fn data(study: &Study, names: &Names<'_>, input: &str) -> ClusterData {
     let begin = Instant::now();
     let bursts = &study.bursts;
     let points = &study.prepared.bursts;
@@ -233,7 +233,7 @@ fn chosen(chosen: Chosen) -> &'static str {
 }
 
 /// A dimension with the ends of its scale in its own unit.
-pub(crate) fn dimension_data(one: &Dimension, scale: &Scale) -> DimensionData {
+pub fn dimension_data(one: &Dimension, scale: &Scale) -> DimensionData {
     let logarithmic = one.spacing == Spacing::Logarithmic;
     let back = |at: f64| Some(if logarithmic { at.exp() } else { at }).filter(|v| v.is_finite());
     DimensionData {
@@ -347,7 +347,7 @@ fn rows(study: &Study, names: &Names<'_>, data: &mut ClusterData) {
 }
 
 /// The mean of values, of logarithms where those are compared, in their own unit.
-pub(crate) fn mean(values: impl ExactSizeIterator<Item = f64>, spacing: Spacing) -> f64 {
+pub fn mean(values: impl ExactSizeIterator<Item = f64>, spacing: Spacing) -> f64 {
     let logarithmic = spacing == Spacing::Logarithmic;
     let count = values.len() as f64;
     let mean =

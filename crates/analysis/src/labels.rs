@@ -7,12 +7,12 @@ use talea_model::Trace;
 use talea_model::trace::{EventRecord, types};
 
 /// The name of a value, or its number.
-pub(super) fn named(trace: &Trace, event_type: u32, value: i64) -> String {
+pub fn named(trace: &Trace, event_type: u32, value: i64) -> String {
     trace.labels.value(event_type, value).map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// `rank 3 on node07`, with the application where there are several.
-pub(super) fn process_name(trace: &Trace, location: u32) -> String {
+pub fn process_name(trace: &Trace, location: u32) -> String {
     let Some(place) = trace.locations.get(location) else { return location.to_string() };
     let application = match trace.locations.applications() {
         0 | 1 => String::new(),
@@ -26,13 +26,13 @@ pub(super) fn process_name(trace: &Trace, location: u32) -> String {
 }
 
 /// The trace's own name of a thread, else its number in the rank.
-pub(super) fn thread_name(trace: &Trace, location: u32) -> String {
+pub fn thread_name(trace: &Trace, location: u32) -> String {
     let number = trace.locations.get(location).map_or(location, |place| place.thread - 1);
     own_name(trace, location).map_or_else(|| format!("thread {number}"), str::to_owned)
 }
 
 /// A thread with its rank.
-pub(super) fn location_name(trace: &Trace, location: u32) -> String {
+pub fn location_name(trace: &Trace, location: u32) -> String {
     let process = process_name(trace, location);
     if has_threads(trace, location) || own_name(trace, location).is_some() {
         format!("{process}, {}", thread_name(trace, location))
@@ -42,7 +42,7 @@ pub(super) fn location_name(trace: &Trace, location: u32) -> String {
 }
 
 /// True if the process of a location has several threads.
-pub(super) fn has_threads(trace: &Trace, location: u32) -> bool {
+pub fn has_threads(trace: &Trace, location: u32) -> bool {
     let locations = &trace.locations;
     let Some(place) = locations.get(location) else { return false };
     place.thread > 1 || locations.find(place.application, place.task, 2).is_some()
@@ -57,7 +57,7 @@ fn own_name(trace: &Trace, location: u32) -> Option<&str> {
 }
 
 /// Place of a call: the direct caller's line, else its function.
-pub(super) fn site(trace: &Trace, event: &EventRecord<'_>) -> Option<String> {
+pub fn site(trace: &Trace, event: &EventRecord<'_>) -> Option<String> {
     let (function, line) = (*types::CALLER.start(), *types::CALLER_LINE.start());
     let label = |kind: u32| trace.labels.value(kind, event.value(kind)?);
     let known = |value: i64| value > 1;
@@ -68,7 +68,7 @@ pub(super) fn site(trace: &Trace, event: &EventRecord<'_>) -> Option<String> {
 }
 
 /// `file.F90:71` for a label such as `71 (file.F90, program)`; `None` for unknown lines.
-pub(crate) fn place(label: &str) -> Option<String> {
+pub fn place(label: &str) -> Option<String> {
     let label = whole(label);
     let Some((number, rest)) = label.split_once(" (") else {
         // Labels of unknown lines in traces.
@@ -80,13 +80,13 @@ pub(crate) fn place(label: &str) -> Option<String> {
 }
 
 /// The full name in a label that Extrae shortened: `curre..ooth [current_smooth]`.
-pub(crate) fn whole(label: &str) -> &str {
+pub fn whole(label: &str) -> &str {
     let (short, rest) = label.split_once(" [").unwrap_or((label, ""));
     rest.strip_suffix(']').filter(|_| short.contains("..")).unwrap_or(label)
 }
 
 /// `120 (halo.c, /src/halo.c)` as file and line. Extrae writes the program where others write the path.
-pub(crate) fn line_of(label: &str) -> (Option<String>, Option<u32>) {
+pub fn line_of(label: &str) -> (Option<String>, Option<u32>) {
     let Some((line, rest)) = whole(label).split_once(" (") else { return (None, None) };
     let Some(line) = line.parse().ok().filter(|&line| line > 0) else { return (None, None) };
     let inside = rest.strip_suffix(')').unwrap_or(rest);

@@ -95,7 +95,7 @@ pub(super) fn choose(
     may_use_edges: bool,
     options: &Options,
 ) -> Result<Radius, TrackError> {
-    let how = &options.analysis;
+    let how = &options.clusters;
     let end = |at: usize| offsets.get(at + 1).copied().unwrap_or(usize::MAX);
     let points = |at: usize| prepared.bursts.partition_point(|&burst| (burst as usize) < at);
     let ranges: Vec<Range<usize>> = if options.windows.is_some() {

@@ -14,7 +14,7 @@ use talea_cluster::{Clustering, Points};
 
 use super::points::may_use_edges;
 use super::study::{Check, Chosen};
-use super::{Analysis, Edges, Eps, Study, StudyError, SubsetRule};
+use super::{Options, Edges, Eps, Study, StudyError, SubsetRule};
 
 /// Result of a search.
 struct Found {
@@ -32,7 +32,7 @@ struct Found {
 
 impl Study {
     /// Finds the clusters of the points.
-    pub(super) fn cluster(&mut self, how: &Analysis) -> Result<(), StudyError> {
+    pub(super) fn cluster(&mut self, how: &Options) -> Result<(), StudyError> {
         let begin = Instant::now();
         let points = &self.prepared.points;
         self.min_points = match how.min_points {
@@ -62,7 +62,7 @@ impl Study {
         if how.check {
             let begin = Instant::now();
             // Everything is clustered as without the rule.
-            let whole = Analysis { subset: None, min_points: Some(self.min_points), ..how.clone() };
+            let whole = Options { subset: None, min_points: Some(self.min_points), ..how.clone() };
             let (whole, _) = self.best(&whole, &radii)?;
             let (found, truth) = (&found.clustering.labels, &whole.clustering.labels);
             let kept = kept(truth, found).unwrap_or_default();
@@ -84,7 +84,7 @@ impl Study {
 
     /// The clusters of the points, separated by the calls at their ends where that is requested, or where sequences gain by it; and the
     /// number of such edges.
-    fn best(&self, how: &Analysis, radii: &[f64]) -> Result<(Found, Option<u64>), StudyError> {
+    fn best(&self, how: &Options, radii: &[f64]) -> Result<(Found, Option<u64>), StudyError> {
         let points = &self.prepared.points;
         let is_judged = how.eps != Eps::Refine && points.len() <= auto::MOST_TRIED;
         let may = may_use_edges(how, &self.dimensions) && (is_judged || how.edges == Edges::Yes);
@@ -116,7 +116,7 @@ impl Study {
     }
 
     /// Clusters points, or a part of them.
-    fn search(&self, points: &Points, how: &Analysis, radii: &[f64]) -> Result<Found, StudyError> {
+    fn search(&self, points: &Points, how: &Options, radii: &[f64]) -> Result<Found, StudyError> {
         let (part, min_points) = match &how.subset {
             Some(_) if how.eps == Eps::Refine => return Err(StudyError::OneRadius("--subset")),
             Some((rule, _)) => {
@@ -165,7 +165,7 @@ impl Study {
     }
 
     /// A part has fewer neighbours; thinning leaves crowded cells the minimum of a core.
-    fn of_a_part(&self, rule: SubsetRule, places: usize, how: &Analysis) -> usize {
+    fn of_a_part(&self, rule: SubsetRule, places: usize, how: &Options) -> usize {
         let share = places as f64 / self.prepared.points.len().max(1) as f64;
         match (how.min_points, rule) {
             (None, SubsetRule::Some { .. }) => {

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use flate2::read::MultiGzDecoder;
@@ -14,34 +14,66 @@ use talea_formats::table::{self, Table};
 use talea_metric::measure::{Chosen, MeasureError, Part, Span};
 use talea_model::{GapKind, Gaps, Rank, Trace};
 
-use super::{Analysis, ClusterError};
-use talea_analysis::input;
-use crate::terminal::Progress;
+use super::Options;
+use crate::Progress;
+use crate::input::{self, InputError};
 
 /// An input.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub struct Source {
     /// The trace; absent for a table.
-    pub(crate) trace: Option<Trace>,
+    pub trace: Option<Trace>,
     /// Its bursts, those of the analysed part.
-    pub(crate) bursts: Bursts,
+    pub bursts: Bursts,
     /// The analysed part.
-    pub(crate) part: Looked,
+    pub part: Looked,
     /// Seconds of the extraction of bursts.
-    pub(crate) seconds: f64,
+    pub seconds: f64,
+}
+
+/// Errors of reading an input.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The input.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// A table.
+    #[error("{source}: `{}`", path.display())]
+    Table {
+        /// The error of the table.
+        source: table::TableError,
+        /// The file.
+        path: PathBuf,
+    },
+    /// An empty part.
+    #[error("{source}: `{}`", path.display())]
+    Part {
+        /// The error of the part.
+        source: MeasureError,
+        /// The input.
+        path: PathBuf,
+    },
+    /// An option for another kind of input.
+    #[error("{option} needs a trace or a run, the input is a table: `{}`", path.display())]
+    NoTrace {
+        /// The option.
+        option: &'static str,
+        /// The input.
+        path: PathBuf,
+    },
 }
 
 /// The analysed part of an input.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Looked {
+pub struct Looked {
     /// Begin and end; absent for a table.
-    pub(crate) span: Option<Span>,
+    pub span: Option<Span>,
     /// Number of bursts outside.
-    pub(crate) outside: u64,
+    pub outside: u64,
 }
 
 /// The bursts of a part of a trace: those with most of their time in it.
-pub(crate) fn bursts_of(trace: &Trace, part: Part) -> Result<(Bursts, Looked), MeasureError> {
+pub fn bursts_of(trace: &Trace, part: Part) -> Result<(Bursts, Looked), MeasureError> {
     let mut gaps = Gaps::default();
     let span = Span::of(trace, part, &mut gaps)?;
     let all = bursts::bursts(trace);
@@ -52,18 +84,18 @@ pub(crate) fn bursts_of(trace: &Trace, part: Part) -> Result<(Bursts, Looked), M
 }
 
 /// Reads the bursts of the user's input.
-pub(crate) fn load(
+pub fn load(
     path: &Path,
-    how: &Analysis,
-    progress: &mut Progress,
-) -> Result<Source, ClusterError> {
+    how: &Options,
+    progress: Progress<'_>,
+) -> Result<Source, SourceError> {
     if is_table(path) {
         if let Part::Between(from, _) = how.part {
             let option = if from.is_some() { "--from" } else { "--to" };
-            return Err(ClusterError::NoTrace { option, path: path.to_owned() });
+            return Err(SourceError::NoTrace { option, path: path.to_owned() });
         }
-        progress.step("reading");
-        let failed = |source| ClusterError::Table { source, path: path.to_owned() };
+        progress("reading");
+        let failed = |source| SourceError::Table { source, path: path.to_owned() };
         let file = File::open(path).map_err(|error| failed(error.into()))?;
         let packed = path.extension().is_some_and(|end| end == "gz");
         let raw: Box<dyn Read> =
@@ -77,11 +109,11 @@ pub(crate) fn load(
         let bursts = of_table(table, how).map_err(failed)?;
         return Ok(Source { trace: None, bursts, part: Looked::default(), seconds: 0.0 });
     }
-    let trace = input::load(path, &mut progress.steps())?.trace;
-    progress.step("finding bursts");
+    let trace = input::load(path, progress)?.trace;
+    progress("finding bursts");
     let begin = Instant::now();
     let (bursts, part) = bursts_of(&trace, how.part)
-        .map_err(|source| ClusterError::Part { source, path: path.to_owned() })?;
+        .map_err(|source| SourceError::Part { source, path: path.to_owned() })?;
     Ok(Source { trace: Some(trace), bursts, part, seconds: begin.elapsed().as_secs_f64() })
 }
 
@@ -92,7 +124,7 @@ fn is_table(path: &Path) -> bool {
     name.is_some_and(|name| endings.iter().any(|end| name.ends_with(end))) && !path.is_dir()
 }
 
-fn of_table(mut table: Table, how: &Analysis) -> Result<Bursts, table::TableError> {
+fn of_table(mut table: Table, how: &Options) -> Result<Bursts, table::TableError> {
     let rows = table.rows;
     let mut bursts = Bursts { source: bursts::Source::Table, ..Bursts::default() };
     let column = |name: &str| table.column(name);
