@@ -19,12 +19,7 @@ use super::tree::graph_loop;
 const PARTS: usize = 6;
 
 /// The graph of a rank; `first` is the first number of its loops.
-pub fn graph(
-    analysis: &Analysis<'_>,
-    thread: &Thread,
-    shown: &Shown,
-    first: u32,
-) -> GraphData {
+pub fn graph(analysis: &Analysis<'_>, thread: &Thread, shown: &Shown, first: u32) -> GraphData {
     let flow = &shown.flow;
     let blocks = compress(&flow.graph, Rule::Chains, &brackets(&shown.walked));
     let places: HashMap<NodeId, u32> =

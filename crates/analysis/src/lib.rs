@@ -10,6 +10,7 @@ pub mod classes;
 pub mod clusters;
 pub mod delays;
 pub mod findings;
+pub mod folding;
 pub mod graph;
 pub mod groups;
 pub mod hosts;
@@ -17,10 +18,10 @@ pub mod input;
 pub mod labels;
 pub mod location;
 pub mod messages;
-pub mod rank;
-pub mod sites;
 pub mod procedures;
+pub mod rank;
 pub mod requests;
+pub mod sites;
 pub mod tracks;
 mod traits;
 pub mod tree;
@@ -35,7 +36,6 @@ use talea_model::{Bytes, Nanos, Rank};
 use talea_run::live::layout::TimesMode;
 use talea_run::recording::Process;
 
-use talea_run::load::Run;
 use calls::CallTable;
 use classes::Class;
 use delays::Delay;
@@ -43,6 +43,7 @@ use hosts::Host;
 use messages::Waits;
 use rank::{RankStudy, part};
 use sites::Places;
+use talea_run::load::Run;
 use traits::KnownPath;
 
 /// Called with each step of long work, in words.

@@ -25,12 +25,7 @@ pub fn numbers(class: usize) -> u32 {
 }
 
 /// The tree of a class, or of a rank on its own, whose numbers begin at `first`.
-pub fn tree(
-    analysis: &Analysis<'_>,
-    thread: &Thread,
-    shown: &Shown,
-    first: u32,
-) -> TreeNode {
+pub fn tree(analysis: &Analysis<'_>, thread: &Thread, shown: &Shown, first: u32) -> TreeNode {
     let forest = &shown.flow.forest;
     let nodes = shown.flow.graph.nodes();
     let mut members: Vec<BTreeSet<NodeId>> = vec![BTreeSet::new(); forest.loops.len()];

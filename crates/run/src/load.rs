@@ -6,11 +6,10 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use talea_model::{Gap, GapKind};
 use crate::directory::{JsonError, OpenError};
 use crate::recording::Recording;
 use crate::{Metadata, RunDirectory, SiteTable, samples, trace};
-
+use talea_model::{Gap, GapKind};
 
 /// A run and everything that is known of it.
 #[derive(Debug)]

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use talea_model::{Frame, Gap, GapKind, Gaps, Module, ResolvedFrame};
 use crate::samples::{self, RunSamples};
 use crate::{Resolver, RunDirectory, SiteTable};
+use talea_model::{Frame, Gap, GapKind, Gaps, Module, ResolvedFrame};
 
 /// Resolved addresses of all samples of a run.
 #[derive(Debug, Default)]

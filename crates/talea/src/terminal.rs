@@ -9,9 +9,9 @@ use std::panic::PanicHookInfo;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use talea_model::{Gaps, Rank};
 use talea_model::text::{without_hidden, without_hidden_in_lines};
 pub(crate) use talea_model::written::grouped;
+use talea_model::{Gaps, Rank};
 use talea_report::data::Category;
 
 /// Columns of text where no terminal says how many it has.

@@ -13,7 +13,7 @@ use talea_cluster::prepare::{
     self, LeftOut, Preparation, Prepared, Range, Scale, Spacing, prepare,
 };
 
-use super::{Options, Edges, StudyError};
+use super::{Edges, Options, StudyError};
 
 /// Bursts out of a range, by the expression of the range.
 pub(super) type Outside = Vec<(String, Vec<u32>)>;
@@ -29,10 +29,7 @@ pub(super) fn borrowed<'a>(dimension: &Dimension, bursts: &'a Bursts) -> Option<
 }
 
 /// Dimensions in which bursts are compared: the user's, or the defaults for them.
-pub fn dimensions(
-    bursts: &Bursts,
-    how: &Options,
-) -> Result<Vec<Dimension>, DimensionError> {
+pub fn dimensions(bursts: &Bursts, how: &Options) -> Result<Vec<Dimension>, DimensionError> {
     let mut found = match (&how.columns, &how.dimensions) {
         (Some(columns), _) => Dimension::columns(columns),
         (None, Some(text)) => Dimension::list(text)?,

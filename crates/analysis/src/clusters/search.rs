@@ -14,7 +14,7 @@ use talea_cluster::{Clustering, Points};
 
 use super::points::may_use_edges;
 use super::study::{Check, Chosen};
-use super::{Options, Edges, Eps, Study, StudyError, SubsetRule};
+use super::{Edges, Eps, Options, Study, StudyError, SubsetRule};
 
 /// Result of a search.
 struct Found {

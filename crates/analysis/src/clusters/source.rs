@@ -84,11 +84,7 @@ pub fn bursts_of(trace: &Trace, part: Part) -> Result<(Bursts, Looked), MeasureE
 }
 
 /// Reads the bursts of the user's input.
-pub fn load(
-    path: &Path,
-    how: &Options,
-    progress: Progress<'_>,
-) -> Result<Source, SourceError> {
+pub fn load(path: &Path, how: &Options, progress: Progress<'_>) -> Result<Source, SourceError> {
     if is_table(path) {
         if let Part::Between(from, _) = how.part {
             let option = if from.is_some() { "--from" } else { "--to" };

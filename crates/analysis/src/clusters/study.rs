@@ -162,11 +162,7 @@ impl Study {
 }
 
 /// Clusters bursts.
-pub fn study(
-    mut bursts: Bursts,
-    looked: Looked,
-    how: &Options,
-) -> Result<Study, StudyError> {
+pub fn study(mut bursts: Bursts, looked: Looked, how: &Options) -> Result<Study, StudyError> {
     let mut seconds = Stages::default();
     let begin = Instant::now();
     if bursts.is_empty() {

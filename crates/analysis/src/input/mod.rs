@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use talea_model::Trace;
 use talea_run::RunDirectory;
 
-use crate::{Analysis, Progress};
 use crate::hosts::Host;
+use crate::{Analysis, Progress};
 use talea_run::load::{self, LoadError};
 
 /// What was read.

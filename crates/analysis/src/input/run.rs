@@ -23,8 +23,8 @@ use crate::Analysis;
 use crate::arguments::SendPlan;
 use crate::location::ThreadAt;
 use crate::messages::{self, Messages};
-use crate::walk::walk;
 use crate::procedures::Traffic;
+use crate::walk::walk;
 use talea_run::sampled::SampleSites;
 
 /// Where threads of the run are in the trace.

@@ -13,7 +13,9 @@ use talea_model::Rank;
 
 use super::part::PartArgs;
 use super::values;
-use crate::folding::{Extent, Fit, Groups, Options, Print, Ranks, Trial, What};
+use talea_analysis::folding::{Extent, Fit, FoldOptions, Groups, Ranks, Trial};
+
+use crate::folding::{Options, Print};
 
 /// Fold a region: what happens inside one execution of it, from samples of many
 #[derive(Debug, Args)]
@@ -62,7 +64,7 @@ stack: [{from, to, routine, samples, purity, mixed, lines: [{name, share}]}], li
 routine, line, file, share, samples}], parts, differences: [{counter, from, to, lowest, highest,
 difference}], gaps: [{kind, rank, detail, count}]}. Places are shares of the region from 0 to 1,
 curves have --points values at equal steps, rates are counts a second, errors and spread shares of
-the mean; smoothing is lambda of sum (y - f)^2 + lambda * integral f''^2 of accumulated shares. What
+the mean; smoothing is lambda of sum (y - f)^2 + lambda * integral f''^2 of accumulated shares. FoldOptions
 could not be had is null. parts has the keys of a group (name to lines) for each rank, group or
 input. With --list: [{input, regions: [{region, name, of, instances, time_ns, mean_ns,
 locations}]}].")]
@@ -71,7 +73,7 @@ pub(super) struct FoldArgs {
     /// Traces (.prv, .prv.gz) or run directories; several are folded together and laid over each other
     #[arg(value_name = "INPUT", required = true, value_hint = ValueHint::AnyPath)]
     inputs: Vec<PathBuf>,
-    /// What is folded, see below
+    /// FoldOptions is folded, see below
     #[arg(long, value_name = "REGION")]
     region: Option<String>,
     /// Value of the region's event type, by name or number [default: the one with the most time]
@@ -89,12 +91,12 @@ pub(super) struct FoldArgs {
     /// Counters to fold, by name or number [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     counter: Vec<String>,
-    /// What combines counters: 'NAME = EXPRESSION'; may be given several times
+    /// FoldOptions combines counters: 'NAME = EXPRESSION'; may be given several times
     #[arg(long, value_name = "MODEL")]
     model: Vec<String>,
     /// How curves are fitted
-    #[arg(long, value_enum, default_value_t = Fit::Spline)]
-    fit: Fit,
+    #[arg(long, value_enum, default_value_t = FitArg::Spline)]
+    fit: FitArg,
     /// Which instances are left out for their duration: mad (beyond 1.5 median absolute deviations and 5 %), sigma=N
     /// (beyond N standard deviations), none
     #[arg(long, value_name = "RULE", value_parser = outliers, default_value = "mad")]
@@ -145,6 +147,24 @@ fn outliers(text: &str) -> Result<Outliers, String> {
     }
 }
 
+/// Choices of `--fit`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum FitArg {
+    /// Smoothing spline with jumps and band; its smoothness predicts held-out instances best
+    Spline,
+    /// As the reference tool does: fixed smoothing, at most 1500 samples, no band
+    Kriging,
+}
+
+impl From<FitArg> for Fit {
+    fn from(choice: FitArg) -> Self {
+        match choice {
+            FitArg::Spline => Self::Spline,
+            FitArg::Kriging => Self::Kriging,
+        }
+    }
+}
+
 impl From<FoldArgs> for Options {
     fn from(args: FoldArgs) -> Self {
         let ranks = match args.rank {
@@ -154,14 +174,14 @@ impl From<FoldArgs> for Options {
         };
         Self {
             inputs: args.inputs,
-            what: What {
+            what: FoldOptions {
                 region: args.region,
                 value: args.value,
                 extent: if args.without_mpi { Extent::WithoutMpi } else { Extent::Whole },
                 ranks,
                 counters: args.counter,
                 models: args.model,
-                fit: args.fit,
+                fit: args.fit.into(),
                 outliers: args.outliers,
                 groups: if args.groups { Groups::Each } else { Groups::Largest },
                 part: args.part.into(),

@@ -42,7 +42,8 @@ pub(super) fn write(
 ) -> Result<(), ClusterError> {
     let out = &options.out;
     drop(progress);
-    let no_trace = |option| ClusterError::from(SourceError::NoTrace { option, path: options.input.clone() });
+    let no_trace =
+        |option| ClusterError::from(SourceError::NoTrace { option, path: options.input.clone() });
     if let Some(path) = &out.svg {
         write_file(path, &talea_report::cluster_svg(data))?;
     }

@@ -5,9 +5,9 @@
 use talea_model::units::{percent, si};
 use talea_report::data::clusters::{ClusterData, ClusterRow, DimensionData};
 
-use talea_analysis::clusters::{score, site_name as place};
 use crate::table::{Column, Table};
 use crate::terminal::{Palette, findings, gaps, grouped, prose, wrapped};
+use talea_analysis::clusters::{score, site_name as place};
 
 /// Maximum number of rows of the table.
 const MOST: usize = 24;

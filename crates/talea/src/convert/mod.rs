@@ -19,9 +19,9 @@ use talea_formats::profile;
 use talea_model::{Gaps, Trace};
 
 use crate::exit::{Exit, Expected};
-use talea_analysis::input::{self, InputError};
 use crate::terminal::say_gaps;
 use crate::terminal::{Progress, say};
+use talea_analysis::input::{self, InputError};
 
 /// Options of `talea convert`.
 #[derive(Debug)]

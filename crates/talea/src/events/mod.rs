@@ -14,11 +14,11 @@ use serde_json::{Map, Value};
 use talea_model::{Nanos, Rank};
 use talea_run::recording::{Process, Thread};
 
-use talea_analysis::sites::Places;
 use crate::exit::{Exit, Expected};
-use talea_run::load::{self, LoadError, Run};
-use talea_analysis::procedures::is_poll;
 use crate::terminal::{both_ends, cell, fitted, width};
+use talea_analysis::procedures::is_poll;
+use talea_analysis::sites::Places;
+use talea_run::load::{self, LoadError, Run};
 use values::Values;
 
 /// What to print.

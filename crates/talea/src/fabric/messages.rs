@@ -12,9 +12,9 @@ use talea_formats::table;
 use talea_model::Gaps;
 
 use super::FabricError;
+use crate::terminal::Progress;
 use talea_analysis::Analysis;
 use talea_run::load;
-use crate::terminal::Progress;
 
 /// Source of messages.
 #[derive(Clone, Debug)]

@@ -14,11 +14,11 @@ use talea_model::{Bytes, Gap, GapKind, Gaps, Nanos, Rank};
 use talea_run::counters;
 
 use super::{FabricError, print_json};
+use crate::terminal::Progress;
+use node::{Node, Step};
 use talea_analysis::Analysis;
 use talea_analysis::classes::ranges;
 use talea_run::load::{self, Run};
-use crate::terminal::Progress;
-use node::{Node, Step};
 
 /// A node of a job.
 #[derive(Debug, Default)]

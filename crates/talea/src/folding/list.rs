@@ -9,7 +9,9 @@ use talea_fold::regions::{Names, possible_within};
 use talea_metric::measure::{Chosen, Part, Span};
 use talea_model::{Gaps, Nanos, Trace};
 
-use super::{AnalyseError, Print};
+use talea_analysis::folding::AnalyseError;
+
+use super::Print;
 use crate::table::{Column, Table};
 use crate::terminal::{cell, fitted};
 

@@ -1,34 +1,23 @@
 //! `talea fold`: the behaviour inside one execution of a region.
 //!
-//! Owns the order of the command: read, fold, print, write the requested files. The analysis ([`analyse`]) is a function of traces
-//! that reports call too; it does not know of files.
+//! Owns the order of the command: read, fold, print, write the requested files. Folding is
+//! `talea-analysis`'s.
 
-pub(crate) mod analyse;
-mod differences;
-mod findings;
-mod group;
-mod inject;
 mod list;
-mod models;
-mod prepare;
 mod tables;
 mod text;
-mod what;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use talea_analysis::folding::{AnalyseError, FoldOptions, InjectError, analyse, inject};
+use talea_analysis::input::{self, InputError};
 use talea_model::Trace;
 use talea_report::{fold_html, fold_svg};
 use talea_run::directory::{WriteError, replace};
 
-use self::analyse::AnalyseError;
-pub(crate) use self::analyse::analyse;
-use self::inject::InjectError;
-pub(crate) use self::what::{Extent, Fit, Groups, Ranks, Trial, What};
 use crate::convert::paraver::{self, SaveError};
 use crate::exit::{Exit, Expected};
-use talea_analysis::input::{self, InputError};
 use crate::terminal::{Progress, say};
 
 /// Options of `talea fold`.
@@ -37,7 +26,7 @@ pub(crate) struct Options {
     /// Traces or run directories; at least one.
     pub(crate) inputs: Vec<PathBuf>,
     /// Options of the analysis.
-    pub(crate) what: What,
+    pub(crate) what: FoldOptions,
     /// Form of the output.
     pub(crate) print: Print,
     /// Picture.
@@ -140,7 +129,7 @@ pub(crate) fn fold(options: &Options) -> Result<(), FoldError> {
     let data = &folded.data;
     if let Some(path) = &options.out_prv {
         progress.step("writing");
-        let made = inject::inject(&traces[0].1, &folded, &options.what)?;
+        let made = inject(&traces[0].1, &folded, &options.what)?;
         paraver::save(&made, path)?;
     }
     if let Some(path) = &options.svg {

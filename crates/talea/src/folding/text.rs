@@ -9,7 +9,8 @@ use talea_report::data::folded::{
     FoldedCounter, FoldedCoverage, FoldedData, FoldedGroup, FoldedModel,
 };
 
-use super::findings::percent;
+use talea_analysis::folding::percent;
+
 use crate::table::{Column, Table};
 use crate::terminal::{Palette, cell, grouped, limit, prose, width, wrapped};
 

@@ -20,8 +20,8 @@ use talea_metric::efficiency::Scaling;
 use talea_metric::measure::{MeasureError, Part};
 
 use crate::exit::{Exit, Expected};
-use talea_analysis::input::{self, InputError};
 use crate::terminal::Progress;
+use talea_analysis::input::{self, InputError};
 
 /// Options of `talea metrics`.
 #[derive(Debug)]

@@ -9,12 +9,12 @@ use talea_run::recording::Recording;
 use talea_run::{Metadata, Outcome, RunDirectory};
 
 use super::{After, Options, fabric, launched, sampling};
+use crate::report;
+use crate::terminal::{Progress, grouped, say};
 use talea_analysis::findings::signal_name;
 use talea_analysis::rank::{RankStudy, part};
 use talea_analysis::{Analysis, findings};
 use talea_run::load::{self, Run};
-use crate::report;
-use crate::terminal::{Progress, grouped, say};
 
 /// Explains a run that has ended; whether anything of the program was recorded.
 pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &Options) -> bool {

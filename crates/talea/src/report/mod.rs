@@ -23,6 +23,9 @@ use talea_run::directory::{WriteError, replace};
 use talea_run::live::layout::TimesMode;
 use talea_run::recording::Ended;
 
+use crate::exit::{Exit, Expected};
+use crate::fabric::{FabricError, of_report};
+use crate::terminal::{Progress, say};
 use talea_analysis::calls::CallSite;
 use talea_analysis::classes::Class;
 use talea_analysis::findings::{end, findings};
@@ -31,10 +34,7 @@ use talea_analysis::location::ThreadAt;
 use talea_analysis::rank::part;
 use talea_analysis::tree::numbers;
 use talea_analysis::{Analysis, graph, tree};
-use crate::exit::{Exit, Expected};
-use crate::fabric::{FabricError, of_report};
 use talea_run::load::{self, LoadError};
-use crate::terminal::{Progress, say};
 
 /// What to write.
 #[derive(Debug)]

@@ -14,13 +14,11 @@ use talea_report::data::{LoopId, Picture, Study, StudyColumn, StudyKind, StudyVa
 use talea_report::{cluster_svg, cluster_timeline_svg, fold_svg, track_svg};
 
 use talea_analysis::Analysis;
+use talea_analysis::input::run;
 use talea_analysis::rank::Flow;
 use talea_analysis::tree::{graph_loop, numbers};
 use talea_analysis::walk::walk;
-use talea_analysis::input::run;
-use talea_analysis::{clusters, tracks};
-
-use crate::folding;
+use talea_analysis::{clusters, folding, tracks};
 
 /// Events of a run up to which its loops are folded without being asked.
 const MOST_EVENTS: u64 = 2_000_000;
@@ -126,7 +124,7 @@ fn phases(trace: &Trace) -> Vec<i64> {
 fn inside(analysis: &Analysis<'_>, trace: &Trace, missing: &mut Gaps) -> Vec<Study> {
     let named = [(String::new(), trace)];
     let fold = |region: Option<String>| {
-        let what = folding::What { region, ..folding::What::default() };
+        let what = folding::FoldOptions { region, ..folding::FoldOptions::default() };
         folding::analyse(&named, &what)
     };
     let mut not_folded = |what: String, error: folding::analyse::AnalyseError| {

@@ -7,9 +7,9 @@ use serde_json::json;
 use talea_model::units::percent;
 
 use super::{Format, gaps, joined, json};
+use crate::table::{Column, Table};
 use talea_analysis::Analysis;
 use talea_analysis::classes::Class;
-use crate::table::{Column, Table};
 
 /// The view's text.
 pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {

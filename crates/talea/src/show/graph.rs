@@ -9,11 +9,11 @@ use talea_report::{graph_dot, graph_svg};
 use talea_run::directory::{WriteError, replace};
 
 use super::{Format, GraphFormat, joined, json};
+use crate::table::{Column, Table};
+use crate::terminal::{cell, fitted, say};
 use talea_analysis::classes::Shown;
 use talea_analysis::location::ThreadAt;
 use talea_analysis::{Analysis, graph};
-use crate::table::{Column, Table};
-use crate::terminal::{cell, fitted, say};
 
 /// The view's text; a picture is written to `svg`.
 pub(super) fn show(

@@ -6,10 +6,10 @@ use serde_json::json;
 use talea_model::{Bytes, Rank};
 
 use super::{Format, gaps, joined, json};
-use talea_analysis::Analysis;
 use crate::report;
 use crate::table::{Column, Table};
 use crate::terminal::limit;
+use talea_analysis::Analysis;
 
 /// Ranks that fit beside each other.
 const SQUARE: u32 = 8;

@@ -19,12 +19,12 @@ use serde::Serialize;
 use talea_model::Rank;
 use talea_run::directory::WriteError;
 
+use crate::exit::{Exit, Expected};
+use crate::terminal::{Progress, prose, wrapped};
 use talea_analysis::Analysis;
 use talea_analysis::classes::ranges;
 use talea_analysis::location::ThreadAt;
-use crate::exit::{Exit, Expected};
 use talea_run::load::{self, LoadError};
-use crate::terminal::{Progress, prose, wrapped};
 
 /// What to show.
 #[derive(Debug)]

@@ -13,10 +13,10 @@ use talea_run::RunDirectory;
 use talea_run::samples::{self, PhaseKind, ProcessSamples, Stacks, Unwinding};
 
 use super::{Format, ShowError, joined, json};
-use talea_run::load::LoadError;
-use talea_run::sampled::SampleSites;
 use crate::table::{Column, Table};
 use crate::terminal::{prose, wrapped};
+use talea_run::load::LoadError;
+use talea_run::sampled::SampleSites;
 
 /// Rows of a table in text.
 const SHOWN: usize = 20;

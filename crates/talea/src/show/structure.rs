@@ -9,11 +9,11 @@ use talea_model::Nanos;
 use talea_model::units::{at_most, percent};
 
 use super::{Format, gaps, joined, json};
+use crate::terminal::{Palette, bar, cell, prose, width, wrapped};
 use talea_analysis::classes::{Class, Shown};
 use talea_analysis::findings::findings;
 use talea_analysis::location::ThreadAt;
 use talea_analysis::{Analysis, tree};
-use crate::terminal::{Palette, bar, cell, prose, width, wrapped};
 
 /// Columns at the right: calls, time, share.
 const FIGURES: usize = 9 + 10 + 8;

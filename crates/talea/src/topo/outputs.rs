@@ -16,8 +16,8 @@ use talea_topology::xml;
 use super::objects_json::objects_json;
 use super::shown::{self, about, findings, sentences};
 use super::{Options, TopoError, png, say_gaps, text};
-use talea_analysis::input::known_as;
 use crate::terminal::say;
+use talea_analysis::input::known_as;
 
 fn write(path: &Path, content: &str) -> Result<(), TopoError> {
     let failed = |source| TopoError::Write { source, path: path.to_owned() };

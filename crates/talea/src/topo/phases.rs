@@ -13,9 +13,9 @@ use talea_run::recording::{Process, Started};
 use talea_topo::Recording;
 use talea_topology::phases::{Course, Phases};
 
+use crate::terminal::Progress;
 use talea_analysis::{Analysis, display_rank, tree};
 use talea_run::load::{self, LoadError, Run};
-use crate::terminal::Progress;
 
 /// Maximum difference of two clocks that agree: the run reads them some milliseconds after each other.
 const CLOSE: i128 = 1_000_000_000;

@@ -22,7 +22,7 @@ pub(super) struct Model {
 
 /// Errors of models.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ModelError {
+pub enum ModelError {
     /// The expression.
     #[error("{wrong}, at character {at} of the model `{text}`")]
     Expression {

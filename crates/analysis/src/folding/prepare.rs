@@ -13,7 +13,7 @@ use talea_model::{Gap, GapKind, Gaps, Rank, Trace};
 
 use super::analyse::{AnalyseError, Named};
 use super::group::Sample;
-use super::what::{Extent, Ranks, What};
+use super::options::{Extent, FoldOptions, Ranks};
 
 /// One input, with all data for folding.
 pub(super) struct Prepared {
@@ -61,7 +61,7 @@ pub(super) fn ranks(trace: &Trace) -> BTreeMap<u32, Rank> {
 /// Reads the data for folding from one trace.
 pub(super) fn prepare(
     (input, trace): &Named<'_>,
-    what: &What,
+    what: &FoldOptions,
     region: Option<&str>,
 ) -> Result<Prepared, AnalyseError> {
     let wanted = Wanted { region, value: what.value.as_deref() };
@@ -84,7 +84,7 @@ pub(super) fn prepare(
             return Err(AnalyseError::Rank {
                 rank,
                 region: choice.name.clone(),
-                known: talea_analysis::classes::ranges(known),
+                known: crate::classes::ranges(known),
                 input: input.clone(),
             });
         }
@@ -147,7 +147,7 @@ pub(super) fn prepare(
 fn pick(
     probes: &ProbeColumns,
     nodes: &ProbeColumns,
-    what: &What,
+    what: &FoldOptions,
     region: &str,
 ) -> Result<Vec<usize>, AnalyseError> {
     let names = || probes.names.iter().chain(&nodes.names).map(String::as_str);

@@ -18,8 +18,8 @@ use talea_report::data::folded::{
 
 use super::analyse::AnalyseError;
 use super::models::{self, Model};
+use super::options::{Fit, Trial};
 use super::prepare::Routines;
-use super::what::{Fit, Trial};
 
 /// Maximum number of samples of each counter that are kept for pictures.
 const SHOWN: usize = 500;

@@ -13,7 +13,7 @@ use talea_model::{Nanos, Trace};
 use talea_report::data::folded::FoldedData;
 
 use super::analyse::Folded;
-use super::what::{Extent, What};
+use super::options::{Extent, FoldOptions};
 
 /// Marks the instance; the value is its group, from 1.
 const GROUP: u32 = 600_000_001;
@@ -26,7 +26,7 @@ const GRADIENT: u32 = 7;
 
 /// Errors of the injection.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum InjectError {
+pub enum InjectError {
     /// Time was cut out.
     #[error(
         "expected whole instances for --out-prv, those without MPI have no place on the trace's time"
@@ -41,7 +41,7 @@ pub(crate) enum InjectError {
 type Pairs = Vec<(u32, i64)>;
 
 /// The trace with the folded counters on one instance.
-pub(super) fn inject(trace: &Trace, folded: &Folded, what: &What) -> Result<Trace, InjectError> {
+pub fn inject(trace: &Trace, folded: &Folded, what: &FoldOptions) -> Result<Trace, InjectError> {
     if what.extent == Extent::WithoutMpi {
         return Err(InjectError::Cut);
     }

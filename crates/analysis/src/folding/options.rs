@@ -1,4 +1,4 @@
-//! Options of the analysis of `talea fold`: the choices of the command line, and those of a report.
+//! Options of folding: those of the command line, and those of a report.
 
 use talea_fold::{Outliers, SelectOptions};
 use talea_metric::measure::Part;
@@ -6,34 +6,34 @@ use talea_model::Rank;
 
 /// Region, instances and method of folding.
 #[derive(Clone, Debug)]
-pub(crate) struct What {
+pub struct FoldOptions {
     /// Region; the trace's main one where absent.
-    pub(crate) region: Option<String>,
+    pub region: Option<String>,
     /// Value of it.
-    pub(crate) value: Option<String>,
+    pub value: Option<String>,
     /// Extent of the region.
-    pub(crate) extent: Extent,
+    pub extent: Extent,
     /// Ranks of the instances.
-    pub(crate) ranks: Ranks,
+    pub ranks: Ranks,
     /// Counters; empty for all.
-    pub(crate) counters: Vec<String>,
+    pub counters: Vec<String>,
     /// Models beside the default ones.
-    pub(crate) models: Vec<String>,
+    pub models: Vec<String>,
     /// Method of fitting.
-    pub(crate) fit: Fit,
+    pub fit: Fit,
     /// Rule for outliers.
-    pub(crate) outliers: Outliers,
+    pub outliers: Outliers,
     /// Treatment of groups of instances.
-    pub(crate) groups: Groups,
+    pub groups: Groups,
     /// Instances with most of their time outside are left out.
-    pub(crate) part: Part,
+    pub part: Part,
     /// Estimation of errors.
-    pub(crate) trial: Trial,
+    pub trial: Trial,
     /// Number of points of curves.
-    pub(crate) points: usize,
+    pub points: usize,
 }
 
-impl Default for What {
+impl Default for FoldOptions {
     fn default() -> Self {
         Self {
             region: None,
@@ -54,7 +54,7 @@ impl Default for What {
 
 /// Extent of the region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub enum Extent {
     /// All.
     Whole,
     /// Without the time in MPI.
@@ -63,7 +63,7 @@ pub(crate) enum Extent {
 
 /// Ranks of the instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ranks {
+pub enum Ranks {
     /// All together.
     Together,
     /// Of one rank.
@@ -73,17 +73,17 @@ pub(crate) enum Ranks {
 }
 
 /// Method of fitting curves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Fit {
-    /// Smoothing spline with jumps and band; its smoothness predicts held-out instances best
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// Smoothing spline with jumps and band; its smoothness predicts held-out instances best.
     Spline,
-    /// As the reference tool does: fixed smoothing, at most 1500 samples, no band
+    /// As the reference tool does: fixed smoothing, at most 1500 samples, no band.
     Kriging,
 }
 
 /// Treatment of instances whose durations are of several kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Groups {
+pub enum Groups {
     /// The kind with the most time is folded.
     Largest,
     /// Each kind is folded separately.
@@ -92,7 +92,7 @@ pub(crate) enum Groups {
 
 /// Estimation of errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trial {
+pub enum Trial {
     /// Two halves.
     Quick,
     /// All halves of six groups, each fitted from the start.

@@ -11,19 +11,19 @@ use talea_report::data::folded::{FoldedData, FoldedRegion};
 
 use super::group::{Group, Work, fold_group};
 use super::models::{Model, ModelError};
+use super::options::{Extent, Fit, FoldOptions, Groups, Ranks, Trial};
 use super::prepare::{Prepared, Routines, note, prepare};
-use super::what::{Extent, Fit, Groups, Ranks, Trial, What};
 use super::{differences, findings, models};
 
 /// Maximum number of parts that are folded separately.
 const MOST_PARTS: usize = 64;
 
 /// A trace and its name.
-pub(crate) type Named<'a> = (String, &'a Trace);
+pub type Named<'a> = (String, &'a Trace);
 
 /// Errors of the analysis.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum AnalyseError {
+pub enum AnalyseError {
     /// An unknown region.
     #[error("{source}: `{input}`")]
     Choose {
@@ -98,9 +98,9 @@ fn because(why: Option<&String>) -> String {
 }
 
 /// Complete result of the analysis.
-pub(crate) struct Folded {
+pub struct Folded {
     /// The result.
-    pub(crate) data: FoldedData,
+    pub data: FoldedData,
     /// Curves of all instances together.
     pub(super) curves: Vec<(u32, talea_fold::Curve)>,
     /// The first input.
@@ -108,7 +108,7 @@ pub(crate) struct Folded {
 }
 
 /// Folds a region of one or several traces.
-pub(crate) fn analyse(inputs: &[Named<'_>], what: &What) -> Result<Folded, AnalyseError> {
+pub fn analyse(inputs: &[Named<'_>], what: &FoldOptions) -> Result<Folded, AnalyseError> {
     let own = what.models.iter().map(|text| Model::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let mut prepared: Vec<Prepared> = Vec::with_capacity(inputs.len());
     for input in inputs {
@@ -259,7 +259,7 @@ fn parts_of<'a>(
     inputs: &[Named<'_>],
     prepared: &'a [Prepared],
     routines: &'a [Routines],
-    what: &What,
+    what: &FoldOptions,
     whole: &Group<'a>,
 ) -> Vec<Group<'a>> {
     let one = &prepared[0];

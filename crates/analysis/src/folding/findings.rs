@@ -8,7 +8,7 @@ use talea_model::without_parameters;
 use talea_report::data::folded::{FoldedCounter, FoldedData, FoldedGroup, FoldedModel};
 
 use super::differences::comparable;
-use super::what::Groups;
+use super::options::Groups;
 
 /// Maximum variation of an even rate.
 const EVEN: f64 = 0.05;
@@ -82,7 +82,7 @@ fn upper(text: &str) -> String {
 }
 
 /// Percentage with sign and three digits.
-pub(super) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     let value = 100.0 * share;
     match value.abs() {
         size if size >= 9.95 => format!("{value:.0} %"),
