@@ -18,6 +18,7 @@ pub mod input;
 pub mod labels;
 pub mod location;
 pub mod messages;
+pub mod metrics;
 pub mod procedures;
 pub mod rank;
 pub mod requests;

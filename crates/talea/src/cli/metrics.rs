@@ -9,8 +9,10 @@ use clap::{Args, ValueEnum, ValueHint};
 use talea_metric::Expression;
 use talea_metric::efficiency::Scaling;
 
+use talea_analysis::metrics::{Options as Measuring, Own};
+
 use super::part::PartArgs;
-use crate::metrics::{Format, Options, Own, Rows};
+use crate::metrics::{Format, Options, Rows};
 
 /// Compute efficiency and derived metrics of a run or a trace
 #[derive(Debug, Args)]
@@ -132,26 +134,27 @@ fn own(text: &str) -> Result<Own, String> {
 
 impl From<MetricsArgs> for Options {
     fn from(args: MetricsArgs) -> Self {
-        Self {
+        let rows = match args.by {
+            By::Run => Rows::Run,
+            By::Rank => Rows::Rank,
+            By::Cluster => Rows::Cluster,
+        };
+        let how = Measuring {
             inputs: args.inputs,
-            rows: match args.by {
-                By::Run => Rows::Run,
-                By::Rank => Rows::Rank,
-                By::Cluster => Rows::Cluster,
-            },
             models: args.models,
             expressions: args.expressions,
             part: args.part.into(),
-            all: args.all,
             scaling: if args.weak { Scaling::Weak } else { Scaling::Strong },
-            format: if args.json {
-                Format::Json
-            } else if args.csv {
-                Format::Csv
-            } else {
-                Format::Text
-            },
-        }
+            clusters: rows == Rows::Cluster,
+        };
+        let format = if args.json {
+            Format::Json
+        } else if args.csv {
+            Format::Csv
+        } else {
+            Format::Text
+        };
+        Self { how, rows, format, all: args.all }
     }
 }
 

@@ -4,7 +4,7 @@
 
 use talea_formats::table::quoted;
 
-use super::study::Study;
+use talea_analysis::metrics::Study;
 
 /// The head line; its names are public.
 const HEAD: &str = "input,key,name,unit,rank,value,reason\n";

@@ -8,7 +8,7 @@ use talea_metric::Category;
 use talea_metric::measure::Chosen;
 use talea_model::{Gaps, Nanos};
 
-use super::study::{ModelLine, Outcome, Study};
+use talea_analysis::metrics::{ModelLine, Outcome, Study};
 
 #[derive(Serialize)]
 struct Report<'a> {

@@ -1,56 +1,33 @@
 //! `talea metrics`: efficiency of a run, and metrics from its counters.
 //!
-//! Owns the steps from inputs to tables: each input is read and measured ([`study`]), then all are printed together as text, JSON or
-//! CSV. The definitions of metrics are `talea_metric`'s; JSON keys are documented in the command's help and do not change.
+//! Owns the forms of the output: text, JSON and CSV. Measuring is `talea-analysis`'s; JSON keys are documented in the command's help and do
+//! not change.
 
-mod clusters;
 mod csv;
 mod figure;
 mod json;
-mod models;
-mod study;
 mod text;
 mod tree;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::Path;
 
-use talea_metric::Expression;
-use talea_metric::efficiency::Scaling;
-use talea_metric::measure::{MeasureError, Part};
+use talea_analysis::metrics::{self, MetricsError};
 
 use crate::exit::{Exit, Expected};
 use crate::terminal::Progress;
-use talea_analysis::input::{self, InputError};
 
 /// Options of `talea metrics`.
 #[derive(Debug)]
 pub(crate) struct Options {
-    /// Runs and traces; the first is the reference.
-    pub(crate) inputs: Vec<PathBuf>,
+    /// Inputs and options of measuring.
+    pub(crate) how: metrics::Options,
     /// Rows of the comparison.
     pub(crate) rows: Rows,
-    /// Files and folders of metrics.
-    pub(crate) models: Vec<PathBuf>,
-    /// Metrics of the user.
-    pub(crate) expressions: Vec<Own>,
-    /// Part of each input.
-    pub(crate) part: Part,
-    /// Scaling between inputs.
-    pub(crate) scaling: Scaling,
     /// Form of the output.
     pub(crate) format: Format,
     /// True if the text lists metrics without a value.
     pub(crate) all: bool,
-}
-
-/// A metric that the user defines.
-#[derive(Clone, Debug)]
-pub(crate) struct Own {
-    /// Its name.
-    pub(crate) name: String,
-    /// Expression of counters and of other metrics.
-    pub(crate) expression: Expression,
 }
 
 /// Subjects of the tables.
@@ -77,67 +54,33 @@ pub(crate) enum Format {
 
 /// Errors of `talea metrics`.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum MetricsError {
-    /// The input.
-    #[error("{0}")]
-    Input(#[from] InputError),
-    /// The input has nothing to measure.
-    #[error("{source}: `{}`", path.display())]
-    Measure {
-        /// The error of measurement.
-        source: MeasureError,
-        /// The input.
-        path: PathBuf,
-    },
-    /// A file of metrics cannot be read.
-    #[error("cannot read the model: {source}: `{}`", path.display())]
-    Read {
-        /// Error of the system.
-        source: io::Error,
-        /// The file.
-        path: PathBuf,
-    },
-    /// A file without metrics.
-    #[error("{what}: `{}`", path.display())]
-    Model {
-        /// The expected content.
-        what: String,
-        /// The file.
-        path: PathBuf,
-    },
+pub(crate) enum Error {
+    /// Measuring.
+    #[error(transparent)]
+    Metrics(#[from] MetricsError),
     /// Standard output.
     #[error("cannot write to standard output: {0}")]
     Output(#[from] io::Error),
 }
 
-impl Expected for MetricsError {
+impl Expected for Error {
     fn exit(&self) -> Exit {
         match self {
             Self::Output(error) => Exit::of_output(error),
-            _ => Exit::Input,
+            Self::Metrics(_) => Exit::Input,
         }
     }
 }
 
 /// Computes and prints.
-pub(crate) fn metrics(options: &Options) -> Result<(), MetricsError> {
+pub(crate) fn metrics(options: &Options) -> Result<(), Error> {
     let mut progress = Progress::new();
-    let models = models::load(options)?;
-    let mut studies = Vec::with_capacity(options.inputs.len());
-    for path in &options.inputs {
-        let input = input::load(path, &mut progress.steps())?;
-        progress.step("measuring");
-        let study = study::Study::new(path, &input.trace, options.part, &models);
-        let mut study =
-            study.map_err(|source| MetricsError::Measure { source, path: path.clone() })?;
-        study.note_crowding(&input.crowding);
-        if options.rows == Rows::Cluster {
-            study.clusters = clusters::of(&input.trace, options.part, &models, &mut study.gaps);
-        }
-        studies.push(study);
-    }
-    study::compare(&mut studies, options.scaling);
+    let mut studies = metrics::measure(&options.how, &mut progress.steps())?;
     drop(progress);
+    let paths: Vec<&Path> = options.how.inputs.iter().map(AsRef::as_ref).collect();
+    for (study, head) in studies.iter_mut().zip(text::heads(&paths, text::most_of_head())) {
+        study.head = head;
+    }
     let text = match options.format {
         Format::Text => text::text(&studies, options.rows, options.all),
         Format::Json => json::json(&studies),

@@ -7,9 +7,9 @@ use std::path::Path;
 
 use talea_metric::measure::Chosen;
 
-use super::clusters::Cluster;
+use talea_analysis::metrics::{Cluster, Study};
+
 use super::figure::{figure, spread};
-use super::study::Study;
 use super::{Rows, tree};
 use crate::table::{Column, Table};
 use crate::terminal::{clean, fitted, limit, prose, width, wrapped};

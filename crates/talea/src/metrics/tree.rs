@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use talea_analysis::metrics::{ModelLine, Outcome, Study};
+
 use super::figure::figure;
-use super::study::{ModelLine, Outcome, Study};
 use super::text::{aligned, head};
 use crate::terminal::{cell, fitted, prose, width, wrapped};
 

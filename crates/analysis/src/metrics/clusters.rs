@@ -10,18 +10,18 @@ use talea_metric::metrics_of;
 use talea_model::{Gap, GapKind, Gaps, Trace};
 
 use super::models::Models;
-use talea_analysis::clusters;
+use crate::clusters;
 
 /// A cluster and its values of the table.
-pub(super) struct Cluster {
+pub struct Cluster {
     /// From 1, by time.
-    pub(super) id: u32,
+    pub id: u32,
     /// Its bursts.
-    pub(super) bursts: u64,
+    pub bursts: u64,
     /// Its share of the time of all bursts.
-    pub(super) time_share: f64,
+    pub time_share: f64,
     /// Values in the order of the table; `NaN` where there is none.
-    pub(super) table: Vec<f64>,
+    pub table: Vec<f64>,
 }
 
 /// The default clusters of `talea cluster` for this part.

@@ -15,76 +15,75 @@ use talea_model::{Gap, GapKind, Gaps, Trace};
 
 use super::clusters::Cluster;
 use super::models::{self, Models};
-use super::text;
 
 /// One input.
-pub(super) struct Study {
+pub struct Study {
     /// Path as the user wrote it.
-    pub(super) path: PathBuf,
-    /// The head of its column, filled by [`compare`].
-    pub(super) head: String,
+    pub path: PathBuf,
+    /// A short name, for views that compare inputs; empty until they set it.
+    pub head: String,
     /// The measured figures.
-    pub(super) numbers: Numbers,
+    pub numbers: Numbers,
     /// Figures by name, over all locations.
-    pub(super) values: BTreeMap<String, f64>,
+    pub values: BTreeMap<String, f64>,
     /// The ranks, in the order of the trace.
-    pub(super) ranks: Vec<Rank>,
+    pub ranks: Vec<Rank>,
     /// Clusters of all bursts, where requested.
-    pub(super) clusters: Vec<Cluster>,
+    pub clusters: Vec<Cluster>,
     /// Inputs of the factors.
     run: Run,
     /// Filled by [`compare`].
-    pub(super) factors: Vec<Factor>,
+    pub factors: Vec<Factor>,
     /// The table for all locations.
-    pub(super) table: Vec<Evaluated>,
+    pub table: Vec<Evaluated>,
     /// Models with values.
-    pub(super) models: Vec<Outcome>,
+    pub models: Vec<Outcome>,
     /// All gaps.
-    pub(super) gaps: Gaps,
+    pub gaps: Gaps,
 }
 
 /// A rank and its values of the table.
-pub(super) struct Rank {
+pub struct Rank {
     /// From 1.
-    pub(super) application: u32,
+    pub application: u32,
     /// From 0.
-    pub(super) number: u32,
+    pub number: u32,
     /// Number of its analysed threads.
-    pub(super) threads: usize,
+    pub threads: usize,
     /// Values in the order of the table; `NaN` where there is none.
-    pub(super) table: Vec<f64>,
+    pub table: Vec<f64>,
 }
 
 /// A model with its values.
-pub(super) struct Outcome {
+pub struct Outcome {
     /// Its name.
-    pub(super) name: String,
+    pub name: String,
     /// Lines in the order of the tree.
-    pub(super) lines: Vec<ModelLine>,
+    pub lines: Vec<ModelLine>,
     /// Problems of its file.
-    pub(super) problems: Vec<Problem>,
+    pub problems: Vec<Problem>,
 }
 
 /// A metric of a model.
-pub(super) struct ModelLine {
+pub struct ModelLine {
     /// Its name.
-    pub(super) name: String,
+    pub name: String,
     /// Unit after the value.
-    pub(super) unit: String,
+    pub unit: String,
     /// Its description.
-    pub(super) description: String,
+    pub description: String,
     /// Value times the model's factor.
-    pub(super) value: Result<f64, Absent>,
+    pub value: Result<f64, Absent>,
     /// Level set by the author.
-    pub(super) level: Option<u32>,
+    pub level: Option<u32>,
     /// The metric that it is a part of.
-    pub(super) parent: Option<String>,
+    pub parent: Option<String>,
     /// Depth in the tree.
-    pub(super) depth: usize,
+    pub depth: usize,
     /// True if the author's threshold is exceeded.
-    pub(super) exceeded: Option<bool>,
+    pub exceeded: Option<bool>,
     /// The sum of its parts, times the factor.
-    pub(super) children_sum: Option<f64>,
+    pub children_sum: Option<f64>,
 }
 
 impl Study {
@@ -194,13 +193,8 @@ fn note_impossible(table: &[Evaluated], gaps: &mut Gaps) {
     }
 }
 
-/// Names the inputs and computes the factors of all, those of scaling against the first.
+/// Computes the factors of all, those of scaling against the first.
 pub(super) fn compare(studies: &mut [Study], scaling: Scaling) {
-    let paths: Vec<&Path> = studies.iter().map(|study| study.path.as_path()).collect();
-    let heads = text::heads(&paths, text::most_of_head());
-    for (study, head) in studies.iter_mut().zip(heads) {
-        study.head = head;
-    }
     let runs: Vec<Run> = studies.iter().map(|study| study.run.clone()).collect();
     let reference = if runs.len() > 1 { runs.first() } else { None };
     for (study, run) in studies.iter_mut().zip(&runs) {
