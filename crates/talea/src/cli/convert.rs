@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use crate::convert::{Format, Options};
+use talea_analysis::convert::Format;
+
+use crate::convert::Options;
 
 /// Convert a run or a trace into the files of other tools
 #[derive(Debug, Args)]
@@ -44,11 +46,51 @@ pub(super) struct ConvertArgs {
     out: PathBuf,
     /// Form of OUT, where its name does not tell
     #[arg(long, value_enum)]
-    format: Option<Format>,
+    format: Option<FormatArg>,
 }
 
 impl From<ConvertArgs> for Options {
     fn from(args: ConvertArgs) -> Self {
-        Self { input: args.input, out: args.out, format: args.format }
+        Self { input: args.input, out: args.out, format: args.format.map(Format::from) }
+    }
+}
+
+/// Forms of a trace.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum FormatArg {
+    /// Paraver: .prv or .prv.gz, with .pcf and .row beside it
+    Paraver,
+    /// Trace events of Chrome and Perfetto: .json
+    Chrome,
+    /// Stacks for speedscope.app: .speedscope.json
+    Speedscope,
+    /// Stacks for pprof: .pprof, .pb
+    Pprof,
+    /// One stack a line, for flame graphs: .folded, .collapsed
+    Collapsed,
+    /// Tables as text: .csv with events, .states.csv and .messages.csv beside it
+    Csv,
+    #[cfg_attr(
+        feature = "parquet",
+        doc = "Tables of Apache Parquet: .parquet with events, .states.parquet and .messages.parquet beside it"
+    )]
+    #[cfg_attr(
+        not(feature = "parquet"),
+        doc = "Tables of Apache Parquet: not in this build, built without `--features talea/parquet`; use csv"
+    )]
+    Parquet,
+}
+
+impl From<FormatArg> for Format {
+    fn from(form: FormatArg) -> Self {
+        match form {
+            FormatArg::Paraver => Self::Paraver,
+            FormatArg::Chrome => Self::Chrome,
+            FormatArg::Speedscope => Self::Speedscope,
+            FormatArg::Pprof => Self::Pprof,
+            FormatArg::Collapsed => Self::Collapsed,
+            FormatArg::Csv => Self::Csv,
+            FormatArg::Parquet => Self::Parquet,
+        }
     }
 }

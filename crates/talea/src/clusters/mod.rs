@@ -12,9 +12,9 @@ use talea_analysis::clusters::{self, Names, SourceError, StudyError, source};
 use talea_analysis::input;
 use talea_analysis::tracks::TrackError;
 
-use crate::convert::paraver::SaveError;
 use crate::exit::{Exit, Expected};
 use crate::terminal::Progress;
+use talea_analysis::convert::paraver::SaveError;
 
 pub(crate) use outputs::{print, write_file};
 pub(crate) use text::compared;

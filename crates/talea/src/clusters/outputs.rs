@@ -14,8 +14,8 @@ use talea_model::Trace;
 use talea_report::data::clusters::ClusterData;
 
 use super::{ClusterError, Options, text};
-use crate::convert::paraver;
 use crate::terminal::{Palette, Progress, say};
+use talea_analysis::convert::paraver;
 
 /// Writes a file, or standard output for `-`.
 pub(crate) fn write_file(path: &Path, content: &str) -> Result<(), ClusterError> {

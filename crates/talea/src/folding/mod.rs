@@ -16,9 +16,9 @@ use talea_model::Trace;
 use talea_report::{fold_html, fold_svg};
 use talea_run::directory::{WriteError, replace};
 
-use crate::convert::paraver::{self, SaveError};
 use crate::exit::{Exit, Expected};
 use crate::terminal::{Progress, say};
+use talea_analysis::convert::paraver::{self, SaveError};
 
 /// Options of `talea fold`.
 #[derive(Clone, Debug)]

@@ -6,11 +6,11 @@ use talea_model::Nanos;
 use talea_model::units::{at_most, percent};
 
 use super::{CallsBy, Format, gaps, joined, json};
-use crate::report::{group_rows, site_rows};
 use crate::table::{Column, Table};
 use crate::terminal::{Palette, prose, wrapped};
 use talea_analysis::Analysis;
 use talea_analysis::groups::By;
+use talea_analysis::report::{group_rows, site_rows};
 
 /// The view's text; without `by` lines for people, and each path for programs.
 pub(super) fn show(analysis: &Analysis<'_>, by: Option<CallsBy>, format: Format) -> String {

@@ -3,10 +3,10 @@
 //! Owns the columns and keys; the rows are the report's.
 
 use super::{Format, gaps, joined, json};
-use crate::report::host_rows;
 use crate::table::{Column, Table};
 use crate::terminal::{fitted, prose, wrapped};
 use talea_analysis::Analysis;
+use talea_analysis::report::host_rows;
 
 /// The view's text.
 pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {

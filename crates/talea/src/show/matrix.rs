@@ -6,10 +6,10 @@ use serde_json::json;
 use talea_model::{Bytes, Rank};
 
 use super::{Format, gaps, joined, json};
-use crate::report;
 use crate::table::{Column, Table};
 use crate::terminal::limit;
 use talea_analysis::Analysis;
+use talea_analysis::report;
 
 /// Ranks that fit beside each other.
 const SQUARE: u32 = 8;

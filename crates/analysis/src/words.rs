@@ -1,11 +1,11 @@
 //! Arguments as people read them.
 //!
-//! Owns two lines of text, with every name and as briefly as can be; what the values are is [`super::values`]'.
+//! Owns two lines of text, with every name and as briefly as can be; what the values are is [`crate::values`]'.
 
 use serde_json::{Map, Value};
 
 /// Arguments in one line for people.
-pub(crate) fn text(args: &Map<String, Value>) -> String {
+pub fn text(args: &Map<String, Value>) -> String {
     let one = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     args.iter()
         .map(|(name, value)| format!("{name}={}", any(value, one)))
@@ -27,7 +27,7 @@ fn any(value: &Value, one: impl Fn(&Value) -> String) -> String {
 }
 
 /// Arguments as briefly as people say them: `676 DOUBLE to 3 tag 12 on world.dup0 r17`.
-pub(crate) fn brief(args: &Map<String, Value>) -> String {
+pub fn brief(args: &Map<String, Value>) -> String {
     let one = |value: &Value| match value {
         Value::String(text) => text.strip_prefix("MPI_").unwrap_or(text).to_owned(),
         Value::Null => "?".to_owned(),

@@ -1,4 +1,4 @@
-//! `talea report`: a run's data in the shape that the report shows, and the file.
+//! Data of a run in the shape that the report shows.
 //!
 //! Owns filling [`ReportData`] from an analysis: title, rows of sites and ranks, classes, matrix. What is drawn over
 //! time is [`time`]'s and [`detail`]'s. Every view that has a `--json` takes its keys from here, so that they agree with the report.
@@ -6,12 +6,9 @@
 mod detail;
 mod hosts;
 mod studies;
-pub(crate) mod time;
+mod time;
 
-pub(crate) use hosts::host_rows;
-
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+pub use hosts::host_rows;
 
 use talea_model::{Nanos, Rank, ResolvedFrame};
 use talea_report::ReportData;
@@ -19,95 +16,23 @@ use talea_report::data::{
     Cell, ClassId, Matrix, RankClass, RankRow, RunInfo, SiteGroup, SiteRow, ThreadRow,
 };
 use talea_run::Outcome;
-use talea_run::directory::{WriteError, replace};
 use talea_run::live::layout::TimesMode;
 use talea_run::recording::Ended;
 
-use crate::exit::{Exit, Expected};
-use crate::fabric::{FabricError, of_report};
-use crate::terminal::{Progress, say};
-use talea_analysis::calls::CallSite;
-use talea_analysis::classes::Class;
-use talea_analysis::findings::{end, findings};
-use talea_analysis::groups::{By, Group};
-use talea_analysis::location::ThreadAt;
-use talea_analysis::rank::part;
-use talea_analysis::tree::numbers;
-use talea_analysis::{Analysis, graph, tree};
-use talea_run::load::{self, LoadError};
-
-/// What to write.
-#[derive(Debug)]
-pub(crate) struct Options {
-    /// Run directory, or a file in it.
-    pub(crate) run: PathBuf,
-    /// Where to; `-` is standard output, without it `report.html` in the run directory.
-    pub(crate) out: Option<PathBuf>,
-    /// A network on which the run's messages are modelled.
-    pub(crate) network: Option<of_report::Options>,
-}
-
-/// Why there is no report.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ReportError {
-    /// The run.
-    #[error("{0}")]
-    Load(#[from] LoadError),
-    /// The file.
-    #[error("{0}")]
-    Write(#[from] WriteError),
-    /// The network.
-    #[error("{0}")]
-    Network(#[from] FabricError),
-    /// Standard output.
-    #[error("cannot write to standard output: {0}")]
-    Output(#[from] io::Error),
-}
-
-impl Expected for ReportError {
-    fn exit(&self) -> Exit {
-        match self {
-            Self::Load(error) => error.exit(),
-            Self::Write(_) => Exit::Input,
-            Self::Network(error) => error.exit(),
-            Self::Output(error) => Exit::of_output(error),
-        }
-    }
-}
-
-/// Writes the report of a run.
-pub(crate) fn report(options: &Options) -> Result<(), ReportError> {
-    let mut progress = Progress::new();
-    progress.step("reading");
-    let run = load::load(&options.run)?;
-    let analysis = Analysis::new(&run, &mut progress.steps());
-    let mut data = data(&analysis);
-    if let Some(network) = &options.network {
-        progress.step("modelling the network");
-        data.network = Some(of_report::network(&analysis, network)?);
-    }
-    let page = talea_report::html(&data);
-    if options.out.as_deref() == Some(Path::new("-")) {
-        drop(progress);
-        return Ok(io::stdout().write_all(page.as_bytes())?);
-    }
-    let path = options.out.clone().unwrap_or_else(|| run.directory.report());
-    replace(&path, page.as_bytes())?;
-    drop(progress);
-    say(&format!("report   {}", path.display()));
-    Ok(())
-}
-
-/// Writes the report of an analysed run to a file.
-pub(crate) fn write(analysis: &Analysis<'_>, path: &Path) -> Result<(), WriteError> {
-    replace(path, talea_report::html(&data(analysis)).as_bytes())
-}
+use crate::calls::CallSite;
+use crate::classes::Class;
+use crate::findings::{end, findings};
+use crate::groups::{By, Group};
+use crate::location::ThreadAt;
+use crate::rank::part;
+use crate::tree::numbers;
+use crate::{Analysis, graph, tree};
 
 /// Ranks on a side up to which a matrix has a cell for each.
 const CELLS: u32 = 256;
 
 /// Everything that the report shows.
-pub(crate) fn data(analysis: &Analysis<'_>) -> ReportData {
+pub fn data(analysis: &Analysis<'_>) -> ReportData {
     let (studies, not_folded) = studies::studies(analysis);
     let mut gaps = analysis.run.recording.gaps.clone();
     gaps.merge(not_folded);
@@ -193,7 +118,7 @@ fn rank_class(analysis: &Analysis<'_>, id: u32, class: &Class) -> RankClass {
 }
 
 /// Rows of all call sites by number.
-pub(crate) fn site_rows(analysis: &Analysis<'_>) -> Vec<SiteRow> {
+pub fn site_rows(analysis: &Analysis<'_>) -> Vec<SiteRow> {
     let all = analysis.time_of_all();
     let sites = analysis.calls.sites().iter();
     (0..).zip(sites).map(|(id, site)| site_row(analysis, id, site, all)).collect()
@@ -234,7 +159,7 @@ fn site_row(analysis: &Analysis<'_>, id: u32, site: &CallSite, all: Nanos) -> Si
 }
 
 /// Rows of call sites that are summed, most time first.
-pub(crate) fn group_rows(analysis: &Analysis<'_>, by: By) -> Vec<SiteGroup> {
+pub fn group_rows(analysis: &Analysis<'_>, by: By) -> Vec<SiteGroup> {
     let all = analysis.time_of_all();
     analysis.groups(by).into_iter().map(|group| group_row(analysis, by, group, all)).collect()
 }
@@ -315,7 +240,7 @@ fn rank_rows(analysis: &Analysis<'_>) -> Vec<RankRow> {
 }
 
 /// The communication matrix, folded where there are many ranks.
-pub(crate) fn matrix(analysis: &Analysis<'_>) -> Matrix {
+pub fn matrix(analysis: &Analysis<'_>) -> Matrix {
     let shown = analysis.ranks.iter().map(|study| study.rank.0);
     let cells = analysis.matrix.cells().map(|(from, to, _)| from.0.max(to.0));
     let ranks = shown.chain(cells).max().map_or(0, |last| last + 1);

@@ -10,12 +10,12 @@ use talea_report::data::{Bar, Message, Row, Timeline};
 
 use super::class_of_threads;
 use super::time::{LISTED, main_loop, worst};
-use crate::events::values::Values;
-use crate::events::words;
-use talea_analysis::Analysis;
-use talea_analysis::location::ThreadAt;
-use talea_analysis::messages::messages;
-use talea_analysis::rank::{LoopFigures, ThreadStudy};
+use crate::Analysis;
+use crate::location::ThreadAt;
+use crate::messages::messages;
+use crate::rank::{LoopFigures, ThreadStudy};
+use crate::values::Values;
+use crate::words;
 
 /// Rows of a timeline; of more ranks the classes' representatives and those that stand out are shown.
 const ROWS: usize = 32;

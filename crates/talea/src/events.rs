@@ -1,10 +1,7 @@
 //! `talea events`: the calls of one rank in their order, for people and for programs.
 //!
-//! Owns the two formats; what an argument's number means is [`values`]'. Lines are written as they are made, so that a
+//! Owns the two formats; what an argument's number means is `talea_analysis::values`'. Lines are written as they are made, so that a
 //! run of any length needs no memory.
-
-pub(crate) mod values;
-pub(crate) mod words;
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -18,8 +15,9 @@ use crate::exit::{Exit, Expected};
 use crate::terminal::{both_ends, cell, fitted, width};
 use talea_analysis::procedures::is_poll;
 use talea_analysis::sites::Places;
+use talea_analysis::values::Values;
+use talea_analysis::words;
 use talea_run::load::{self, LoadError, Run};
-use values::Values;
 
 /// What to print.
 #[derive(Debug)]

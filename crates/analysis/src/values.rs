@@ -14,11 +14,11 @@ use talea_run::Recording;
 use talea_run::lists::Cursor;
 use talea_run::recording::{Event, Process, Thread};
 
-use talea_analysis::requests::{Plan, Request, Requests};
+use crate::requests::{Plan, Request, Requests};
 
 /// Values of a thread's arguments, event by event in order.
 #[derive(Debug)]
-pub(crate) struct Values<'a> {
+pub struct Values<'a> {
     recording: &'a Recording,
     process: &'a Process,
     /// For each node of the thread.
@@ -75,7 +75,7 @@ const NO_SPEC: &ProcedureSpec = &ProcedureSpec { name: String::new(), args: Vec:
 
 impl<'a> Values<'a> {
     /// For the events of one thread from its first on.
-    pub(crate) fn new(recording: &'a Recording, process: &'a Process, thread: &Thread) -> Self {
+    pub fn new(recording: &'a Recording, process: &'a Process, thread: &Thread) -> Self {
         let spec = |procedure: usize| recording.procedures.get(procedure).unwrap_or(NO_SPEC);
         let nodes = thread.log.nodes.iter();
         Self {
@@ -91,12 +91,12 @@ impl<'a> Values<'a> {
     }
 
     /// The procedure of a node.
-    pub(crate) fn name(&self, node: NodeId) -> &'a str {
+    pub fn name(&self, node: NodeId) -> &'a str {
         self.nodes[node.0 as usize].name
     }
 
     /// The next event's arguments by name. Every event must be asked for, in order.
-    pub(crate) fn named(&mut self, event: &Event<'_>) -> Map<String, Value> {
+    pub fn named(&mut self, event: &Event<'_>) -> Map<String, Value> {
         let plan = &self.nodes[event.node.0 as usize];
         let mut named = Map::new();
         for (at, (arg, &value)) in plan.args.iter().zip(event.args).enumerate() {

@@ -12,11 +12,11 @@ use talea_formats::paraver;
 use talea_model::Trace;
 
 use super::file::{self, Draft};
-use talea_analysis::input::paraver::sibling;
+use crate::input::paraver::sibling;
 
 /// Errors of saving a trace.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SaveError {
+pub enum SaveError {
     /// The system refused.
     #[error("cannot write the trace: {source}: `{}`", path.display())]
     File {
@@ -36,7 +36,7 @@ pub(crate) enum SaveError {
 }
 
 /// Writes a trace to `path`, compressed if that ends in `.gz`, with labels and names of rows beside it.
-pub(crate) fn save(trace: &Trace, path: &Path) -> Result<(), SaveError> {
+pub fn save(trace: &Trace, path: &Path) -> Result<(), SaveError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |source| SaveError::File { source, path: path.clone() }

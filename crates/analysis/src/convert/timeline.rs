@@ -10,7 +10,7 @@ use talea_model::trace::types::{self, is_counter};
 use talea_model::trace::{EventRecord, MessageRecord, UNKNOWN_TIME};
 use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
 
-use talea_analysis::labels::{has_threads, named, process_name, site, thread_name};
+use crate::labels::{has_threads, named, process_name, site, thread_name};
 
 /// Category of MPI calls in [`Slice::category`].
 const CALL: &str = "mpi";

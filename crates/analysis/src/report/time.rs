@@ -10,10 +10,10 @@ use talea_model::Nanos;
 use talea_model::units::typical;
 use talea_report::data::{IterationSeries, LoopId, Outlier, RankSeries};
 
-use talea_analysis::Analysis;
-use talea_analysis::classes::Class;
-use talea_analysis::location::ThreadAt;
-use talea_analysis::tree::{graph_loop, numbers};
+use crate::Analysis;
+use crate::classes::Class;
+use crate::location::ThreadAt;
+use crate::tree::{graph_loop, numbers};
 
 /// Points of a series of iterations.
 const POINTS: usize = 2_000;

@@ -9,7 +9,7 @@ use talea_formats::profile::{Frame, Sample, SampledThread, Samples, Unit};
 use talea_model::Trace;
 use talea_model::trace::types;
 
-use talea_analysis::labels::{line_of, location_name, named, whole};
+use crate::labels::{line_of, location_name, named, whole};
 
 /// Frames by name and line, each once.
 #[derive(Default)]

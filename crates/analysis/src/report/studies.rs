@@ -13,12 +13,12 @@ use talea_report::data::folded::FoldedData;
 use talea_report::data::{LoopId, Picture, Study, StudyColumn, StudyKind, StudyValue};
 use talea_report::{cluster_svg, cluster_timeline_svg, fold_svg, track_svg};
 
-use talea_analysis::Analysis;
-use talea_analysis::input::run;
-use talea_analysis::rank::Flow;
-use talea_analysis::tree::{graph_loop, numbers};
-use talea_analysis::walk::walk;
-use talea_analysis::{clusters, folding, tracks};
+use crate::Analysis;
+use crate::input::run;
+use crate::rank::Flow;
+use crate::tree::{graph_loop, numbers};
+use crate::walk::walk;
+use crate::{clusters, folding, tracks};
 
 /// Events of a run up to which its loops are folded without being asked.
 const MOST_EVENTS: u64 = 2_000_000;

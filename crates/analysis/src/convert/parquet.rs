@@ -24,7 +24,7 @@ const GROUP: usize = 1 << 20;
 /// Error of saving a table.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the table: {source}: `{}`", path.display())]
-pub(crate) struct SaveError {
+pub struct SaveError {
     source: ParquetError,
     path: PathBuf,
 }

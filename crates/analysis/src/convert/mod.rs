@@ -1,16 +1,18 @@
-//! `talea convert`: a run or a trace as a file of another tool.
+//! A run or a trace as a file of another tool.
 //!
-//! Owns the choice of the form by the ending of the file's name, and the message about the output: the writer's counts. The contents of a
-//! trace in each form are in [`timeline`], [`stacks`] and [`tables`]; the syntax is `formats`'.
+//! Owns the choice of the form by the ending of the file's name, and the counts of the items written. The contents of a trace in each form
+//! are in [`timeline`], [`stacks`] and [`tables`]; the syntax is `formats`'.
 
 mod csv;
 mod file;
-pub(crate) mod paraver;
+pub mod paraver;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod stacks;
 mod tables;
 mod timeline;
+
+pub use file::is_standard_output;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -18,25 +20,12 @@ use std::path::{Path, PathBuf};
 use talea_formats::profile;
 use talea_model::{Gaps, Trace};
 
-use crate::exit::{Exit, Expected};
-use crate::terminal::say_gaps;
-use crate::terminal::{Progress, say};
-use talea_analysis::input::{self, InputError};
-
-/// Options of `talea convert`.
-#[derive(Debug)]
-pub(crate) struct Options {
-    /// A run directory or a trace.
-    pub(crate) input: PathBuf,
-    /// The file to write; `-` is standard output.
-    pub(crate) out: PathBuf,
-    /// Output form; by the file's name where absent.
-    pub(crate) format: Option<Format>,
-}
+use crate::Progress;
+use crate::input::{self, InputError};
 
 /// Forms of a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Format {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
     /// Paraver: .prv or .prv.gz, with .pcf and .row beside it
     Paraver,
     /// Trace events of Chrome and Perfetto: .json
@@ -49,20 +38,13 @@ pub(crate) enum Format {
     Collapsed,
     /// Tables as text: .csv with events, .states.csv and .messages.csv beside it
     Csv,
-    #[cfg_attr(
-        feature = "parquet",
-        doc = "Tables of Apache Parquet: .parquet with events, .states.parquet and .messages.parquet beside it"
-    )]
-    #[cfg_attr(
-        not(feature = "parquet"),
-        doc = "Tables of Apache Parquet: not in this build, built without `--features talea/parquet`; use csv"
-    )]
+    /// Tables of Apache Parquet: .parquet with events, .states.parquet and .messages.parquet beside it; needs the feature `parquet`
     Parquet,
 }
 
 impl Format {
     /// The form by the ending of a file's name.
-    fn of(path: &Path) -> Option<Self> {
+    pub fn of(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         let endings = [
             (".prv", Self::Paraver),
@@ -80,9 +62,9 @@ impl Format {
     }
 }
 
-/// Errors of `talea convert`.
+/// Errors of a conversion.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ConvertError {
+pub enum ConvertError {
     /// The input.
     #[error(transparent)]
     Input(#[from] InputError),
@@ -116,61 +98,49 @@ pub(crate) enum ConvertError {
     NoStacks(PathBuf),
 }
 
-impl Expected for ConvertError {
-    fn exit(&self) -> Exit {
-        match self {
-            Self::Input(error) => error.exit(),
-            #[cfg(not(feature = "parquet"))]
-            Self::NoParquet(_) => Exit::Lacking,
-            // `talea convert ... - | head`: the reader has enough.
-            Self::Write { source, .. } | Self::Paraver(paraver::SaveError::File { source, .. })
-                if source.kind() == io::ErrorKind::BrokenPipe =>
-            {
-                Exit::Closed
-            }
-            _ => Exit::Input,
-        }
-    }
+/// A finished conversion.
+#[derive(Debug)]
+pub struct Written {
+    /// Counts of the items in the file.
+    pub counts: Vec<Count>,
+    /// Gaps of the input, and items that the form cannot hold.
+    pub gaps: Gaps,
 }
 
-/// Reads, converts, writes.
-pub(crate) fn convert(options: &Options) -> Result<(), ConvertError> {
-    let out = &options.out;
-    let format = options.format.or_else(|| Format::of(out));
-    let format = format.ok_or_else(|| ConvertError::Form(out.clone()))?;
+/// Writes a run or a trace to `out`, in the form of its name unless `format` is given; `-` is standard output.
+///
+/// # Errors
+///
+/// If the input cannot be read, the name tells no form, the form cannot hold the input, or the file cannot be written.
+pub fn convert(
+    input: &Path,
+    out: &Path,
+    format: Option<Format>,
+    progress: Progress<'_>,
+) -> Result<Written, ConvertError> {
+    let format = format.or_else(|| Format::of(out));
+    let format = format.ok_or_else(|| ConvertError::Form(out.to_owned()))?;
     #[cfg(not(feature = "parquet"))]
     if format == Format::Parquet {
-        return Err(ConvertError::NoParquet(out.clone()));
+        return Err(ConvertError::NoParquet(out.to_owned()));
     }
-    let mut progress = Progress::new();
-    let input = input::load(&options.input, &mut progress.steps())?;
-    progress.step("writing");
+    let loaded = input::load(input, progress)?;
+    progress("writing");
     let mut gaps = Gaps::default();
-    let counts = save(&input.trace, format, options, &mut gaps)?;
-    drop(progress);
-    gaps.merge(input.trace.gaps);
-    say_gaps(&gaps, None);
-    let counts: Vec<String> = counts.iter().map(ToString::to_string).collect();
-    let name = if file::is_standard_output(out) {
-        "standard output".to_owned()
-    } else {
-        out.display().to_string()
-    };
-    say(&format!("wrote {name}: {}", counts.join(", ")));
-    Ok(())
+    let counts = save(&loaded.trace, format, (input, out), &mut gaps)?;
+    gaps.merge(loaded.trace.gaps);
+    Ok(Written { counts, gaps })
 }
 
 /// Writes a form; returns counts of its contents.
 fn save(
     trace: &Trace,
     format: Format,
-    options: &Options,
+    (input, out): (&Path, &Path),
     gaps: &mut Gaps,
 ) -> Result<Vec<Count>, ConvertError> {
-    let out = &options.out;
-    let stacks =
-        || stacks::stacks(trace).ok_or_else(|| ConvertError::NoStacks(options.input.clone()));
-    let failed = |source| ConvertError::Write { source, path: out.clone() };
+    let stacks = || stacks::stacks(trace).ok_or_else(|| ConvertError::NoStacks(input.to_owned()));
+    let failed = |source| ConvertError::Write { source, path: out.to_owned() };
     let write = |bytes: &[u8]| file::write(out, bytes).map_err(failed);
     Ok(match format {
         Format::Paraver => {
@@ -228,7 +198,7 @@ fn samples(stacks: &profile::Samples) -> Vec<Count> {
 
 /// Number and name of the items written.
 #[derive(Clone, Copy, Debug)]
-struct Count(u64, &'static str);
+pub struct Count(u64, &'static str);
 
 impl std::fmt::Display for Count {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -243,18 +213,6 @@ impl std::fmt::Display for Count {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_closed_pipe_is_the_normal_end() {
-        let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
-        let path = || PathBuf::from("-");
-        let written = ConvertError::Write { source: closed(), path: path() };
-        assert_eq!(written.exit(), Exit::Closed);
-        let saved = paraver::SaveError::File { source: closed(), path: path() };
-        assert_eq!(ConvertError::Paraver(saved).exit(), Exit::Closed);
-        let source = io::Error::from(io::ErrorKind::PermissionDenied);
-        assert_eq!(ConvertError::Write { source, path: path() }.exit(), Exit::Input);
-    }
 
     #[test]
     fn names_tell_the_form() {

@@ -75,7 +75,7 @@ impl Write for Draft {
 }
 
 /// True for `-`.
-pub(super) fn is_standard_output(path: &Path) -> bool {
+pub fn is_standard_output(path: &Path) -> bool {
     path == Path::new("-")
 }
 

@@ -8,14 +8,14 @@ use talea_report::data::{HostData, PlaceRow};
 use talea_topology::svg::{self, Placed, Shown};
 use talea_topology::{ObjectId, ObjectKind, layout, restrict};
 
-use talea_analysis::Analysis;
-use talea_analysis::hosts::Host;
+use crate::Analysis;
+use crate::hosts::Host;
 
 /// Hosts that are drawn; ranks of the others stand in the table.
 const DRAWN: usize = 4;
 
 /// Where ranks ran, by host.
-pub(crate) fn host_rows(analysis: &Analysis<'_>) -> Vec<HostData> {
+pub fn host_rows(analysis: &Analysis<'_>) -> Vec<HostData> {
     let row = |(at, host): (usize, &Host)| HostData {
         name: host.name.clone(),
         machine: host.describe(),
