@@ -29,6 +29,7 @@ pub mod tracks;
 mod traits;
 pub mod tree;
 pub mod values;
+pub mod views;
 pub mod walk;
 pub mod words;
 

@@ -8,6 +8,7 @@ use crate::ids::Rank;
 use crate::written::grouped;
 
 /// One thing that a result lacks, and why.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Gap {
     /// The kind of loss, stable for programs that read JSON.
@@ -36,6 +37,7 @@ impl Gap {
 }
 
 /// Why something is missing.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GapKind {
@@ -60,6 +62,7 @@ pub enum GapKind {
 }
 
 /// All gaps of a result, without repetition, in a fixed order.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Gaps(Vec<Gap>);

@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 /// A time or a duration in nanoseconds; which of the two, the name of the value says.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 pub struct Nanos(pub u64);
 
 /// An amount of data in bytes.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]

@@ -27,6 +27,7 @@ mod values;
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use talea_model::{Bytes, Nanos, Rank};
 
@@ -108,6 +109,7 @@ enum Command {
     Top(top::TopArgs),
     Jobs(top::JobsArgs),
     Doctor(DoctorArgs),
+    Schema(SchemaArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -341,6 +343,28 @@ struct DoctorArgs {
     /// JSON with stable keys instead of text
     #[arg(long)]
     json: bool,
+}
+
+/// Print the JSON Schema of a view's --json
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  talea schema                     the views, and the commands that print them
+  talea schema stats               keys of `talea show RUN stats --json`, with units
+  talea schema fold > fold.json    for validators and generators of code
+
+Schemas are of draft 2020-12. Each key has a description with its unit.")]
+struct SchemaArgs {
+    /// View; without it all are listed
+    #[arg(value_name = "VIEW", value_parser = views())]
+    view: Option<talea_report::data::schema::View>,
+}
+
+fn views() -> impl TypedValueParser<Value = talea_report::data::schema::View> {
+    use talea_report::data::schema::VIEWS;
+    // The parser lets only these names pass.
+    PossibleValuesParser::new(VIEWS.iter().map(|view| view.name))
+        .try_map(|name| VIEWS.iter().find(|view| view.name == name).copied().ok_or("unknown view"))
 }
 
 /// Print a completion script for a shell

@@ -16,6 +16,7 @@ mod folding;
 mod metrics;
 mod recorder;
 mod report;
+mod schema;
 mod show;
 mod table;
 mod terminal;
@@ -69,6 +70,7 @@ fn perform(task: Task) -> ExitCode {
             Ok(exit) => exit.into(),
             Err(error) => exit::report(&error).into(),
         },
+        Task::Schema(view) => code(schema::schema(view.as_ref())),
         Task::Completions(shell) => code(completions::completions(shell)),
         Task::Man(options) => code(completions::man(&options)),
     }

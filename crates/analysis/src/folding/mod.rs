@@ -11,8 +11,10 @@ mod inject;
 mod models;
 mod options;
 mod prepare;
+mod regions;
 
 pub use analyse::{AnalyseError, Folded, analyse};
 pub use findings::percent;
 pub use inject::{InjectError, inject};
 pub use options::{Extent, Fit, FoldOptions, Groups, Ranks, Trial};
+pub use regions::regions;

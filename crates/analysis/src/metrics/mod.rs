@@ -4,6 +4,7 @@
 //! definitions of metrics are `talea_metric`'s.
 
 mod clusters;
+mod data;
 mod models;
 mod study;
 
@@ -18,6 +19,7 @@ use crate::Progress;
 use crate::input::{self, InputError};
 
 pub use clusters::Cluster;
+pub use data::data;
 pub use study::{ModelLine, Outcome, Rank, Study};
 
 /// Inputs and options.

@@ -26,10 +26,11 @@ mod ways;
 use talea_fabric::route::Routing;
 use talea_fabric::{Fabric, LinkId};
 
-pub use data::{
-    HostsData, LinksData, MarkData, NetworkData, OpensData, RoutersData, SceneData, ViewData, data,
+pub use data::data;
+pub use talea_results::network::{
+    HostsData, LinksData, MarkData, NetworkData, OpensData, RoutersData, SceneData, ViewData,
+    WaysData,
 };
-pub use ways::WaysData;
 
 /// A network for drawing.
 #[derive(Clone)]

@@ -4,11 +4,10 @@
 //! between routers with hosts are kept, for up to 320 of them, those to a router being those to its first host. Beyond that a page states
 //! that it has none. It refuses to route.
 
-use serde::Serialize;
 use talea_fabric::route::Routing;
 use talea_fabric::{LinkId, PortId, RouterId};
 
-use super::{Form, Network};
+use super::{Form, Network, WaysData};
 
 /// Maximum number of routers between which routes are kept.
 pub(super) const MOST_ENDS: usize = 320;
@@ -36,53 +35,35 @@ pub(super) fn both(
     })
 }
 
-/// Routes of a page.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct WaysData {
-    /// Usual name of the rule; empty if routes are unknown.
-    pub name: String,
-    /// `dimensions`, `kept`, `many` or `none`.
-    pub kind: &'static str,
-    /// Routers between which routes are kept.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ends: Vec<u32>,
-    /// For each pair of them (from, then to) the route: for each router on it the place of the link among its own; null if there is none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ways: Vec<Option<Vec<u16>>>,
-}
-
-impl WaysData {
-    /// The routes that a page keeps.
-    pub(super) fn new(network: &Network<'_>) -> Self {
-        let Some(routing) = network.routing else {
-            return Self { kind: "none", ..Self::default() };
-        };
-        let name = routing.name().to_owned();
-        if matches!(network.form, Form::Torus(_)) && name == "dimension-ordered" {
-            return Self { name, kind: "dimensions", ..Self::default() };
-        }
-        let mut ends: Vec<u32> = network.fabric.ports().iter().map(|port| port.router.0).collect();
-        ends.sort_unstable();
-        ends.dedup();
-        if ends.is_empty() {
-            ends = (0..network.fabric.routers().len() as u32).collect();
-        }
-        if ends.len() > MOST_ENDS {
-            return Self { name, kind: "many", ..Self::default() };
-        }
-        let choices: Vec<u32> =
-            ends.iter().map(|&to| choice(network, routing, RouterId(to))).collect();
-        let mut ways = Vec::with_capacity(ends.len() * ends.len());
-        let mut links = Vec::new();
-        for &from in &ends {
-            for (&to, &choice) in ends.iter().zip(&choices) {
-                links.clear();
-                let way = routing.way(RouterId(from), RouterId(to), choice, &mut links);
-                ways.push(way.is_ok().then(|| places(network, &links)));
-            }
-        }
-        Self { name, kind: "kept", ends, ways }
+/// The routes that a page keeps.
+pub(super) fn data(network: &Network<'_>) -> WaysData {
+    let Some(routing) = network.routing else {
+        return WaysData { kind: "none", ..WaysData::default() };
+    };
+    let name = routing.name().to_owned();
+    if matches!(network.form, Form::Torus(_)) && name == "dimension-ordered" {
+        return WaysData { name, kind: "dimensions", ..WaysData::default() };
     }
+    let mut ends: Vec<u32> = network.fabric.ports().iter().map(|port| port.router.0).collect();
+    ends.sort_unstable();
+    ends.dedup();
+    if ends.is_empty() {
+        ends = (0..network.fabric.routers().len() as u32).collect();
+    }
+    if ends.len() > MOST_ENDS {
+        return WaysData { name, kind: "many", ..WaysData::default() };
+    }
+    let choices: Vec<u32> = ends.iter().map(|&to| choice(network, routing, RouterId(to))).collect();
+    let mut ways = Vec::with_capacity(ends.len() * ends.len());
+    let mut links = Vec::new();
+    for &from in &ends {
+        for (&to, &choice) in ends.iter().zip(&choices) {
+            links.clear();
+            let way = routing.way(RouterId(from), RouterId(to), choice, &mut links);
+            ways.push(way.is_ok().then(|| places(network, &links)));
+        }
+    }
+    WaysData { name, kind: "kept", ends, ways }
 }
 
 /// The place of each link among those of the router that it leaves.

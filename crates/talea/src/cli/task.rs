@@ -5,7 +5,7 @@
 use talea_flow::times::Bound;
 
 use super::show::{ShowArgs, StructureArgs, View};
-use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, RunArgs, Unwind};
+use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, RunArgs, SchemaArgs, Unwind};
 use crate::{
     always, clusters, completions, convert, events, fabric, folding, metrics, recorder, report,
     show, topo, tracks,
@@ -53,6 +53,8 @@ pub(crate) enum Task {
         /// JSON instead of text.
         json: bool,
     },
+    /// `talea schema`
+    Schema(Option<talea_report::data::schema::View>),
     /// `talea completions`
     Completions(clap_complete::Shell),
     /// `talea man`
@@ -95,6 +97,7 @@ impl From<Command> for Task {
             Command::Top(args) => Self::Top(args.into()),
             Command::Jobs(args) => Self::Jobs(args.into()),
             Command::Doctor(DoctorArgs { json }) => Self::Doctor { json },
+            Command::Schema(SchemaArgs { view }) => Self::Schema(view),
             Command::Completions(CompletionsArgs { shell }) => Self::Completions(shell),
             Command::Man(ManArgs { out }) => Self::Man(completions::ManOptions { out }),
         }

@@ -4,12 +4,11 @@
 
 use std::fmt::Write;
 
-use serde::Serialize;
-use talea_fold::regions::{Names, possible_within};
 use talea_metric::measure::{Chosen, Part, Span};
-use talea_model::{Gaps, Nanos, Trace};
+use talea_model::{Gaps, Trace};
+use talea_report::data::regions::{RegionList, RegionRow};
 
-use talea_analysis::folding::AnalyseError;
+use talea_analysis::folding::{AnalyseError, regions};
 
 use super::Print;
 use crate::table::{Column, Table};
@@ -17,17 +16,6 @@ use crate::terminal::{cell, fitted};
 
 /// Maximum number of regions in the table; the JSON has all.
 const SHOWN: usize = 40;
-
-#[derive(Serialize)]
-struct Row {
-    region: String,
-    name: String,
-    of: String,
-    instances: u64,
-    time_ns: Nanos,
-    mean_ns: Nanos,
-    locations: u32,
-}
 
 /// The regions of each trace by falling time.
 ///
@@ -42,18 +30,13 @@ pub(super) fn list(
         // What is damaged is reported by the fold itself.
         let span = Span::of(trace, part, &mut Gaps::default())
             .map_err(|source| AnalyseError::Part { source, input: name.clone() })?;
-        Ok((name.clone(), span.chosen, rows(trace, span)))
+        Ok((name.clone(), span.chosen, regions(trace, span)))
     };
-    let all: Vec<(String, Chosen, Vec<Row>)> =
+    let all: Vec<(String, Chosen, Vec<RegionRow>)> =
         traces.iter().map(of).collect::<Result<_, AnalyseError>>()?;
     if print == Print::ListJson {
-        #[derive(Serialize)]
-        struct Input<'a> {
-            input: &'a str,
-            regions: &'a [Row],
-        }
-        let inputs: Vec<Input<'_>> =
-            all.iter().map(|(input, _, regions)| Input { input, regions }).collect();
+        let inputs: Vec<RegionList> =
+            all.into_iter().map(|(input, _, regions)| RegionList { input, regions }).collect();
         return Ok(serde_json::to_string_pretty(&inputs).unwrap_or_default() + "\n");
     }
     let mut out = String::new();
@@ -93,19 +76,4 @@ pub(super) fn list(
         }
     }
     Ok(out)
-}
-
-fn rows(trace: &Trace, span: Span) -> Vec<Row> {
-    let inside = |begin, end| span.chosen == Chosen::Whole || span.holds(begin, end);
-    let names = Names::new(trace);
-    let row = |one: talea_fold::regions::Possible| Row {
-        region: names.argument(one.region),
-        mean_ns: Nanos(one.time.0 / one.instances.max(1)),
-        name: one.name,
-        of: one.of,
-        instances: one.instances,
-        time_ns: one.time,
-        locations: one.locations,
-    };
-    possible_within(trace, &inside).into_iter().map(row).collect()
 }

@@ -5,7 +5,6 @@
 
 mod csv;
 mod figure;
-mod json;
 mod text;
 mod tree;
 
@@ -13,6 +12,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use talea_analysis::metrics::{self, MetricsError};
+use talea_report::data::metrics::MetricsData;
 
 use crate::exit::{Exit, Expected};
 use crate::terminal::Progress;
@@ -83,10 +83,20 @@ pub(crate) fn metrics(options: &Options) -> Result<(), Error> {
     }
     let text = match options.format {
         Format::Text => text::text(&studies, options.rows, options.all),
-        Format::Json => json::json(&studies),
+        Format::Json => json(&studies.iter().map(metrics::data).collect::<Vec<_>>()),
         Format::Csv => csv::csv(&studies),
     };
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
+}
+
+/// One object, or an array of them for several inputs.
+fn json(inputs: &[MetricsData]) -> String {
+    let text = match inputs {
+        [one] => serde_json::to_string_pretty(one),
+        all => serde_json::to_string_pretty(all),
+    };
+    // Keys are texts and non-finite numbers become null, so that nothing can fail.
+    text.unwrap_or_default() + "\n"
 }

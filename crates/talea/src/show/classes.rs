@@ -2,35 +2,17 @@
 //!
 //! Owns the columns and keys.
 
-use serde_json::json;
-
 use talea_model::units::percent;
 
 use super::{Format, gaps, joined, json};
 use crate::table::{Column, Table};
 use talea_analysis::Analysis;
-use talea_analysis::classes::Class;
+use talea_analysis::views;
 
 /// The view's text.
 pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
     if format == Format::Json {
-        let class = |(id, class): (usize, &Class)| {
-            let study = analysis.thread(class.representative);
-            json!({
-                "id": id,
-                "name": class.name,
-                "ranks": analysis.ranks_of(&class.members),
-                "locations": analysis.locations(&class.members),
-                "count": class.members.len(),
-                "representative": analysis.ranks[class.representative.process].rank,
-                "thread": study.number,
-                "exact_classes": class.exact,
-                "events": study.events,
-                "nodes": study.graph.nodes,
-                "edges": study.graph.edges,
-            })
-        };
-        return json(&analysis.classes.iter().enumerate().map(class).collect::<Vec<_>>());
+        return json(&views::classes(analysis));
     }
     let threads = analysis.has_threads();
     let mut table = Table::new(&[

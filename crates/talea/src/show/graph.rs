@@ -4,16 +4,14 @@
 
 use std::path::Path;
 
-use serde_json::json;
 use talea_report::{graph_dot, graph_svg};
 use talea_run::directory::{WriteError, replace};
 
 use super::{Format, GraphFormat, joined, json};
 use crate::table::{Column, Table};
 use crate::terminal::{cell, fitted, say};
-use talea_analysis::classes::Shown;
 use talea_analysis::location::ThreadAt;
-use talea_analysis::{Analysis, graph};
+use talea_analysis::{Analysis, views};
 
 /// The view's text; a picture is written to `svg`.
 pub(super) fn show(
@@ -24,24 +22,16 @@ pub(super) fn show(
 ) -> Result<String, WriteError> {
     let first = || analysis.classes.first().map(|class| class.representative);
     let Some(at) = which.or_else(first) else { return Ok(String::new()) };
-    let (recording, process) = (&analysis.run.recording, analysis.process(at.process));
-    let thread = analysis.recorded(at);
-    let shown = Shown::new(recording, process, thread, &analysis.paths);
-    let graph = graph::graph(analysis, thread, &shown, 0);
-    let study = analysis.thread(at);
+    let view = views::flow_graph(analysis, at);
+    let graph = &view.graph;
     if let Some(path) = svg {
-        replace(path, graph_svg(&graph).as_bytes())?;
+        replace(path, graph_svg(graph).as_bytes())?;
         say(&format!("graph    {}", path.display()));
     }
-    let stats = study.graph;
+    let stats = view.stats;
     Ok(match format {
-        GraphFormat::Dot => graph_dot(&graph),
-        GraphFormat::Other(Format::Json) => json(&json!({
-            "rank": analysis.ranks[at.process].rank,
-            "thread": study.number,
-            "stats": stats,
-            "graph": graph,
-        })),
+        GraphFormat::Dot => graph_dot(graph),
+        GraphFormat::Other(Format::Json) => json(&view),
         GraphFormat::Other(Format::Text) if svg.is_some() => String::new(),
         GraphFormat::Other(Format::Text) => {
             let mut lines = vec![

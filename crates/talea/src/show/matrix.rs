@@ -2,14 +2,13 @@
 //!
 //! Owns the text form: a square of bytes where it fits, else the largest cells as a list.
 
-use serde_json::json;
 use talea_model::{Bytes, Rank};
 
 use super::{Format, gaps, joined, json};
 use crate::table::{Column, Table};
 use crate::terminal::limit;
 use talea_analysis::Analysis;
-use talea_analysis::report;
+use talea_analysis::{report, views};
 
 /// Ranks that fit beside each other.
 const SQUARE: u32 = 8;
@@ -18,25 +17,10 @@ const LIST: usize = 40;
 
 /// The view's text.
 pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
-    let matrix = report::matrix(analysis);
     if format == Format::Json {
-        let cells: Vec<_> = analysis
-            .matrix
-            .cells()
-            .map(|(from, to, cell)| (from, to, cell.bytes, cell.messages))
-            .collect();
-        let collectives: Vec<_> = analysis
-            .collectives
-            .iter()
-            .map(|(procedure, sum)| json!({"procedure": procedure, "calls": sum.calls, "bytes": sum.bytes}))
-            .collect();
-        return json(&json!({
-            "ranks": matrix.ranks,
-            "what": matrix.what,
-            "cells": cells,
-            "collectives": collectives,
-        }));
+        return json(&views::matrix(analysis));
     }
+    let matrix = report::matrix(analysis);
     let total = analysis.matrix.total();
     let mut lines =
         vec![format!("{} in {} messages; rows send, columns receive", total.bytes, total.messages)];

@@ -1,70 +1,18 @@
 //! `talea show RUN stats`: how much was recorded and what it takes.
 //!
-//! Owns the public keys of its JSON; the help of the view says what each means.
+//! Owns the lines; the figures are `talea_analysis::views`'.
 
-use serde::Serialize;
+use talea_model::Bytes;
 use talea_model::units::percent;
-use talea_model::{Bytes, Gaps, Nanos};
 
 use super::{Format, gaps, joined, json};
 use talea_analysis::Analysis;
-use talea_analysis::delays::Delay;
-use talea_analysis::rank::{ThreadStudy, part};
-
-#[derive(Serialize)]
-struct Stats<'a> {
-    ranks: usize,
-    calls: u64,
-    events: u64,
-    nodes: Option<f64>,
-    edges: Option<f64>,
-    cardinality: Option<f64>,
-    bytes_total: Bytes,
-    bytes_sequence: Bytes,
-    bytes_times: Bytes,
-    classes: usize,
-    dominant_loop_share: Option<f64>,
-    mpi_share: Option<f64>,
-    waiting_share: Option<f64>,
-    waiting_judged: f64,
-    threads_wait_for_pus: bool,
-    running_share: Option<f64>,
-    delayed_share: Option<f64>,
-    gaps: &'a Gaps,
-}
+use talea_analysis::views;
 
 /// The view's text.
 pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
-    let recording = &analysis.run.recording;
-    let threads = || analysis.ranks.iter().flat_map(|rank| rank.active().map(|(_, one)| one));
-    let mean = |value: &dyn Fn(&ThreadStudy) -> f64| {
-        let count = threads().count();
-        (count > 0).then(|| threads().map(value).sum::<f64>() / count as f64)
-    };
     let of = if analysis.has_threads() { "a thread" } else { "a rank" };
-    let time = analysis.time_of_all();
-    let mpi: Nanos = analysis.ranks.iter().map(|rank| rank.mpi).sum();
-    let delay = analysis.delay();
-    let stats = Stats {
-        ranks: analysis.ranks.len(),
-        calls: analysis.calls.calls(),
-        events: recording.events(),
-        nodes: mean(&|thread| thread.graph.nodes as f64),
-        edges: mean(&|thread| thread.graph.edges as f64),
-        cardinality: mean(&|thread| thread.graph.cardinality),
-        bytes_total: recording.sizes.total,
-        bytes_sequence: recording.sizes.sequence,
-        bytes_times: recording.sizes.times,
-        classes: analysis.classes.len(),
-        dominant_loop_share: analysis.dominant_share(),
-        mpi_share: (time > Nanos(0)).then(|| part(mpi, time)),
-        waiting_share: analysis.waiting_share().filter(|_| time > Nanos(0)),
-        waiting_judged: analysis.judged_part(),
-        threads_wait_for_pus: analysis.is_crowded(),
-        running_share: delay.map(Delay::ran_share),
-        delayed_share: delay.map(Delay::share),
-        gaps: &recording.gaps,
-    };
+    let stats = views::stats(analysis);
     if format == Format::Json {
         return json(&stats);
     }

@@ -2,7 +2,6 @@
 //!
 //! Owns the columns: the tree at the left, calls, time and share of the run at the right.
 
-use serde_json::{Value, json};
 use talea_report::data::{TreeKind, TreeNode};
 
 use talea_model::Nanos;
@@ -10,10 +9,10 @@ use talea_model::units::{at_most, percent};
 
 use super::{Format, gaps, joined, json};
 use crate::terminal::{Palette, bar, cell, prose, width, wrapped};
-use talea_analysis::classes::{Class, Shown};
+use talea_analysis::Analysis;
 use talea_analysis::findings::findings;
 use talea_analysis::location::ThreadAt;
-use talea_analysis::{Analysis, tree};
+use talea_analysis::views::{Drawn, structure, trees};
 
 /// Columns at the right: calls, time, share.
 const FIGURES: usize = 9 + 10 + 8;
@@ -23,35 +22,12 @@ const ROOMY: usize = 80;
 /// Calls in a row; of more, the first ones and the last one are shown.
 const ROW: usize = 12;
 
-/// A tree, the threads that it stands for, and the one whose it is.
-struct Drawn {
-    members: Vec<ThreadAt>,
-    shown: ThreadAt,
-    tree: TreeNode,
-}
-
 /// The view's text, of one thread of each class unless some are chosen.
 pub(super) fn show(analysis: &Analysis<'_>, which: &[ThreadAt], format: Format) -> String {
-    let recording = &analysis.run.recording;
-    let one = |&at: &ThreadAt| {
-        let thread = analysis.recorded(at);
-        let shown = Shown::new(recording, analysis.process(at.process), thread, &analysis.paths);
-        let tree = tree::tree(analysis, thread, &shown, 0);
-        Drawn { members: vec![at], shown: at, tree }
-    };
-    let of_class = |class: &Class| {
-        let (members, shown) = (class.members.clone(), class.representative);
-        let tree = tree::tree(analysis, analysis.recorded(shown), &class.shown, 0);
-        Drawn { members, shown, tree }
-    };
-    let trees: Vec<Drawn> = if which.is_empty() {
-        analysis.classes.iter().map(of_class).collect()
-    } else {
-        which.iter().map(one).collect()
-    };
+    let trees = trees(analysis, which);
     match format {
         Format::Json => {
-            json(&trees.iter().map(|drawn| document(analysis, drawn)).collect::<Vec<_>>())
+            json(&trees.iter().map(|drawn| structure(analysis, drawn)).collect::<Vec<_>>())
         }
         Format::Text => {
             let mut lines: Vec<String> = Vec::new();
@@ -173,40 +149,4 @@ fn figures(text: &str, events: u64, time: &str, share: f64) -> String {
         (percent(share), if wide { bar(share, BAR - 1) } else { String::new() })
     };
     format!("{text:<width$}{events:>9}{time:>10}{share:>8} {bar}").trim_end().to_owned()
-}
-
-fn document(analysis: &Analysis<'_>, drawn: &Drawn) -> Value {
-    let study = analysis.thread(drawn.shown);
-    json!({
-        "ranks": analysis.ranks_of(&drawn.members),
-        "locations": analysis.locations(&drawn.members),
-        "representative": analysis.ranks[drawn.shown.process].rank,
-        "thread": study.number,
-        "run_ns": study.run,
-        "tree": node(&drawn.tree),
-    })
-}
-
-fn node(tree: &TreeNode) -> Value {
-    let kind = match tree.kind {
-        TreeKind::Root => "root",
-        TreeKind::Sequence if tree.children.is_empty() => "mixed",
-        TreeKind::Sequence => "sequence",
-        TreeKind::Loop => "loop",
-        TreeKind::Call => "call",
-    };
-    json!({
-        "kind": kind,
-        "label": tree.label,
-        "count": tree.count,
-        "range": tree.range,
-        "iterations": tree.iterations,
-        "guard": tree.guard,
-        "time_ns": tree.time,
-        "share": tree.share,
-        "mpi_share": tree.mpi_share,
-        "events": tree.events,
-        "site": tree.site,
-        "children": tree.children.iter().map(node).collect::<Vec<_>>(),
-    })
 }

@@ -2,13 +2,14 @@
 //!
 //! Owns the shape only; the layout decides the places on the paper.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use talea_model::Nanos;
 
 use super::{Category, LoopId, SiteId};
 
 /// Nodes, edges and loops of one representative rank.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct GraphData {
     /// Nodes in the order of first execution; `nodes[i].id == i`.
     pub nodes: Vec<GraphNode>,
@@ -19,7 +20,7 @@ pub struct GraphData {
 }
 
 /// One event signature, or a chain of several that always follow each other.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GraphNode {
     /// Index in the graph's list.
     pub id: u32,
@@ -43,7 +44,7 @@ pub struct GraphNode {
 }
 
 /// One call inside a chain.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ChainCall {
     /// Short text: the procedure and its place.
     pub label: String,
@@ -56,7 +57,7 @@ pub struct ChainCall {
 }
 
 /// A transition that happened.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GraphEdge {
     /// Node that was left.
     pub from: u32,
@@ -73,7 +74,7 @@ pub struct GraphEdge {
 }
 
 /// A loop of the graph; its nodes are those that refer to it, and those of the loops inside it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GraphLoop {
     /// The same number as in the tree.
     pub id: LoopId,

@@ -2,12 +2,13 @@
 //!
 //! Owns the common shape of all of them: sentences, pictures, a table. The analysis decides the findings.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::LoopId;
 
 /// One study.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Study {
     /// The page's view that shows it.
     pub kind: StudyKind,
@@ -31,7 +32,7 @@ pub struct Study {
 }
 
 /// Kind of a study.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StudyKind {
     /// Rates of counters and call stacks inside one iteration, folded from samples of many.
@@ -44,7 +45,7 @@ pub enum StudyKind {
 }
 
 /// A picture of a study.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Picture {
     /// Its subject, in some words.
     pub caption: String,
@@ -53,7 +54,7 @@ pub struct Picture {
 }
 
 /// A column of a study's table.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct StudyColumn {
     /// Its head.
     pub head: String,
@@ -62,7 +63,7 @@ pub struct StudyColumn {
 }
 
 /// A value of a study's table: a number, a text, or null.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum StudyValue {
     /// Unknown.

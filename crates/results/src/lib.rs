@@ -9,15 +9,21 @@
 pub mod clusters;
 pub mod folded;
 mod graph;
+pub mod metrics;
+pub mod network;
+pub mod regions;
+pub mod schema;
 mod study;
 mod time;
 mod tree;
+pub mod views;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use talea_model::{Bytes, Gaps, Nanos, Rank};
 
-pub use crate::network::NetworkData;
 pub use graph::{ChainCall, GraphData, GraphEdge, GraphLoop, GraphNode};
+pub use network::NetworkData;
 pub use study::{Picture, Study, StudyColumn, StudyKind, StudyValue};
 pub use time::{Bar, IterationSeries, Message, Outlier, RankSeries, Row, Timeline};
 pub use tree::{TreeKind, TreeNode};
@@ -30,7 +36,7 @@ pub type SiteId = u32;
 pub type ClassId = u32;
 
 /// All data of one report.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ReportData {
     /// Command, place and mode of the recording.
     pub run: RunInfo,
@@ -59,13 +65,13 @@ pub struct ReportData {
     pub hosts: Vec<HostData>,
     /// Computation between calls, where the run was sampled.
     pub studies: Vec<Study>,
-    /// The network between nodes and the loads of its links, made by [`crate::network::data`]; absent where unknown.
+    /// The network between nodes and the loads of its links, made by [``talea-report``]; absent where unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkData>,
 }
 
 /// A host and its ranks.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct HostData {
     /// Its name.
     pub name: String,
@@ -85,7 +91,7 @@ pub struct HostData {
 }
 
 /// Placement of a rank.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PlaceRow {
     /// The rank.
     pub rank: Rank,
@@ -104,7 +110,7 @@ pub struct PlaceRow {
 }
 
 /// The title of the report.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct RunInfo {
     /// The command line as a person would type it.
     pub command: String,
@@ -133,7 +139,7 @@ pub struct RunInfo {
 }
 
 /// One sentence with figures, and the place of its evidence.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
     /// A plain sentence. Text between back-ticks is shown as code, figures are emphasised automatically.
     pub text: String,
@@ -142,7 +148,7 @@ pub struct Finding {
 }
 
 /// Evidence of a finding: `{"kind": "loop", "id": 3}`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Target {
     /// The whole run.
@@ -183,7 +189,7 @@ pub enum Target {
 }
 
 /// Threads that execute the same structure: ranks, where each has one recorded thread.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RankClass {
     /// Index in the report's list.
     pub id: ClassId,
@@ -206,7 +212,7 @@ pub struct RankClass {
 }
 
 /// Category of time; the colour of all its calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Category {
     /// The program's own work.
@@ -224,7 +230,7 @@ pub enum Category {
 }
 
 /// One call site over all ranks: a row of the table.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SiteRow {
     /// Index in the report's list.
     pub id: SiteId,
@@ -271,7 +277,7 @@ pub struct SiteRow {
 }
 
 /// Group of call sites: those of one procedure at one line, or all of one function.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SiteGroup {
     /// Procedures, most time first; one for a line.
     pub procedures: Vec<String>,
@@ -312,7 +318,7 @@ pub struct SiteGroup {
 }
 
 /// One rank: a row of the table.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RankRow {
     /// The rank.
     pub rank: Rank,
@@ -340,7 +346,7 @@ pub struct RankRow {
 }
 
 /// One thread of a rank that has several.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ThreadRow {
     /// Its number in the rank; 0 is the one that began MPI.
     pub thread: u32,
@@ -359,7 +365,7 @@ pub struct ThreadRow {
 }
 
 /// Bytes by sender and receiver.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Matrix {
     /// Its loop; absent for the whole run or a site.
     pub loop_id: Option<LoopId>,
@@ -376,7 +382,7 @@ pub struct Matrix {
 }
 
 /// One cell of a matrix; in JSON the array `[from, to, bytes, messages]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(into = "(u32, u32, u64, u64)")]
 pub struct Cell {
     /// Row: the sender's rank, or block of ranks.

@@ -2,13 +2,14 @@
 //!
 //! Owns the shape only; labels are the analysis's.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use talea_model::Nanos;
 
 use super::{LoopId, SiteId};
 
 /// Kind of a node of the structure tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TreeKind {
     /// The whole run of one rank.
@@ -22,7 +23,7 @@ pub enum TreeKind {
 }
 
 /// One node of a structure tree. Figures are totals of the representative rank over the run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TreeNode {
     /// Unique in the report.
     pub id: u32,

@@ -3,11 +3,12 @@
 //! Owns the shape and the names; every field name is a key of the JSON. Places are shares of the region from 0 to 1, times whole
 //! nanoseconds, rates counts a second. Unavailable values are null: a number that is `NaN` in memory becomes that. It computes nothing.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use talea_model::{Gaps, Nanos};
 
 /// One region, folded.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct FoldedData {
     /// Inputs.
     pub inputs: Vec<String>,
@@ -34,7 +35,7 @@ pub struct FoldedData {
 }
 
 /// The region.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct FoldedRegion {
     /// Its name: a routine, a cluster, `iteration`.
     pub name: String,
@@ -49,7 +50,7 @@ pub struct FoldedRegion {
 }
 
 /// Instances that were folded together.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct FoldedGroup {
     /// Their common property: `all ranks`, `rank 3`, `group 2`, a file.
     pub name: String,
@@ -80,7 +81,7 @@ pub struct FoldedGroup {
 }
 
 /// Coverage of the region by samples.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct FoldedCoverage {
     /// Number of samples of the counter that has the most.
     pub samples: u64,
@@ -103,7 +104,7 @@ pub struct FoldedCoverage {
 }
 
 /// One counter over the region.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct FoldedCounter {
     /// Its name.
     pub name: String,
@@ -140,7 +141,7 @@ pub struct FoldedCounter {
 }
 
 /// Values at equal steps with the 95 % band.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct FoldedBand {
     /// Best values.
     pub value: Vec<f64>,
@@ -151,7 +152,7 @@ pub struct FoldedBand {
 }
 
 /// A jump of the rate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct FoldedJump {
     /// Place.
     pub at: f64,
@@ -162,7 +163,7 @@ pub struct FoldedJump {
 }
 
 /// A part of the region between two jumps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct FoldedPhase {
     /// Its begin.
     pub from: f64,
@@ -173,7 +174,7 @@ pub struct FoldedPhase {
 }
 
 /// Counters combined.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct FoldedModel {
     /// Its name.
     pub name: String,
@@ -188,7 +189,7 @@ pub struct FoldedModel {
 }
 
 /// One stretch of the region in which one routine runs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct FoldedRun {
     /// Its begin.
     pub from: f64,
@@ -207,7 +208,7 @@ pub struct FoldedRun {
 }
 
 /// A name and its share.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct FoldedShare {
     /// The name.
     pub name: String,
@@ -216,7 +217,7 @@ pub struct FoldedShare {
 }
 
 /// The most frequent line of a small part of the region.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct FoldedLine {
     /// Begin of the part.
     pub from: f64,
@@ -235,7 +236,7 @@ pub struct FoldedLine {
 }
 
 /// A place at which parts differ by more than chance.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct FoldedDifference {
     /// The counter.
     pub counter: String,

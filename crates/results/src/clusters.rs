@@ -3,11 +3,12 @@
 //! Owns the shape and the names; every field name is a key of the JSON, except for fields that only pictures need, which are not written.
 //! Times are nanoseconds, shares 0 to 1, null is absent. It computes nothing.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use talea_model::Gaps;
 
 /// The clusters of one input.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ClusterData {
     /// The input as the user wrote it.
     pub input: String,
@@ -69,7 +70,7 @@ pub struct ClusterData {
 }
 
 /// Seconds of each stage; those that were not needed are 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Stages {
     /// Reading the input.
     pub read: f64,
@@ -88,7 +89,7 @@ pub struct Stages {
 }
 
 /// A part of an input.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct SpanData {
     /// From the start of the trace.
     pub begin: u64,
@@ -99,7 +100,7 @@ pub struct SpanData {
 }
 
 /// Bursts that were left out for one reason.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct LeftOutData {
     /// Text of the reason.
     pub reason: String,
@@ -110,7 +111,7 @@ pub struct LeftOutData {
 }
 
 /// One dimension.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct DimensionData {
     /// Its name.
     pub name: String,
@@ -129,7 +130,7 @@ pub struct DimensionData {
 }
 
 /// A radius that was tried.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct TriedData {
     /// The radius.
     pub eps: f64,
@@ -144,7 +145,7 @@ pub struct TriedData {
 }
 
 /// The clustered subset of all points.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct SubsetData {
     /// The rule, as the user wrote it.
     pub rule: String,
@@ -155,7 +156,7 @@ pub struct SubsetData {
 }
 
 /// Comparison of clusters of a subset with those of all points.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct CheckData {
     /// The radius with which all points were clustered; null where each cluster has its own.
     pub eps: Option<f64>,
@@ -168,7 +169,7 @@ pub struct CheckData {
 }
 
 /// Recovery of one cluster of all points.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct KeptData {
     /// Its number among those of all points.
     pub id: u32,
@@ -183,7 +184,7 @@ pub struct KeptData {
 }
 
 /// One cluster.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ClusterRow {
     /// From 1, by time.
     pub id: u32,
@@ -220,7 +221,7 @@ pub struct ClusterRow {
 }
 
 /// A place in the source.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ClusterSite {
     /// The function.
     pub function: String,
@@ -231,7 +232,7 @@ pub struct ClusterSite {
 }
 
 /// One counter of one cluster.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct CounterData {
     /// Its name.
     pub name: String,
@@ -303,7 +304,7 @@ pub struct ClusterSpan {
 }
 
 /// Clusters tracked over runs or windows.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct TrackData {
     /// Kind of frames: `runs` or `windows`.
     pub of: String,
@@ -324,7 +325,7 @@ pub struct TrackData {
 }
 
 /// One run, or one window.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct FrameData {
     /// Its name.
     pub name: String,
@@ -365,7 +366,7 @@ pub struct FrameData {
 }
 
 /// One kind of computation through all frames.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ObjectData {
     /// From 1, by time in all frames.
     pub id: u32,
@@ -378,7 +379,7 @@ pub struct ObjectData {
 }
 
 /// One object in one frame.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ObjectFrame {
     /// Its clusters in the frame.
     pub clusters: Vec<u32>,

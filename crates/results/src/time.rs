@@ -3,6 +3,7 @@
 //! Owns the shape only. Lists that can be long are arrays of numbers in the JSON, in the order that each
 //! type states.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use talea_model::{Nanos, Rank};
 
@@ -10,7 +11,7 @@ use super::{ClassId, LoopId, SiteId};
 
 /// One stretch of the run, normally one iteration of a loop: rows are locations, bars are calls. The space
 /// between bars is computation.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Timeline {
     /// Its loop; absent for a picture of the whole run.
     pub loop_id: Option<LoopId>,
@@ -36,7 +37,7 @@ pub struct Timeline {
 }
 
 /// One row of a timeline.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
     /// Its rank.
     pub rank: Rank,
@@ -51,7 +52,7 @@ pub struct Row {
 }
 
 /// One call; in JSON the array `[row, begin, duration, site, args]`, `args` -1 where there are none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(into = "(u32, u64, u64, u32, i64)")]
 pub struct Bar {
     /// Index into the timeline's rows.
@@ -73,7 +74,7 @@ impl From<Bar> for (u32, u64, u64, u32, i64) {
 }
 
 /// One message; in JSON the array `[from_row, sent, to_row, received, bytes]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(into = "(u32, u64, u32, u64, u64)")]
 pub struct Message {
     /// Row of the sender.
@@ -95,7 +96,7 @@ impl From<Message> for (u32, u64, u32, u64, u64) {
 }
 
 /// Durations of a loop's iterations over the run. All lists have one entry a point.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct IterationSeries {
     /// The loop.
     pub loop_id: LoopId,
@@ -123,7 +124,7 @@ pub struct IterationSeries {
 }
 
 /// Durations of one rank, or of one thread of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RankSeries {
     /// The rank.
     pub rank: Rank,
@@ -135,7 +136,7 @@ pub struct RankSeries {
 }
 
 /// An iteration that stands out.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Outlier {
     /// Its number, from 0.
     pub iteration: u64,
