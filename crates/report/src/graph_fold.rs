@@ -53,7 +53,7 @@ pub(crate) fn fold(graph: &GraphData) -> Cow<'_, GraphData> {
             nodes.len() - 1
         });
         place.push(list);
-        nodes[list].take(node);
+        take(&mut nodes[list], node);
     }
     for node in nodes.iter_mut().filter(|node| node.label.is_empty()) {
         let mut times: BTreeMap<Category, Nanos> = BTreeMap::new();
@@ -91,15 +91,14 @@ pub(crate) fn fold(graph: &GraphData) -> Cow<'_, GraphData> {
     })
 }
 
-impl GraphNode {
-    fn take(&mut self, node: &GraphNode) {
-        self.time += node.time;
-        self.visits = self.visits.max(node.visits);
-        if node.calls.is_empty() {
-            let (label, site) = (node.label.clone(), node.site);
-            self.calls.push(ChainCall { label, site, time: node.time, category: node.category });
-        } else {
-            self.calls.extend(node.calls.iter().cloned());
-        }
+/// Adds a node to the list that stands for it.
+fn take(list: &mut GraphNode, node: &GraphNode) {
+    list.time += node.time;
+    list.visits = list.visits.max(node.visits);
+    if node.calls.is_empty() {
+        let (label, site) = (node.label.clone(), node.site);
+        list.calls.push(ChainCall { label, site, time: node.time, category: node.category });
+    } else {
+        list.calls.extend(node.calls.iter().cloned());
     }
 }

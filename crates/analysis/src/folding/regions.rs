@@ -5,7 +5,8 @@ use talea_metric::measure::{Chosen, Span};
 use talea_model::{Nanos, Trace};
 use talea_results::regions::RegionRow;
 
-fn rows(trace: &Trace, span: Span) -> Vec<RegionRow> {
+/// Regions of a trace within a part of it, by falling time.
+pub fn regions(trace: &Trace, span: Span) -> Vec<RegionRow> {
     let inside = |begin, end| span.chosen == Chosen::Whole || span.holds(begin, end);
     let names = Names::new(trace);
     let row = |one: Possible| RegionRow {

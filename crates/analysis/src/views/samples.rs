@@ -36,7 +36,7 @@ pub fn samples(process: &ProcessSamples, number: usize, sites: &SampleSites) -> 
         complete: process.complete,
         counters: process.counters.iter().map(|counter| counter.name.clone()).collect(),
         sets: process.sets.clone(),
-        samples: process.samples(),
+        samples: process.samples() as u64,
         lost_samples: sum(|thread| thread.lost_samples),
         probes: sum(|thread| thread.probes.series.len() as u64),
         lost_probes: sum(|thread| thread.lost_probes),

@@ -8,8 +8,8 @@ use talea_fabric::RouterId;
 use super::classes::Classes;
 use super::quantity::Quantity;
 use super::{
-    Carried, Form, HostsData, LinksData, MarkData, Network, NetworkData, OpensData, Picture,
-    RoutersData, SceneData, Source, View, ViewData, ways,
+    Carried, Form, HostsData, LinksData, Network, NetworkData, OpensData, Picture, RoutersData,
+    SceneData, Source, View, ViewData, ways,
 };
 
 /// A network as the report keeps it.

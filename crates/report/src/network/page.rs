@@ -3,7 +3,7 @@
 //! Owns the embedding of the data. The program in `web/src/network` draws them; where JavaScript is off the page shows its initial display
 //! as SVG. Data are compressed JSON: a Gemini machine of 4,608 routers with ten views stays below three MB. It refuses every request.
 
-use super::{Network, Picture, data, draw};
+use super::{Network, NetworkData, Picture, data, draw};
 use crate::document::{Document, base64};
 
 const PROGRAM: &str = include_str!("../../../../web/dist/network.js");
@@ -14,8 +14,7 @@ const PROGRAM_HASH: &str = include_str!("../../../../web/dist/network.sha256");
 /// The page as HTML.
 pub(super) fn page(network: &Network<'_>, opens: &Picture) -> String {
     let views = draw::shown(network, opens);
-    let data =
-        data::NetworkData { opens: Some(data::opens(network, opens, &views)), ..data(network) };
+    let data = NetworkData { opens: Some(data::opens(network, opens, &views)), ..data(network) };
     // Writing to a string fails only for maps with keys that are not text; there are no maps.
     let json = serde_json::to_vec(&data).unwrap_or_default();
     let body = base64(&miniz_oxide::deflate::compress_to_vec_zlib(&json, 6));

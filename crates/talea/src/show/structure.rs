@@ -9,7 +9,7 @@ use talea_model::units::{at_most, percent};
 
 use super::{Format, gaps, joined, json};
 use crate::terminal::{Palette, bar, cell, prose, width, wrapped};
-use talea_analysis::Analysis;
+use talea_analysis::{Analysis, tree};
 use talea_analysis::findings::findings;
 use talea_analysis::location::ThreadAt;
 use talea_analysis::views::{Drawn, structure, trees};
