@@ -25,6 +25,7 @@ mod cli {
     mod fabric_table;
     mod fold;
     mod full;
+    mod golden;
     mod hanging;
     mod hostile;
     mod in_mpi;
