@@ -143,15 +143,19 @@ fn ranks_that_poll_are_told_from_those_that_compute() {
             seconds(&cores[0], "kernel"),
             seconds(&cores[1], "kernel")
         );
-        // The first rank waits for the second one. What the kernel does below MPI is not in it.
+        // Time in MPI is that outside the stencil; what the kernel does below MPI is not in it. The second rank waits little, unless
+        // another program has the core of the first one.
+        for (core, rank) in cores.iter().zip(accounts) {
+            let (waited, polled) = (rank.all - rank.stencil, seconds(core, "mpi"));
+            let error = 4.0 * (waited * RATE).sqrt() / RATE;
+            assert!(
+                polled < waited + error,
+                "{}: core {core}: {polled} of {waited} s: {all}",
+                mpi.name
+            );
+        }
         let (waited, polled) = (accounts[0].all - first, seconds(&cores[0], "mpi"));
-        let error = 4.0 * (waited * RATE).sqrt() / RATE;
-        assert!(
-            polled > waited * 0.5 && polled < waited + error,
-            "{}: {polled} s of {waited} s: {all}",
-            mpi.name
-        );
-        assert!(seconds(&cores[1], "mpi") < 0.2 * second, "{}: {all}", mpi.name);
+        assert!(polled > waited * 0.5, "{}: {polled} of {waited} s: {all}", mpi.name);
         // All of it lies in libraries of this MPI and of networks, and none of it in the program.
         let libraries = ask("library,activity");
         let inside = if mpi.name == "openmpi" { "libopen-pal|mca_|libmpi." } else { "libmpich" };
