@@ -102,37 +102,37 @@ pub struct GraphSizes {
 pub struct StatsData {
     /// Processes with a record.
     pub ranks: usize,
-    /// Calls of MPI, each poll of a series counted.
+    /// All calls of MPI, local ones and each single poll included.
     pub calls: u64,
-    /// Events: calls, where a series of polls is one.
+    /// Events of the graphs: without local calls; unsuccessful polls in a row are one.
     pub events: u64,
-    /// Mean number of nodes of a thread's flow graph; null without threads.
+    /// Nodes of a thread's flow graph, mean over the threads; null without ranks.
     pub nodes: Option<f64>,
-    /// Mean number of edges.
+    /// Edges of a thread's flow graph, mean over the threads.
     pub edges: Option<f64>,
-    /// Mean number of events a node.
+    /// Events for each node, mean over the threads.
     pub cardinality: Option<f64>,
-    /// Size of the recording in bytes.
+    /// Size of the recording on disk in bytes.
     pub bytes_total: Bytes,
-    /// Part of it for the order of calls.
+    /// Part of it in bytes: graphs, order and arguments of all calls.
     pub bytes_sequence: Bytes,
-    /// Part of it for times.
+    /// Part of it in bytes: begin and duration of all calls.
     pub bytes_times: Bytes,
     /// Classes of threads that behave alike.
     pub classes: usize,
-    /// Mean share of the time in the largest loop; null without loops or times.
+    /// Share of the run's time in the outermost loop with most time, mean over the ranks; null without loops or times.
     pub dominant_loop_share: Option<f64>,
-    /// Share of the time in MPI; null without times.
+    /// Share of the time of all ranks from the end of `MPI_Init` to the begin of `MPI_Finalize` in MPI; null without times.
     pub mpi_share: Option<f64>,
-    /// Share of the time in calls whose partner had not come yet; null where unknown.
+    /// Share of the same time in which calls wait for partners that have not entered theirs; null without times of single calls.
     pub waiting_share: Option<f64>,
-    /// Part of the run, from its begin, for which waiting is known.
+    /// Part of the run, from its begin, that `waiting_share` is computed from; 0 without times of single calls.
     pub waiting_judged: f64,
-    /// True if threads waited for PUs so much that waiting and imbalance are unreliable.
+    /// True if threads were ready without a PU for 5 % of the time or more: `waiting_share` is not reliable then.
     pub threads_wait_for_pus: bool,
-    /// Share of the time on PUs; null where unknown.
+    /// Share of the time that threads were on PUs, between readings of their CPU clocks; null where not measured.
     pub running_share: Option<f64>,
-    /// Share of the time ready to run without a PU; null where unknown.
+    /// Share of the time that threads were ready to run without a PU; null where not measured.
     pub delayed_share: Option<f64>,
     /// Gaps of the recording.
     pub gaps: Gaps,

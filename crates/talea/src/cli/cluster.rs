@@ -1,6 +1,6 @@
 //! The command lines of `talea cluster` and `talea track`.
 //!
-//! Owns their definitions, the reading of their values, and the help texts, in which the public keys of the JSON are listed.
+//! Owns their definitions, the reading of their values, and the help texts; `talea schema` prints the keys of the JSON.
 
 // Doc comments of fields are help texts, which know no markup.
 #![allow(clippy::doc_markdown)]
@@ -69,19 +69,7 @@ SPMD score: the ranks' sequences of clusters are aligned; of each column the sha
 that have it, averaged; 1 where all ranks do the same at the same place. It is computed for given
 eps too.
 
-JSON keys: input, source (states|calls|regions|table), bursts, span_ns: {begin, end, chosen:
-between-init-and-finalize|whole|asked} (null for a table), points (those clustered), ranks, time_ns,
-points_time_share, left_out: [{reason, bursts, time_share}], dimensions: [{name, expression, unit,
-logarithmic, factor, low, high}], edges (how many there are; null where they are not used), eps
-(null with --eps refine), min_points, eps_from (given|score|knee|alike|refinement), tried: [{eps,
-clusters, noise, time_share, spmd_score}], subset: {rule, points, share}, check: {eps,
-adjusted_rand, lost, clusters: [{id, points, found, recall, precision}]}, clusters: [{id, points,
-ranks, time_ns, time_share, mean_duration_ns, median_duration_ns, centroid, low, high (each one
-value a dimension, in its unit), eps, spmd_score, ipc, mips, site: {function, line, share},
-counters: [{name, measured, mean, extrapolated}]}], noise, noise_time_share, spmd_score, findings,
-gaps, seconds: {read, bursts, prepare, cluster, check, score, statistics}. Shares are 0 to 1; what
-cannot be known is null. `extrapolated` is the sum over all bursts of the cluster, from those that
-measured the counter where sets take turns.")]
+Keys of the JSON: `talea schema cluster`.")]
 pub(super) struct ClusterArgs {
     /// Run directory, trace (.prv, .prv.gz) or table (.csv)
     #[arg(value_name = "INPUT", value_hint = ValueHint::AnyPath)]
@@ -183,13 +171,7 @@ that are printed are those of the ranks.
 Calls are the same in another version of the program if a routine of the same name has them in the
 same order: lines may have moved. --from, --to, --with-init and --edges are those of talea cluster.
 
-JSON keys: of (runs|windows), per_task, dimensions: [{name, expression, unit, logarithmic, factor,
-low, high}], edges (whether they tell bursts apart), frames: [{name, ranks, begin_ns, end_ns,
-bursts, points, eps, min_points, clusters, noise, time_ns, spmd_score, matched: [share of the frame
-before, share of this one], is_equivalent, in_a_row, is_stable, lowered, requisites: [margin, share,
-likeness]}], objects: [{id, site: {function, line, share}, frames: [{clusters, points, time_ns,
-time_share, mean_duration_ns, centroid, ipc, instructions, spmd_score}, or null where it is not
-there]}], findings, gaps. Shares are 0 to 1; what cannot be known is null.")]
+Keys of the JSON: `talea schema track`.")]
 pub(super) struct TrackArgs {
     /// Runs, traces or tables in the order of their scale; one, with --windows
     #[arg(value_name = "INPUT", required = true, value_hint = ValueHint::AnyPath)]

@@ -1,6 +1,6 @@
 //! The command line of `talea fold`.
 //!
-//! Owns its definitions and help texts, the keys of its JSON among them, and what arguments become for [`crate::folding`].
+//! Owns its definitions and help texts, and the conversion of arguments for [`crate::folding`].
 
 // Doc comments of fields are help texts, which know no markup.
 #![allow(clippy::doc_markdown)]
@@ -54,26 +54,13 @@ groups of instances, smoothing and jumps chosen anew in each; and `in band` (ban
 share of parts in which what the other half counted lies in the 95 % band, given the error of its
 mean.
 
-JSON: {inputs, region: {name, of, argument, without_mpi, why}, fit, scored, findings, name, found,
-folded, outliers, mean_ns, median_ns, spread, locations, coverage: {samples, hole_at, hole,
-hole_expected, empty, period_ns, stacks, left_out, outside}, counters: [{name, event_type, unit,
-samples, instances, smoothing, error_held_out, error_estimated, band_coverage, jumps: [{at, within,
-height}], phases: [{from, to, rate}], mean_total, mean_rate, rate: {value, low, high}, accumulated:
-{value, low, high}, points}], models: [{name, expression, unit, mean, curve: {value, low, high}}],
-stack: [{from, to, routine, samples, purity, mixed, lines: [{name, share}]}], lines: [{from, to,
-routine, line, file, share, samples}], parts, differences: [{counter, from, to, lowest, highest,
-difference}], gaps: [{kind, rank, detail, count}]}. Places are shares of the region from 0 to 1,
-curves have --points values at equal steps, rates are counts a second, errors and spread shares of
-the mean; smoothing is lambda of sum (y - f)^2 + lambda * integral f''^2 of accumulated shares. FoldOptions
-could not be had is null. parts has the keys of a group (name to lines) for each rank, group or
-input. With --list: [{input, regions: [{region, name, of, instances, time_ns, mean_ns,
-locations}]}].")]
+Keys of the JSON: `talea schema fold`; with --list: `talea schema fold-list`.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct FoldArgs {
     /// Traces (.prv, .prv.gz) or run directories; several are folded together and laid over each other
     #[arg(value_name = "INPUT", required = true, value_hint = ValueHint::AnyPath)]
     inputs: Vec<PathBuf>,
-    /// FoldOptions is folded, see below
+    /// Region to fold, see below
     #[arg(long, value_name = "REGION")]
     region: Option<String>,
     /// Value of the region's event type, by name or number [default: the one with the most time]
@@ -91,7 +78,7 @@ pub(super) struct FoldArgs {
     /// Counters to fold, by name or number [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     counter: Vec<String>,
-    /// FoldOptions combines counters: 'NAME = EXPRESSION'; may be given several times
+    /// Model of counters: 'NAME = EXPRESSION'; may be repeated
     #[arg(long, value_name = "MODEL")]
     model: Vec<String>,
     /// How curves are fitted

@@ -54,25 +54,7 @@ counters: duration_time (seconds of computation), total_time, elapsed_time, burs
 Values that no machine gives are left out, which is a gap that names the counters; the limits are in
 docs/metrics.md.
 
-JSON: one object for one INPUT, an array of them for several, with the keys
-  input         as named
-  span_ns       {begin, end, chosen: between-init-and-finalize|whole|asked}
-  locations     number of analysed threads
-  ranks         [{application, rank, threads}], in the order of by_rank
-  clusters      [{id, bursts, time_share}], in the order of by_cluster; with --by cluster
-  efficiency    global, parallel, load_balance, communication, serialisation, transfer,
-                mpi_parallel, mpi_load_balance, mpi_communication, thread_parallel,
-                computation_scaling, ipc_scaling, instruction_scaling, frequency_scaling: 1 is ideal, null if not known;
-                reasons: {key: why it is null}
-  metrics       [{category: performance|architecture|instruction-mix, key, name, unit, value, from,
-                reason, by_rank: [value or null], by_cluster: [value or null]}]; from is the
-                expression that gave the value
-  models        [{model, metrics: [{name, description, unit, value, reason, level, parent, depth,
-                exceeded, children_sum}], problems: [{line, what}]}]; values times the
-                model's factor; exceeded: whether the author's threshold is
-  counters      {name: value} of the time of computation, over all locations; those of nodes of
-                the time that passed
-  gaps          [{kind, rank, detail, count}]
+JSON: one object for one INPUT, an array of them for several. Keys: `talea schema metrics`.
 
 CSV: input,key,name,unit,rank,value,reason; rank is empty for all of it, `cluster 1` for a cluster;
 efficiency, metrics and models.")]

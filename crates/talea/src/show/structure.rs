@@ -9,10 +9,10 @@ use talea_model::units::{at_most, percent};
 
 use super::{Format, gaps, joined, json};
 use crate::terminal::{Palette, bar, cell, prose, width, wrapped};
-use talea_analysis::{Analysis, tree};
 use talea_analysis::findings::findings;
 use talea_analysis::location::ThreadAt;
 use talea_analysis::views::{Drawn, structure, trees};
+use talea_analysis::{Analysis, tree};
 
 /// Columns at the right: calls, time, share.
 const FIGURES: usize = 9 + 10 + 8;

@@ -12,6 +12,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use super::bench::page_data;
+
 fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }
@@ -132,39 +134,42 @@ fn trace(ranks: u64, steps: u64) -> String {
     text
 }
 
-/// Name of the file with the output, and the command; `--json` is added.
-const COMMANDS: &[(&str, &str)] = &[
-    ("halo-structure", "show halo structure"),
-    ("halo-graph", "show halo graph"),
-    ("halo-stats", "show halo stats"),
-    ("halo-calls", "show halo calls"),
-    ("halo-calls-path", "show halo calls --by path"),
-    ("halo-matrix", "show halo matrix"),
-    ("halo-classes", "show halo classes"),
-    ("halo-hosts", "show halo hosts"),
-    ("halo-samples", "show halo samples"),
-    ("halo-metrics", "metrics halo"),
-    ("halo-fold-list", "fold halo --list"),
-    ("halo-fold", "fold halo"),
-    ("halo-cluster", "cluster halo"),
-    ("halo-track", "track halo --windows 4"),
-    ("version-1-structure", "show version-1/finished structure"),
-    ("version-1-calls", "show version-1/finished calls"),
-    ("version-1-killed", "show version-1/killed stats"),
-    ("version-2-structure", "show version-2/finished structure"),
-    ("version-2-calls", "show version-2/finished calls"),
-    ("version-2-killed", "show version-2/killed stats"),
-    ("trace-metrics", "metrics four.prv"),
-    ("trace-metrics-two", "metrics four.prv eight.prv"),
-    ("trace-fold-list", "fold four.prv --list"),
-    ("trace-fold", "fold four.prv --region relax"),
-    ("trace-cluster", "cluster four.prv"),
-    ("trace-track", "track four.prv eight.prv"),
-    ("trace-track-windows", "track four.prv --windows 4"),
-    ("machine", "topo --topology version3.xml"),
+/// Name of the file with the output, the command without its `--json`, and the view whose schema the output, or each element of an array of
+/// outputs, keeps to; empty for views without a schema.
+const COMMANDS: &[(&str, &str, &str)] = &[
+    ("halo-structure", "show halo structure", "structure"),
+    ("halo-graph", "show halo graph", "graph"),
+    ("halo-stats", "show halo stats", "stats"),
+    ("halo-calls", "show halo calls", "calls"),
+    ("halo-calls-line", "show halo calls --by line", "call-groups"),
+    ("halo-calls-routine", "show halo calls --by routine", "call-groups"),
+    ("halo-matrix", "show halo matrix", "matrix"),
+    ("halo-classes", "show halo classes", "classes"),
+    ("halo-hosts", "show halo hosts", "hosts"),
+    ("halo-samples", "show halo samples", "samples"),
+    ("halo-metrics", "metrics halo", "metrics"),
+    ("halo-fold-list", "fold halo --list", "fold-list"),
+    ("halo-fold", "fold halo", "fold"),
+    ("halo-cluster", "cluster halo", "cluster"),
+    ("halo-track", "track halo --windows 4", "track"),
+    ("version-1-structure", "show version-1/finished structure", "structure"),
+    ("version-1-calls", "show version-1/finished calls", "calls"),
+    ("version-1-killed", "show version-1/killed stats", "stats"),
+    ("version-2-structure", "show version-2/finished structure", "structure"),
+    ("version-2-calls", "show version-2/finished calls", "calls"),
+    ("version-2-killed", "show version-2/killed stats", "stats"),
+    ("trace-metrics", "metrics four.prv", "metrics"),
+    ("trace-metrics-two", "metrics four.prv eight.prv", "metrics"),
+    ("trace-fold-list", "fold four.prv --list", "fold-list"),
+    ("trace-fold", "fold four.prv --region relax", "fold"),
+    ("trace-cluster", "cluster four.prv", "cluster"),
+    ("trace-track", "track four.prv eight.prv", "track"),
+    ("trace-track-windows", "track four.prv --windows 4", "track"),
+    ("machine", "topo --topology version3.xml", ""),
     (
         "place",
         "fabric place --torus 4x4x4 --ranks 8x8x4 --stencil 7 --bytes 8192 --compare 1x1x4,2x2x1",
+        "",
     ),
 ];
 
@@ -173,7 +178,7 @@ fn json_of_fixed_input_is_what_it_was() {
     let folder = input();
     let update = std::env::var_os("TALEA_UPDATE").is_some();
     let mut wrong = String::new();
-    for (name, words) in COMMANDS {
+    for (name, words, view) in COMMANDS {
         let output = Command::new(env!("CARGO_BIN_EXE_talea"))
             .args(words.split_whitespace())
             .arg("--json")
@@ -185,6 +190,23 @@ fn json_of_fixed_input_is_what_it_was() {
         let found = String::from_utf8(output.stdout).unwrap();
         let file = golden().join(format!("{name}.json"));
         let mut found: Value = serde_json::from_str(&found).unwrap();
+        if !view.is_empty() {
+            let validator = validator(view);
+            // Several inputs give an array of their metrics.
+            let several = *view == "metrics" && found.is_array();
+            let all = if several {
+                found.as_array().unwrap().as_slice()
+            } else {
+                std::slice::from_ref(&found)
+            };
+            for error in all.iter().flat_map(|one| validator.iter_errors(one)) {
+                writeln!(
+                    wrong,
+                    "talea {words} --json is not as `talea schema {view}` says: {error}"
+                )
+                .unwrap();
+            }
+        }
         // How long talea itself took.
         if let Some(Value::Object(seconds)) = found.get_mut("seconds") {
             seconds.values_mut().for_each(|value| *value = 0.into());
@@ -200,6 +222,33 @@ fn json_of_fixed_input_is_what_it_was() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}TALEA_UPDATE=1 writes the files anew");
+}
+
+/// Checks outputs by what `talea schema VIEW` prints, and refuses keys that the schema lacks.
+fn validator(view: &str) -> jsonschema::Validator {
+    let output = Command::new(env!("CARGO_BIN_EXE_talea")).args(["schema", view]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut schema: Value = serde_json::from_slice(&output.stdout).unwrap();
+    close(&mut schema);
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+/// No other keys than those of the schema in any object that has some.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            map.values_mut().for_each(close);
+            let flat = ["oneOf", "anyOf", "allOf"].iter().any(|key| map.contains_key(*key));
+            if map.get("properties").is_some_and(Value::is_object)
+                && map.contains_key("type")
+                && !flat
+            {
+                map.entry("unevaluatedProperties").or_insert(Value::Bool(false));
+            }
+        }
+        Value::Array(all) => all.iter_mut().for_each(close),
+        _ => {}
+    }
 }
 
 /// The first place at which two values differ.
@@ -224,6 +273,53 @@ fn difference(expected: &Value, found: &Value, at: String) -> Option<String> {
         }
         _ if expected == found => None,
         _ => differ(),
+    }
+}
+
+#[test]
+fn the_report_keeps_to_its_schema() {
+    let folder = input();
+    let words = ["report", "halo", "--out", "-"];
+    let mut talea = Command::new(env!("CARGO_BIN_EXE_talea"));
+    let output = talea.args(words).current_dir(folder.path()).output().unwrap();
+    let page = String::from_utf8(output.stdout).unwrap();
+    let report = page_data(&page)["report"].clone();
+    let wrong: Vec<String> =
+        validator("report").iter_errors(&report).map(|error| error.to_string()).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+#[test]
+fn schemas_refuse_other_data() {
+    let folder = golden();
+    let stats: Value =
+        serde_json::from_str(&fs::read_to_string(folder.join("halo-stats.json")).unwrap()).unwrap();
+    let validator = validator("stats");
+    assert!(validator.is_valid(&stats));
+    let with = |key: &str, value: Value| {
+        let mut other = stats.clone();
+        other[key] = value;
+        other
+    };
+    assert!(!validator.is_valid(&with("ranks", "four".into())));
+    assert!(!validator.is_valid(&with("unknown", 1.into())));
+    let mut less = stats.clone();
+    less.as_object_mut().unwrap().remove("calls");
+    assert!(!validator.is_valid(&less));
+}
+
+#[test]
+fn every_schema_is_used_by_a_command() {
+    let output = Command::new(env!("CARGO_BIN_EXE_talea")).arg("schema").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let views: Vec<&str> =
+        text.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(views.len() > 10, "{text}");
+    for view in views.into_iter().filter(|view| *view != "report") {
+        assert!(
+            COMMANDS.iter().any(|(_, _, used)| *used == view),
+            "{view} is checked by no command"
+        );
     }
 }
 
