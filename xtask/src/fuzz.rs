@@ -135,7 +135,7 @@ pub(crate) fn cases(target: &str, first: u64, count: u64) -> Result<(), String> 
         _ => seeds(target)?,
     };
     for case in first..first + count {
-        one(target, &mut Random(case), &seeds, &folder)?;
+        one(target, &mut Random::new(case), &seeds, &folder)?;
     }
     std::fs::remove_dir_all(&folder).map_err(|error| error.to_string())
 }

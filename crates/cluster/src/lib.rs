@@ -18,7 +18,6 @@ pub mod label;
 mod nearest;
 pub mod points;
 pub mod prepare;
-mod random;
 pub mod refine;
 pub mod sequence;
 pub mod stats;

@@ -207,7 +207,7 @@ mod tests {
 
     /// A wide kind that small radii break into pieces, and two close ones that large radii merge.
     fn bursts() -> (Points, Vec<Rank>, Vec<Label>) {
-        let mut random = crate::random::Random::new(5);
+        let mut random = talea_model::random::Random::new(5);
         let (mut rows, mut rank_of, mut truth) = (Vec::new(), Vec::new(), Vec::new());
         for rank in 0..8 {
             for _ in 0..60 {

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::dbscan::cells::Cells;
 use crate::points::Points;
-use crate::random::Random;
+use talea_model::random::Random;
 
 /// Method of choice.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,7 +72,7 @@ fn draw(n: usize, count: usize, random: &mut Random) -> Vec<u32> {
     let mut drawn = Vec::with_capacity(count.min(n));
     for place in 0..n {
         let (left, wanted) = (n - place, count.min(n) - drawn.len());
-        if (random.below(left as u32) as usize) < wanted {
+        if random.below(left) < wanted {
             drawn.push(place as u32);
         }
     }
@@ -127,7 +127,7 @@ fn thinned(points: &Points, eps: f64, most: usize, seed: u64) -> Vec<u32> {
         lots.clear();
         // Each point draws once, from its own place in one long row of numbers.
         let lot =
-            |place: u32| Random::new(seed ^ u64::from(place).wrapping_mul(0x9e37_79b9)).next();
+            |place: u32| Random::new(seed ^ u64::from(place).wrapping_mul(0x9e37_79b9)).number();
         lots.extend(of.iter().map(|&place| (lot(place), place)));
         lots.sort_unstable();
         kept.clear();

@@ -9,8 +9,8 @@ use crate::classify::{ClassifyError, dbscan_subset};
 use crate::dbscan::{Dbscan, DbscanError, dbscan};
 use crate::label::Label;
 use crate::points::{MAX_DIMENSIONS, Points};
-use crate::random::Random;
 use crate::subset::{Subset, choose};
+use talea_model::random::Random;
 
 /// Share of points that belong to no kind.
 const NOISE: f64 = 0.002;
@@ -36,7 +36,7 @@ pub fn blobs(points: usize, dimensions: usize, seed: u64) -> (Points, Vec<u32>) 
             rows.extend((0..dimensions).map(|_| random.uniform()));
             truth.push(0);
         } else {
-            let kind = random.below(BLOBS as u32);
+            let kind = random.below(BLOBS) as u32;
             let (center, deviation) = &kinds[kind as usize];
             rows.extend(center.iter().map(|at| (at + deviation * random.normal()).clamp(0.0, 1.0)));
             truth.push(kind + 1);

@@ -6,16 +6,16 @@
 use talea_fold::{Curve, FitOptions, Projected, fit};
 use talea_model::Nanos;
 
-/// A small generator of random numbers (`SplitMix64`), so that the tests are the same everywhere.
-struct Random(u64);
+/// Random numbers that are the same everywhere.
+struct Random(talea_model::random::Random);
 
 impl Random {
+    fn new(seed: u64) -> Self {
+        Self(talea_model::random::Random::new(seed))
+    }
+
     fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+        self.0.uniform()
     }
 
     fn normal(&mut self) -> f64 {
@@ -136,7 +136,7 @@ fn coverage(plan: &Plan, trials: u64) -> Coverage {
     let mut found = Coverage::default();
     let (mut count, mut near) = (0.0, 0.0);
     for seed in 0..trials {
-        let projected = generate(plan, &mut Random(seed));
+        let projected = generate(plan, &mut Random::new(seed));
         let curve: Curve = fit(&projected, &FitOptions::default()).unwrap();
         found.jumps += curve.jumps.len() as f64 / trials as f64;
         let all = plan.truth.share(1.0);
@@ -239,7 +239,7 @@ fn a_million_samples_and_one() {
     for (instances, samples) in [(10_000, 100.0), (100, 10_000.0), (1_000_000, 1.0)] {
         let truth = truth.clone();
         let plan = Plan { truth, instances, samples, white: 0.0, wander: 0.003, irregular: 0.5 };
-        let projected = generate(&plan, &mut Random(1));
+        let projected = generate(&plan, &mut Random::new(1));
         let before = std::time::Instant::now();
         let curve = fit(&projected, &FitOptions::default()).unwrap();
         println!(
@@ -274,7 +274,7 @@ fn a_million_samples_and_one() {
 #[test]
 fn the_same_input_gives_the_same_curve() {
     let plan = &plans()[4].1;
-    let projected = generate(plan, &mut Random(3));
+    let projected = generate(plan, &mut Random::new(3));
     let curves: Vec<Curve> =
         (0..2).map(|_| fit(&projected, &FitOptions::default()).unwrap()).collect();
     assert_eq!(curves[0].rate, curves[1].rate);

@@ -2,12 +2,13 @@
 //!
 //! Owns ids ([`Rank`], [`ProcedureId`], [`PathId`]), units ([`Nanos`], [`Bytes`]), the signature of an
 //! event, the description of one procedure's arguments, columns of other tools' traces ([`trace`]),
-//! what a node's time went to ([`shares`]), which libraries are MPI's ([`network`]), numbers as people write them ([`written`]), text from outside as it may be shown ([`text`]), and [`Gaps`]. It refuses I/O, clocks and threads: every other crate stands on this one.
+//! what a node's time went to ([`shares`]), which libraries are MPI's ([`network`]), reproducible random numbers ([`random`]), numbers as people write them ([`written`]), text from outside as it may be shown ([`text`]), and [`Gaps`]. It refuses I/O, clocks and threads: every other crate stands on this one.
 
 pub mod args;
 pub mod gaps;
 pub mod ids;
 pub mod network;
+pub mod random;
 pub mod shares;
 pub mod site;
 pub mod text;

@@ -60,7 +60,7 @@ fn damaged_processes_are_survived() {
     limit_memory();
     let seeds = samples("live");
     proptest!(cases(), |(number: u64)| {
-        let mut random = Random(number);
+        let mut random = Random::new(number);
         let mut bytes = seeds[random.below(seeds.len())].clone();
         let other = &seeds[random.below(seeds.len())];
         mutate(&mut random, &mut bytes, other);
@@ -73,7 +73,7 @@ fn damaged_structures_and_times_are_survived() {
     limit_memory();
     let seeds: Vec<_> = samples("talea").iter().map(|trace| parts(trace)).collect();
     proptest!(cases(), |(number: u64)| {
-        let mut random = Random(number);
+        let mut random = Random::new(number);
         let (mut structure, mut times) = seeds[random.below(seeds.len())].clone();
         let other = &seeds[random.below(seeds.len())].0;
         if random.below(4) > 0 {
@@ -96,7 +96,7 @@ fn damaged_structures_and_times_are_survived() {
 fn damaged_lists_are_survived() {
     limit_memory();
     proptest!(cases(), |(number: u64)| {
-        let mut random = Random(number);
+        let mut random = Random::new(number);
         let mut bytes = exercise::records_of_lists(&mut random);
         let whole = Lists::of_records(&bytes);
         assert!(whole.len() > 1);
@@ -112,7 +112,7 @@ fn damaged_containers_are_survived() {
     limit_memory();
     let seeds = samples("talea");
     proptest!(cases(), |(number: u64)| {
-        let mut random = Random(number);
+        let mut random = Random::new(number);
         let mut bytes = seeds[random.below(seeds.len())].clone();
         mutate(&mut random, &mut bytes, &seeds[0]);
         exercise::container(&bytes);

@@ -300,7 +300,7 @@ mod tests {
         let members = |text| CpuSet::from_mask(text).unwrap().iter().collect::<Vec<_>>();
         assert_eq!(members("0x00000005"), [0, 2]);
         assert_eq!(members("0x00000001,,0x00000002"), [1, 64]);
-        assert_eq!(members("0x0"), []);
+        assert!(members("0x0").is_empty());
         assert_eq!(CpuSet::from_mask("0xf...f").unwrap().len(), MOST);
         assert_eq!(CpuSet::from_mask("0xf...f,0x0").unwrap().first(), Some(32));
         for wrong in ["", "0xg", "12x", "0x1 2", &format!("0x1{}", ",".repeat(MOST))] {

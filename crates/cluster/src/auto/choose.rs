@@ -15,8 +15,8 @@ use crate::dbscan::{Dbscan, dbscan};
 use crate::knee;
 use crate::label::Clustering;
 use crate::points::Points;
-use crate::random::Random;
 use crate::sequence::{Sequence, Spmdiness, WINDOW, align, sequences, spmdiness};
+use talea_model::random::Random;
 
 /// A cluster with this share of the weight counts as the only one.
 const ALL: f64 = 0.99;
@@ -85,7 +85,7 @@ fn chance(clustering: &Clustering, rank_of: &[Rank]) -> f64 {
     let mut sequences = sequences(&clustering.labels, rank_of);
     for sequence in &mut sequences {
         for at in (1..sequence.len()).rev() {
-            sequence.swap(at, random.below(at as u32 + 1) as usize);
+            sequence.swap(at, random.below(at + 1));
         }
     }
     scored(&sequences, clustering).global.unwrap_or(1.0)

@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn kinds_that_all_ranks_have_are_found() {
         // Two kinds .04 apart, each wide enough that small radii break it, on 8 ranks.
-        let mut random = crate::random::Random::new(3);
+        let mut random = talea_model::random::Random::new(3);
         let (mut rows, mut ranks) = (Vec::new(), Vec::new());
         for rank in 0..8 {
             for _ in 0..50 {

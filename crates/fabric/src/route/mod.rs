@@ -6,7 +6,6 @@
 
 mod dimensions;
 mod dragonfly;
-mod mix;
 mod roots;
 mod tree;
 mod up_down;
@@ -16,8 +15,8 @@ pub use dragonfly::{Detour, Dragonflies};
 pub use tree::DModK;
 pub use up_down::{MOST_ROUTERS, UpDown};
 
-pub(crate) use mix::{Random, mix};
 pub(crate) use roots::parts;
+pub(crate) use talea_model::random::{Random, mix};
 
 use crate::machine::{LinkId, PortId, RouterId};
 

@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn an_empty_stream_has_no_bytes() {
-        assert_eq!(encode(&Runs::new()), []);
+        assert!(encode(&Runs::new()).is_empty());
         assert_eq!(unpack(&[], 0, 0), Ok(Runs::new()));
         assert_eq!(unpack(&[1, 2, 3, 4, 5, 6], 0, 0), Err(DecodeError::Trailing));
     }

@@ -102,11 +102,7 @@ fn sent(
 
 /// Numbers that only look like chance.
 fn noise(seed: u64) -> f64 {
-    let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5bf0_3635;
-    x ^= x >> 31;
-    x = x.wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x ^= x >> 29;
-    (x >> 11) as f64 / (1_u64 << 53) as f64
+    talea_model::random::Random::new(seed).uniform()
 }
 
 /// Cielo with a stencil of 131,072 ranks, placed in two ways; with ten views as well, of which most are noise.

@@ -4,6 +4,8 @@
 //! the same sum with a probability of about 2^-88 (an age has less than 40 trailing zeros), far below that of an error in
 //! memory. So lists with the same number count as equal without a comparison of their entries.
 
+use talea_model::random::{STEP, mix};
+
 /// Sum over the entries of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
@@ -15,12 +17,7 @@ pub struct Sum {
 /// A number for each position.
 #[inline]
 const fn weight(position: u32) -> u128 {
-    const fn mix(number: u64) -> u64 {
-        let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        number ^ number >> 31
-    }
-    let seed = (position as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let seed = (position as u64).wrapping_mul(STEP);
     (mix(seed) as u128) << 64 | mix(seed ^ 0xd1b5_4a32_d192_ed03) as u128 | 1
 }
 

@@ -3,17 +3,17 @@
 //! Owns the ways in which bytes go wrong: bits turned over, parts cut out, put in, copied from elsewhere, and numbers
 //! replaced by extreme ones. Used by the property tests and by `cargo xtask fuzz`.
 
-/// Numbers that look random: splitmix64 (S. Vigna).
-pub(crate) struct Random(pub(crate) u64);
+/// Numbers that are the same everywhere.
+pub(crate) struct Random(talea_model::random::Random);
 
 impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(talea_model::random::Random::new(seed))
+    }
+
     /// Any number.
     pub(crate) fn number(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.0.number()
     }
 
     /// A number below `limit`; 0 below 0.

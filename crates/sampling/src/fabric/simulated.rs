@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use talea_fabric::gemini::{self, TileCounter, Use, tiles as grid};
 use talea_fabric::{Fabric, LinkId, RouterId};
+use talea_model::random::Random;
 use talea_model::{GapKind, Gaps, Nanos};
 
 use super::{Counter, CounterSource, Port, PortKind, Reading, Readings, Role, Unit, Width};
@@ -89,7 +90,7 @@ pub struct Simulated {
     lanes: Vec<Lane>,
     totals: Vec<[u64; 6]>,
     noise: Noise,
-    random: u64,
+    random: Random,
     links: usize,
     routers: usize,
 }
@@ -195,8 +196,8 @@ impl Simulated {
             counters: counters.clone(),
         };
         let ports: Vec<Port> = tiles.into_iter().map(port).collect();
-        let mut random = noise.seed;
-        let any = |_| std::array::from_fn(|_| next(&mut random) >> (64 - grid::BITS));
+        let mut random = Random::new(noise.seed);
+        let any = |_| std::array::from_fn(|_| random.number() >> (64 - grid::BITS));
         let totals = (0..ports.len()).map(any).collect();
         Self { ports, lanes, totals, noise, random, links, routers }
     }
@@ -219,10 +220,10 @@ impl Simulated {
     fn disturb(&mut self) {
         let Noise { packets: most @ 1.., .. } = self.noise else { return };
         let mut some = |one_in: u64| {
-            let packets = next(&mut self.random) % (most + 1);
-            let there = next(&mut self.random).is_multiple_of(one_in);
+            let packets = self.random.number() % (most + 1);
+            let there = self.random.number().is_multiple_of(one_in);
             // Requests have 8 to 32 phits, responses 3.
-            let phits = 8 + next(&mut self.random) % 25;
+            let phits = 8 + self.random.number() % 25;
             let packets = if there { packets } else { 0 };
             Traffic { phits: [packets * phits, packets * 3], packets: [packets; 2], stalls: [0, 0] }
         };
@@ -243,15 +244,6 @@ fn add(totals: &mut [u64; 6], lane: Lane, into: Traffic, output_stalls: u64) {
     for (total, more) in totals.iter_mut().zip(more) {
         *total = total.wrapping_add(more) & (u64::MAX >> (64 - grid::BITS));
     }
-}
-
-/// `SplitMix64`.
-fn next(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
 }
 
 impl CounterSource for Simulated {

@@ -4,7 +4,7 @@
 //! a cache has a part of it. A load lasts as long as the level that answers takes; the thread waits for it, as in a list whose
 //! next element is not known before.
 
-use talea_model::Nanos;
+use talea_model::{Nanos, random};
 use talea_topology::{Attributes, ObjectKind, Topology};
 
 /// Cycles a second.
@@ -168,10 +168,7 @@ fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// `SplitMix64` of both.
+/// A random number of both.
 fn mix(seed: u64, number: u64) -> u64 {
-    let mut z = seed.wrapping_add((number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
+    random::mix(seed.wrapping_add(number.wrapping_mul(random::STEP)))
 }

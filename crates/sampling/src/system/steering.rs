@@ -4,6 +4,8 @@
 //! the same place. A new period starts the kernel's timer anew, so that on average half a sample is lost each time: the period therefore
 //! changes seldom, and is shortened by what that and chance made too few so far.
 
+use talea_model::random::{Random, STEP};
+
 /// Samples of one period.
 const SAMPLES: u64 = 16;
 /// Largest part of the mean that chance adds or takes.
@@ -15,7 +17,7 @@ const CORRECTION: f64 = 0.2;
 #[derive(Clone, Debug)]
 pub(super) struct Steering {
     mean: u64,
-    random: u64,
+    random: Random,
     /// What it is now.
     period: u64,
     /// When the period changed last, in the time that [`Steering::next`] is told.
@@ -29,7 +31,7 @@ pub(super) struct Steering {
 impl Steering {
     /// Periods around `mean` nanoseconds, for a core.
     pub(super) fn new(mean: u64, seed: u64, core: u32) -> Self {
-        let random = seed ^ (u64::from(core) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let random = Random::new(seed ^ (u64::from(core) + 1).wrapping_mul(STEP));
         Self { mean: mean.max(1), random, period: mean.max(1), last: 0, debt: 0.0, due: 0 }
     }
 
@@ -63,12 +65,7 @@ impl Steering {
     }
 
     fn choose(&mut self, correction: f64) -> u64 {
-        // splitmix64.
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.random;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let chance = (mixed ^ mixed >> 31) as f64 / u64::MAX as f64 * 2.0 - 1.0;
+        let chance = self.random.uniform() * 2.0 - 1.0;
         let part = 1.0 + JITTER * chance + correction.clamp(-CORRECTION, CORRECTION);
         self.period = ((self.mean as f64 * part) as u64).max(1);
         self.period

@@ -242,7 +242,7 @@ fn memory_of_the_same_pus_does_not_take_what_is_of_the_package() {
 fn empty_topologies_and_monitors_do_no_harm() {
     let mut none =
         plan(&Topology::default(), "A{ OBJ = PU; CTR = pu.a; } B{ OBJ = 0; CTR = machine.a; }");
-    assert_eq!(frame(&mut none, &[]).values, [[]; 2]);
+    assert_eq!(frame(&mut none, &[]).values, [[0.0; 0]; 2]);
     let mut constant = plan(&machine(1, 1, 1, 2), "A{ OBJ = PU; CTR = 2 + 1; }");
     assert_eq!(frame(&mut constant, &[]).values, [[3.0, 3.0]]);
     assert_eq!(constant.objects(7), []);

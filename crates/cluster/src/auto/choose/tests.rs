@@ -53,7 +53,7 @@ fn one_more_thing_is_used_where_sequences_gain() {
     });
     let calls: Vec<u32> = (0..1_200).map(|at| at % 2).collect();
     let mut random = Random::new(9);
-    let by_chance: Vec<u32> = (0..1_200).map(|_| random.below(2)).collect();
+    let by_chance: Vec<u32> = (0..1_200).map(|_| random.below(2) as u32).collect();
     let gains = |groups: &[u32], ranks: &[Rank], radii: &[f64]| {
         let of = |points: &Points| task(points, ranks).choose(radii).unwrap();
         let (plain, apart) = (of(&points), of(&points.apart(groups, 0.2)));
