@@ -216,7 +216,7 @@ fn json_of_fixed_input_is_what_it_was() {
         }
         let expected = fs::read_to_string(&file).unwrap_or_default();
         let expected = serde_json::from_str(&expected).unwrap_or_default();
-        if let Some(place) = difference(&expected, &found, String::new()) {
+        if let Some(place) = difference(&expected, &found, "") {
             writeln!(wrong, "talea {words} --json differs from {}: {place}", file.display())
                 .unwrap();
         }
@@ -252,7 +252,7 @@ fn close(schema: &mut Value) {
 }
 
 /// The first place at which two values differ.
-fn difference(expected: &Value, found: &Value, at: String) -> Option<String> {
+fn difference(expected: &Value, found: &Value, at: &str) -> Option<String> {
     let differ = || Some(format!("{at}: expected {expected:.80}, found {found:.80}"));
     match (expected, found) {
         (Value::Object(a), Value::Object(b)) => {
@@ -261,11 +261,11 @@ fn difference(expected: &Value, found: &Value, at: String) -> Option<String> {
                     |map: &serde_json::Map<String, Value>| map.keys().cloned().collect::<Vec<_>>();
                 return Some(format!("{at}: expected keys {:?}, found {:?}", keys(a), keys(b)));
             }
-            a.iter().find_map(|(key, value)| difference(value, &b[key], format!("{at}.{key}")))
+            a.iter().find_map(|(key, value)| difference(value, &b[key], &format!("{at}.{key}")))
         }
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
             let mut all = a.iter().zip(b).enumerate();
-            all.find_map(|(number, (a, b))| difference(a, b, format!("{at}[{number}]")))
+            all.find_map(|(number, (a, b))| difference(a, b, &format!("{at}[{number}]")))
         }
         (Value::Number(a), Value::Number(b)) => {
             let (a, b) = (a.as_f64().unwrap_or_default(), b.as_f64().unwrap_or_default());
@@ -327,7 +327,7 @@ fn every_schema_is_used_by_a_command() {
 fn differences_are_found() {
     let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();
     let check = |a: &str, b: &str, place: Option<&str>| {
-        let found = difference(&value(a), &value(b), String::new());
+        let found = difference(&value(a), &value(b), "");
         assert_eq!(found.is_none(), place.is_none(), "{found:?}");
         if let (Some(found), Some(place)) = (found, place) {
             assert!(found.starts_with(place), "{found}");
