@@ -14,6 +14,7 @@ use talea_model::Gaps;
 use super::FabricError;
 use crate::terminal::Progress;
 use talea_analysis::Analysis;
+use talea_analysis::matrix::matrix;
 use talea_run::load;
 
 /// Source of messages.
@@ -88,7 +89,7 @@ pub(crate) fn of_analysis(analysis: &Analysis<'_>) -> Result<Known, FabricError>
         let (bytes, count) = (cell.bytes.0, cell.messages);
         messages.add(Message { from: from.0, to: to.0, bytes, count })?;
     }
-    let ranks = messages.ranks().max(crate::report::matrix(analysis).ranks as usize);
+    let ranks = messages.ranks().max(matrix(analysis).ranks as usize);
     // Ranks in the numbering of the matrix: those of a spawned world follow those of the worlds before
     // it.
     let mut hosts = vec![None; ranks];

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use talea_model::{Nanos, Rank, ResolvedFrame};
 use talea_report::ReportData;
 use talea_report::data::{
-    Cell, ClassId, Matrix, RankClass, RankRow, RunInfo, SiteGroup, SiteRow, ThreadRow,
+    ClassId, RankClass, RankRow, RunInfo, SiteGroup, SiteRow, ThreadRow,
 };
 use talea_run::Outcome;
 use talea_run::directory::{WriteError, replace};
@@ -31,6 +31,7 @@ use talea_analysis::classes::Class;
 use talea_analysis::findings::{end, findings};
 use talea_analysis::groups::{By, Group};
 use talea_analysis::location::ThreadAt;
+use talea_analysis::matrix::matrix;
 use talea_analysis::rank::part;
 use talea_analysis::tree::numbers;
 use talea_analysis::{Analysis, graph, tree};
@@ -102,9 +103,6 @@ pub(crate) fn report(options: &Options) -> Result<(), ReportError> {
 pub(crate) fn write(analysis: &Analysis<'_>, path: &Path) -> Result<(), WriteError> {
     replace(path, talea_report::html(&data(analysis)).as_bytes())
 }
-
-/// Ranks on a side up to which a matrix has a cell for each.
-const CELLS: u32 = 256;
 
 /// Everything that the report shows.
 pub(crate) fn data(analysis: &Analysis<'_>) -> ReportData {
@@ -312,26 +310,4 @@ fn rank_rows(analysis: &Analysis<'_>) -> Vec<RankRow> {
         }
     });
     rows.collect()
-}
-
-/// The communication matrix, folded where there are many ranks.
-pub(crate) fn matrix(analysis: &Analysis<'_>) -> Matrix {
-    let shown = analysis.ranks.iter().map(|study| study.rank.0);
-    let cells = analysis.matrix.cells().map(|(from, to, _)| from.0.max(to.0));
-    let ranks = shown.chain(cells).max().map_or(0, |last| last + 1);
-    let block = ranks.div_ceil(CELLS).max(1);
-    let cell = |(from, to, cell): (Rank, Rank, talea_flow::matrix::Cell)| Cell {
-        from: from.0,
-        to: to.0,
-        bytes: cell.bytes,
-        messages: cell.messages,
-    };
-    Matrix {
-        loop_id: None,
-        site: None,
-        ranks,
-        block,
-        what: "messages and one-sided transfers; collective operations are not in it".to_owned(),
-        cells: analysis.matrix.folded(block).cells().map(cell).collect(),
-    }
 }

@@ -6,10 +6,9 @@ use serde_json::json;
 use talea_model::{Bytes, Rank};
 
 use super::{Format, gaps, joined, json};
-use crate::report;
 use crate::table::{Column, Table};
 use crate::terminal::limit;
-use talea_analysis::Analysis;
+use talea_analysis::{Analysis, matrix};
 
 /// Ranks that fit beside each other.
 const SQUARE: u32 = 8;
@@ -18,7 +17,7 @@ const LIST: usize = 40;
 
 /// The view's text.
 pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
-    let matrix = report::matrix(analysis);
+    let matrix = matrix::matrix(analysis);
     if format == Format::Json {
         let cells: Vec<_> = analysis
             .matrix
