@@ -15,16 +15,13 @@ use std::path::{Path, PathBuf};
 
 use talea_model::{Nanos, Rank, ResolvedFrame};
 use talea_report::ReportData;
-use talea_report::data::{
-    ClassId, RankClass, RankRow, RunInfo, SiteGroup, SiteRow, ThreadRow,
-};
+use talea_report::data::{ClassId, RankClass, RankRow, RunInfo, SiteGroup, SiteRow, ThreadRow};
 use talea_run::Outcome;
 use talea_run::directory::{WriteError, replace};
 use talea_run::live::layout::TimesMode;
 use talea_run::recording::Ended;
 
 use crate::exit::{Exit, Expected};
-use crate::fabric::{FabricError, of_report};
 use crate::terminal::{Progress, say};
 use talea_analysis::calls::CallSite;
 use talea_analysis::classes::Class;
@@ -35,6 +32,7 @@ use talea_analysis::matrix::matrix;
 use talea_analysis::rank::part;
 use talea_analysis::tree::numbers;
 use talea_analysis::{Analysis, graph, tree};
+use talea_network::{NetworkError, report as network};
 use talea_run::load::{self, LoadError};
 
 /// What to write.
@@ -45,7 +43,7 @@ pub(crate) struct Options {
     /// Where to; `-` is standard output, without it `report.html` in the run directory.
     pub(crate) out: Option<PathBuf>,
     /// A network on which the run's messages are modelled.
-    pub(crate) network: Option<of_report::Options>,
+    pub(crate) network: Option<network::Options>,
 }
 
 /// Why there is no report.
@@ -59,7 +57,7 @@ pub(crate) enum ReportError {
     Write(#[from] WriteError),
     /// The network.
     #[error("{0}")]
-    Network(#[from] FabricError),
+    Network(#[from] NetworkError),
     /// Standard output.
     #[error("cannot write to standard output: {0}")]
     Output(#[from] io::Error),
@@ -85,7 +83,7 @@ pub(crate) fn report(options: &Options) -> Result<(), ReportError> {
     let mut data = data(&analysis);
     if let Some(network) = &options.network {
         progress.step("modelling the network");
-        data.network = Some(of_report::network(&analysis, network)?);
+        data.network = Some(network::network(&analysis, network)?);
     }
     let page = talea_report::html(&data);
     if options.out.as_deref() == Some(Path::new("-")) {
