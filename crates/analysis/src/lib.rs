@@ -18,6 +18,7 @@ pub mod hosts;
 pub mod input;
 pub mod labels;
 pub mod location;
+pub mod matrix;
 pub mod messages;
 pub mod metrics;
 pub mod procedures;

@@ -274,7 +274,7 @@ impl From<ReportArgs> for crate::report::Options {
     fn from(args: ReportArgs) -> Self {
         let ReportArgs { run, out, network, called: hosts } = args;
         let network = network.options();
-        let network = network.map(|network| crate::fabric::of_report::Options { network, hosts });
+        let network = network.map(|network| talea_network::report::Options { network, hosts });
         Self { run, out, network }
     }
 }

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use talea_analysis::Analysis;
 use talea_analysis::report::data;
+use talea_network::{NetworkError, report as network};
 use talea_run::directory::{WriteError, replace};
 use talea_run::load::{self, LoadError};
 
 use crate::exit::{Exit, Expected};
-use crate::fabric::{FabricError, of_report};
 use crate::terminal::{Progress, say};
 
 /// What to write.
@@ -22,7 +22,7 @@ pub(crate) struct Options {
     /// Where to; `-` is standard output, without it `report.html` in the run directory.
     pub(crate) out: Option<PathBuf>,
     /// A network on which the run's messages are modelled.
-    pub(crate) network: Option<of_report::Options>,
+    pub(crate) network: Option<network::Options>,
 }
 
 /// Why there is no report.
@@ -36,7 +36,7 @@ pub(crate) enum ReportError {
     Write(#[from] WriteError),
     /// The network.
     #[error("{0}")]
-    Network(#[from] FabricError),
+    Network(#[from] NetworkError),
     /// Standard output.
     #[error("cannot write to standard output: {0}")]
     Output(#[from] io::Error),
@@ -62,7 +62,7 @@ pub(crate) fn report(options: &Options) -> Result<(), ReportError> {
     let mut data = data(&analysis);
     if let Some(network) = &options.network {
         progress.step("modelling the network");
-        data.network = Some(of_report::network(&analysis, network)?);
+        data.network = Some(network::network(&analysis, network)?);
     }
     let page = talea_report::html(&data);
     if options.out.as_deref() == Some(Path::new("-")) {

@@ -12,9 +12,7 @@ pub use hosts::host_rows;
 
 use talea_model::{Nanos, Rank, ResolvedFrame};
 use talea_report::ReportData;
-use talea_report::data::{
-    Cell, ClassId, Matrix, RankClass, RankRow, RunInfo, SiteGroup, SiteRow, ThreadRow,
-};
+use talea_report::data::{ClassId, RankClass, RankRow, RunInfo, SiteGroup, SiteRow, ThreadRow};
 use talea_run::Outcome;
 use talea_run::live::layout::TimesMode;
 use talea_run::recording::Ended;
@@ -26,10 +24,7 @@ use crate::groups::{By, Group};
 use crate::location::ThreadAt;
 use crate::rank::part;
 use crate::tree::numbers;
-use crate::{Analysis, graph, tree};
-
-/// Ranks on a side up to which a matrix has a cell for each.
-const CELLS: u32 = 256;
+use crate::{Analysis, graph, matrix, tree};
 
 /// Everything that the report shows.
 pub fn data(analysis: &Analysis<'_>) -> ReportData {
@@ -53,7 +48,11 @@ pub fn data(analysis: &Analysis<'_>) -> ReportData {
         hosts: host_rows(analysis),
         studies,
         network: None,
-        matrices: if analysis.matrix.is_empty() { Vec::new() } else { vec![matrix(analysis)] },
+        matrices: if analysis.matrix.is_empty() {
+            Vec::new()
+        } else {
+            vec![matrix::matrix(analysis)]
+        },
     }
 }
 
@@ -237,26 +236,4 @@ fn rank_rows(analysis: &Analysis<'_>) -> Vec<RankRow> {
         }
     });
     rows.collect()
-}
-
-/// The communication matrix, folded where there are many ranks.
-pub fn matrix(analysis: &Analysis<'_>) -> Matrix {
-    let shown = analysis.ranks.iter().map(|study| study.rank.0);
-    let cells = analysis.matrix.cells().map(|(from, to, _)| from.0.max(to.0));
-    let ranks = shown.chain(cells).max().map_or(0, |last| last + 1);
-    let block = ranks.div_ceil(CELLS).max(1);
-    let cell = |(from, to, cell): (Rank, Rank, talea_flow::matrix::Cell)| Cell {
-        from: from.0,
-        to: to.0,
-        bytes: cell.bytes,
-        messages: cell.messages,
-    };
-    Matrix {
-        loop_id: None,
-        site: None,
-        ranks,
-        block,
-        what: "messages and one-sided transfers; collective operations are not in it".to_owned(),
-        cells: analysis.matrix.folded(block).cells().map(cell).collect(),
-    }
 }

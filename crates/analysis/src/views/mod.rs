@@ -1,7 +1,7 @@
 //! Views of an analysed run as typed results: the data of `talea show`.
 //!
-//! Owns the way from an analysis to [`talea_results::views`]; call sites, hosts and the matrix of the report are
-//! [`crate::report`]'s.
+//! Owns the way from an analysis to [`talea_results::views`]; call sites and hosts are [`crate::report`]'s, and the matrix
+//! of the report is [`crate::matrix`]'s.
 
 mod samples;
 mod structure;
@@ -18,7 +18,7 @@ use crate::classes::{Class, Shown};
 use crate::delays::Delay;
 use crate::location::ThreadAt;
 use crate::rank::{ThreadStudy, part};
-use crate::{Analysis, graph, report};
+use crate::{Analysis, graph, matrix};
 
 /// The event flow graph of a thread, chains of calls as one node.
 pub fn flow_graph(analysis: &Analysis<'_>, at: ThreadAt) -> GraphView {
@@ -74,7 +74,7 @@ pub fn stats(analysis: &Analysis<'_>) -> StatsData {
 
 /// Communication from rank to rank, one cell for each pair.
 pub fn matrix(analysis: &Analysis<'_>) -> MatrixData {
-    let folded = report::matrix(analysis);
+    let folded = matrix::matrix(analysis);
     let collectives = analysis.collectives.iter().map(|(procedure, sum)| CollectiveData {
         procedure: procedure.clone(),
         calls: sum.calls,

@@ -11,12 +11,13 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueHint};
 use talea_fabric::Coordinate;
 use talea_model::Nanos;
+use talea_network::sonar::{self as exchange, End, Pings, simulated as experiment};
 
 use super::fabric_table::{RegionsArgs, TableArgs};
 use super::place::{GenerateArgs, PlaceArgs};
 use super::values;
-use crate::fabric::pictured::Files;
-use crate::fabric::{self, counters, pinged, sonar};
+use crate::fabric::pictures::Files;
+use crate::fabric::{self, counters, simulated, sonar};
 
 /// Show what the network between nodes carries, and check its counters
 #[derive(Debug, Args)]
@@ -186,31 +187,35 @@ impl From<FabricArgs> for fabric::Options {
 impl From<SonarArgs> for fabric::Options {
     fn from(args: SonarArgs) -> Self {
         if let (Some(lengths), Some(ends)) = (args.simulate, args.ends) {
-            return Self::Ping(pinged::Options {
-                lengths: lengths.0,
-                ends,
-                messages: args.messages,
-                bytes: args.size,
-                zeros: args.zeros,
-                get: args.get,
-                noise: args.noise,
+            return Self::Ping(simulated::Options {
+                how: experiment::Options {
+                    lengths: lengths.0,
+                    ends,
+                    messages: args.messages,
+                    bytes: args.size,
+                    zeros: args.zeros,
+                    get: args.get,
+                    noise: args.noise,
+                },
                 pictures: Files { svg: args.svg, html: args.html },
                 json: args.json,
             });
         }
         Self::Sonar(sonar::Options {
-            // Required without a simulated machine.
-            interface: args.ethernet.unwrap_or_default(),
-            end: match (args.to, args.listen) {
-                (Some(to), _) => sonar::End::Sends {
-                    to,
-                    pings: sonar::Pings { messages: args.messages, bytes: args.bytes },
+            how: exchange::Options {
+                // Required without a simulated machine.
+                interface: args.ethernet.unwrap_or_default(),
+                end: match (args.to, args.listen) {
+                    (Some(to), _) => {
+                        let pings = Pings { messages: args.messages, bytes: args.bytes };
+                        End::Sends { to, pings }
+                    }
+                    (None, Some(at)) => End::Listens { at },
+                    // One of them is required.
+                    (None, None) => End::Listens { at: SocketAddr::from(([0; 4], 0)) },
                 },
-                (None, Some(at)) => sonar::End::Listens { at },
-                // One of them is required.
-                (None, None) => sonar::End::Listens { at: SocketAddr::from(([0; 4], 0)) },
+                wait: args.wait,
             },
-            wait: args.wait,
             json: args.json,
         })
     }

@@ -9,10 +9,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use talea_fabric::Coordinate;
+use talea_network::links::{self, own};
+use talea_network::places::Placed;
 
 use super::network::{NetworkArgs, PictureArgs};
-use crate::fabric::placed::Placed;
-use crate::fabric::table::own;
+use crate::fabric::pictures::Files;
 use crate::fabric::table::{self, Form};
 use crate::fabric::{self, regions};
 
@@ -104,16 +105,20 @@ impl From<TableArgs> for fabric::Options {
             _ => Placed::AsRun,
         };
         let cores = args.cores;
+        let pictures = Files::from(args.pictures);
         Self::Table(Box::new(table::Options {
-            of: args.of,
-            network: args.network.options(),
+            links: links::Options {
+                recording: args.of,
+                network: args.network.options(),
+                each: args.each || pictures.html.is_some(),
+                routers: args.routers,
+                hosts: args.hosts,
+                own: args.matrix.map(|matrix| own::Options { matrix, placed, cores }),
+            },
             since: args.since,
             form: if args.shares { Form::Shares } else { Form::JobWide },
             each: args.each,
-            routers: args.routers,
-            hosts: args.hosts,
-            own: args.matrix.map(|matrix| own::Options { matrix, placed, cores }),
-            pictures: args.pictures.into(),
+            pictures,
             json: args.json,
         }))
     }
@@ -152,8 +157,7 @@ pub(super) struct RegionsArgs {
 impl From<RegionsArgs> for fabric::Options {
     fn from(args: RegionsArgs) -> Self {
         Self::Regions(regions::Options {
-            meta: args.meta,
-            regions: args.region,
+            which: talea_network::regions::Options { meta: args.meta, regions: args.region },
             pictures: args.pictures.into(),
             json: args.json,
         })

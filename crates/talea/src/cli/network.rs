@@ -7,11 +7,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 use talea_fabric::shape::dragonfly::Group;
+use talea_network::network::{Given, Options, Ways};
 
-use crate::fabric::network::{Given, Options, Ways};
-use crate::fabric::pictured::Files;
+use crate::fabric::pictures::Files;
 
 /// Which arguments describe a network: one of them does.
 pub(super) const DESCRIBED: [&str; 7] =
@@ -28,7 +28,34 @@ pub(super) struct NetworkArgs {
     link_speed: Option<f64>,
     /// Routing of messages [default: the first that fits the network]
     #[arg(long, value_name = "WAYS", requires = "network")]
-    routing: Option<Ways>,
+    routing: Option<WaysArg>,
+}
+
+/// Routes of messages.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum WaysArg {
+    /// All of one axis, then all of the next, on a torus
+    Dimensions,
+    /// Within the group, one global link, within the group, on a dragonfly
+    Minimal,
+    /// By another group, on a dragonfly
+    Valiant,
+    /// Up by the destination's number, and down, on a generated fat tree
+    DModK,
+    /// Up towards the switches that are the fewest hops from all nodes, then down, on any network
+    UpDown,
+}
+
+impl From<WaysArg> for Ways {
+    fn from(ways: WaysArg) -> Self {
+        match ways {
+            WaysArg::Dimensions => Self::Dimensions,
+            WaysArg::Minimal => Self::Minimal,
+            WaysArg::Valiant => Self::Valiant,
+            WaysArg::DModK => Self::DModK,
+            WaysArg::UpDown => Self::UpDown,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -96,7 +123,7 @@ impl NetworkArgs {
             .or(nodemap.map(Given::NodeMap))
             .or(ibnetdiscover.map(Given::InfiniBand))
             .or(topology_conf.map(Given::Slurm));
-        Some(Options { given: given?, speed: self.link_speed, ways: self.routing })
+        Some(Options { given: given?, speed: self.link_speed, ways: self.routing.map(Into::into) })
     }
 }
 

@@ -7,14 +7,15 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
+use talea_network::messages::Sent;
+use talea_network::network::{Given, Options};
+use talea_network::place::{self as placement, Order, Way};
+use talea_network::places::Placed;
 
 use super::network::{DESCRIBED, NetworkArgs, PictureArgs};
-use crate::fabric::messages::Sent;
-use crate::fabric::network::{Given, Options};
-use crate::fabric::place::{self, Order, Way};
-use crate::fabric::placed::Placed;
-use crate::fabric::{self, generate};
+use crate::fabric::pictures::Files;
+use crate::fabric::{self, generate, place};
 
 /// Compare placements of ranks on a network, and write the best one for a launcher
 #[derive(Debug, Args)]
@@ -70,7 +71,7 @@ pub(super) struct PlaceArgs {
     compare: Vec<Way>,
     /// Order in which nodes are filled
     #[arg(long, value_name = "ORDER,...", value_delimiter = ',')]
-    order: Vec<Order>,
+    order: Vec<OrderArg>,
     /// Ranks on a node [default: the most that the run of --matrix had on one, else 16]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     cores: Option<u16>,
@@ -96,6 +97,36 @@ pub(super) struct PlaceArgs {
     json: bool,
 }
 
+/// Order in which nodes are filled.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum OrderArg {
+    /// As the description of the network has them
+    Plain,
+    /// Along the last axis and back
+    Serpentine,
+    /// Cabinet by cabinet, as they stand
+    Cabinets,
+    /// At random, the same each time
+    Random,
+    /// Along Morton's curve
+    Morton,
+    /// Along Hilbert's curve
+    Hilbert,
+}
+
+impl From<OrderArg> for Order {
+    fn from(order: OrderArg) -> Self {
+        match order {
+            OrderArg::Plain => Self::Plain,
+            OrderArg::Serpentine => Self::Serpentine,
+            OrderArg::Cabinets => Self::Cabinets,
+            OrderArg::Random => Self::Random,
+            OrderArg::Morton => Self::Morton,
+            OrderArg::Hilbert => Self::Hilbert,
+        }
+    }
+}
+
 impl From<PlaceArgs> for fabric::Options {
     fn from(args: PlaceArgs) -> Self {
         let sent = match (args.matrix, args.ranks) {
@@ -110,18 +141,22 @@ impl From<PlaceArgs> for fabric::Options {
         // One of them is required.
         let unknown = || Options { given: Given::Torus(Vec::new()), speed: None, ways: None };
         let network = args.network.options().unwrap_or_else(unknown);
+        let pictures = Files::from(args.pictures);
         Self::Place(place::Options {
-            network,
-            hosts: args.hosts,
-            sent,
-            ways: args.compare,
-            orders: args.order,
-            cores: args.cores,
-            swaps: args.swaps,
+            how: placement::Options {
+                network,
+                hosts: args.hosts,
+                sent,
+                ways: args.compare,
+                orders: args.order.into_iter().map(Into::into).collect(),
+                cores: args.cores,
+                swaps: args.swaps,
+                loads: pictures.wanted(),
+            },
             hostfile: args.hostfile,
             rankfile: args.rankfile,
             rank_order: args.rank_order,
-            pictures: args.pictures.into(),
+            pictures,
             json: args.json,
         })
     }

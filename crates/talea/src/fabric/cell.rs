@@ -2,9 +2,8 @@
 //!
 //! Owns the form of absent values, which is `-` everywhere and never a zero, and shares in percent.
 
+use talea_network::rates::Way;
 use talea_topology::svg::amount;
-
-use super::rates::Way;
 
 /// A value for people; `-` where it is absent.
 pub(super) fn known<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {

@@ -1,21 +1,20 @@
 //! `talea fabric counters`: rates of all ports of this node, or of a recording.
 //!
-//! Owns the times of readings, and the table. An interval has its actual length, not the requested one.
+//! Owns the table, and the file that keeps the totals. Readings and their times are `talea-network`'s.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-use talea_model::{Gap, GapKind, Gaps, Nanos};
-use talea_sampling::Root;
-use talea_sampling::fabric::recorded::{self, Recorded};
-use talea_sampling::fabric::{CounterSource, Port, Readings, of_machine};
+use serde_json::json;
+use talea_model::{Gaps, Nanos};
+use talea_network::NetworkError;
+use talea_network::intervals::{self, Frame, Frames, Meter};
+use talea_network::rates::findings;
+use talea_sampling::fabric::{CounterSource, Port, Readings, recorded};
 use talea_topology::svg::amount;
 
 use super::cell::{known, percent, stalled};
-use super::rates::{Rates, findings};
-use super::{FabricError, print_json, read};
+use super::{FabricError, print_json};
 use crate::table::{Column, Table};
 use crate::terminal::{self, Palette};
 
@@ -34,63 +33,39 @@ pub(crate) struct Options {
     pub(crate) json: bool,
 }
 
-/// Maximum number of intervals in JSON: all of it is in memory before it is printed.
-const MOST_FRAMES: usize = 100_000;
-
 /// Prints intervals as they end.
 pub(crate) fn counters(options: &Options) -> Result<(), FabricError> {
     let mut gaps = Gaps::default();
-    let mut source: Box<dyn CounterSource> = match &options.replay {
-        Some(path) => {
-            let recorded = Recorded::new(read(path)?);
-            let error = |source| FabricError::Recorded { source, path: path.clone() };
-            Box::new(recorded.map_err(error)?)
-        }
-        None => Box::new(of_machine(&Root::machine(), &mut gaps)),
-    };
-    if source.ports().is_empty() {
-        return Err(match &options.replay {
-            Some(path) => FabricError::NoRecordedPorts { path: path.clone() },
-            None => FabricError::NoPorts,
-        });
-    }
+    let source = intervals::source(options.replay.as_deref(), &mut gaps)?;
     let mut out = match &options.out {
         Some(path) => Some(Kept::create(path, &*source)?),
         None => None,
     };
     let live = options.replay.is_none();
     let count = options.count.unwrap_or(if live { 1 } else { u64::MAX });
-    let begin = (Nanos::now(), Instant::now());
-    let mut before = None;
+    let mut meter = Meter::new(source, live.then_some(options.interval));
     let mut frames = Frames::default();
-    let mut shown = 0;
+    let (mut readings, mut shown) = (0, 0);
     while shown < count {
-        if live && before.is_some() {
-            let due = Duration::from_nanos(options.interval.0.saturating_mul(shown + 1));
-            std::thread::sleep(due.saturating_sub(begin.1.elapsed()));
-        }
-        // The date of the beginning, and steps of a monotonic clock.
-        let at = Nanos(begin.0.0 + begin.1.elapsed().as_nanos() as u64);
-        let Some(after) = source.read(at, &mut gaps) else { break };
+        let Some(round) = meter.read(&mut gaps) else { break };
+        readings += 1;
+        let source = meter.source();
         if let Some(out) = &mut out {
-            out.add(source.ports(), at, &after)?;
+            out.add(source.ports(), round.at, &round.readings)?;
         }
-        let Some(before) = before.replace(after.clone()) else { continue };
+        let Some(frame) = round.frame else { continue };
         shown += 1;
-        let frame = Frame::between(source.ports(), &before, &after, &mut gaps);
         if options.json {
             frames.add(|| frame.json(source.ports()));
         } else {
-            print(&frame, &*source)?;
+            print(&frame, source)?;
         }
     }
     gaps.merge(frames.gaps());
     if let Some(path) = options.replay.as_ref().filter(|_| shown == 0) {
-        return Err(FabricError::Readings {
-            readings: before.is_some().into(),
-            path: path.clone(),
-        });
+        return Err(NetworkError::Readings { readings, path: path.clone() }.into());
     }
+    let source = meter.source();
     let findings = findings(source.ports());
     if options.json {
         return print_json(
@@ -104,63 +79,6 @@ pub(crate) fn counters(options: &Options) -> Result<(), FabricError> {
         writeln!(out, "{line}")?;
     }
     Ok(())
-}
-
-/// Intervals of JSON.
-#[derive(Debug, Default)]
-struct Frames {
-    kept: Vec<Value>,
-    /// Number of intervals beyond the maximum.
-    left: u64,
-}
-
-impl Frames {
-    fn add(&mut self, frame: impl FnOnce() -> Value) {
-        if self.kept.len() < MOST_FRAMES {
-            self.kept.push(frame());
-        } else {
-            self.left += 1;
-        }
-    }
-
-    fn gaps(&self) -> Gaps {
-        let mut gaps = Gaps::default();
-        if self.left > 0 {
-            let detail = "intervals that JSON has not: it holds the first 100,000".to_owned();
-            gaps.note(Gap { kind: GapKind::MemoryBound, rank: None, detail, count: self.left });
-        }
-        gaps
-    }
-}
-
-/// An interval.
-struct Frame {
-    /// End of the interval.
-    at: Option<Nanos>,
-    /// Length of the interval.
-    seconds: Option<f64>,
-    rates: Vec<Rates>,
-}
-
-impl Frame {
-    fn between(ports: &[Port], before: &Readings, after: &Readings, gaps: &mut Gaps) -> Self {
-        let time = |readings: &Readings| {
-            (0..ports.len()).find_map(|port| Some(readings.port(port).iter().flatten().next()?.at))
-        };
-        let rates = ports
-            .iter()
-            .enumerate()
-            .map(|(place, port)| Rates::between(port, before.port(place), after.port(place), gaps));
-        let rates = rates.collect();
-        let (begin, at) = (time(before), time(after));
-        Self { at, seconds: begin.zip(at).map(|(begin, at)| (at - begin).seconds()), rates }
-    }
-
-    fn json(&self, ports: &[Port]) -> Value {
-        let ports: Vec<Value> =
-            ports.iter().zip(&self.rates).map(|(port, rates)| rates.json(port)).collect();
-        json!({ "at_ns": self.at, "seconds": self.seconds, "ports": ports })
-    }
 }
 
 /// The table of an interval.
@@ -224,21 +142,5 @@ impl Kept {
         self.file
             .write_all(text.as_bytes())
             .map_err(|source| FabricError::Write { source, path: self.path.clone() })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn intervals_that_json_has_not_are_said() {
-        let mut frames = Frames::default();
-        (0..MOST_FRAMES).for_each(|_| frames.add(|| Value::Null));
-        assert!(frames.gaps().is_empty());
-        (0..3).for_each(|_| frames.add(|| panic!("nobody keeps it")));
-        let told: Vec<_> = frames.gaps().iter().map(Gap::told).collect();
-        assert_eq!(told, ["intervals that JSON has not: it holds the first 100,000 (3)"]);
-        assert_eq!(frames.kept.len(), MOST_FRAMES);
     }
 }

@@ -7,6 +7,7 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::PathBuf;
 
 use talea_fabric::gemini;
+use talea_network::NetworkError;
 
 use super::FabricError;
 
@@ -21,7 +22,7 @@ pub(crate) struct Options {
 
 /// Writes the list.
 pub(crate) fn generate(options: &Options) -> Result<(), FabricError> {
-    let machine = gemini::machine(options.lengths)?;
+    let machine = gemini::machine(options.lengths).map_err(NetworkError::from)?;
     match &options.out {
         Some(path) => File::create(path)
             .and_then(|file| write(file, &machine))

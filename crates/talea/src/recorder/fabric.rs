@@ -1,13 +1,13 @@
 //! Counters of the nodes' networks: what became of the files that the processes of a run leave.
 //!
-//! Owns what `run.json` and the summary say of them. The counters themselves are [`crate::fabric::of_run`]'s.
+//! Owns what `run.json` and the summary say of them. The counters themselves are [`talea_network::job`]'s.
 
 use talea_model::{Gap, GapKind, Nanos};
+use talea_network::NetworkError;
+use talea_network::job::node::Node;
 use talea_run::RunDirectory;
 use talea_run::counters::{self, Kept};
 
-use crate::fabric::FabricError;
-use crate::fabric::of_run::node::Node;
 use crate::terminal::{grouped, say};
 
 /// Counts what there is; nothing if nobody asked.
@@ -18,7 +18,7 @@ pub(super) fn settle(directory: &RunDirectory, interval: Option<Nanos>) -> Optio
     };
     let files = counters::files(directory).unwrap_or_else(|error| {
         let folder = counters::folder(directory.path());
-        missing(&mut kept, FabricError::Read { source: error, path: folder }.to_string());
+        missing(&mut kept, NetworkError::Read { source: error, path: folder }.to_string());
         Vec::new()
     });
     for path in files {

@@ -7,8 +7,7 @@ use talea_model::{Bytes, Rank};
 use super::{Format, gaps, joined, json};
 use crate::table::{Column, Table};
 use crate::terminal::limit;
-use talea_analysis::Analysis;
-use talea_analysis::{report, views};
+use talea_analysis::{Analysis, matrix, views};
 
 /// Ranks that fit beside each other.
 const SQUARE: u32 = 8;
@@ -20,7 +19,7 @@ pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
     if format == Format::Json {
         return json(&views::matrix(analysis));
     }
-    let matrix = report::matrix(analysis);
+    let matrix = matrix::matrix(analysis);
     let total = analysis.matrix.total();
     let mut lines =
         vec![format!("{} in {} messages; rows send, columns receive", total.bytes, total.messages)];
