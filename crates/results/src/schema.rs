@@ -1,8 +1,9 @@
 //! JSON Schemas of the results.
 //!
-//! Owns the names of views and the commands that print them. Descriptions are the documentation of the types.
+//! Owns the names of views and the commands that print them, and what may be null. Descriptions are the documentation of the types.
 
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 
 use crate::clusters::{ClusterData, TrackData};
@@ -30,7 +31,18 @@ impl View {
 }
 
 fn schema_of<T: JsonSchema>() -> Schema {
-    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
+    SchemaSettings::draft2020_12()
+        .for_serialize()
+        .with_transform(RecursiveTransform(absent))
+        .into_generator()
+        .into_root_schema_for::<T>()
+}
+
+/// A value that cannot be had is `NaN` in memory and null in JSON, so that each floating-point number may be null.
+fn absent(schema: &mut Schema) {
+    if schema.get("type").is_some_and(|kind| kind == "number") {
+        schema.insert("type".to_owned(), ["number", "null"].as_slice().into());
+    }
 }
 
 const fn view<T: JsonSchema>(name: &'static str, command: &'static str) -> View {

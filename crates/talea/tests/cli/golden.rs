@@ -199,10 +199,11 @@ fn json_of_fixed_input_is_what_it_was() {
             } else {
                 std::slice::from_ref(&found)
             };
-            for error in all.iter().flat_map(|one| validator.iter_errors(one)) {
+            for error in all.iter().flat_map(|one| validator.iter_errors(one)).take(3) {
                 writeln!(
                     wrong,
-                    "talea {words} --json is not as `talea schema {view}` says: {error}"
+                    "talea {words} --json is not as `talea schema {view}` says: {error}, at {}",
+                    error.instance_path()
                 )
                 .unwrap();
             }
