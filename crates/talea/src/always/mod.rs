@@ -3,10 +3,8 @@
 //! Owns the commands and their errors. The agent is `talea-node`'s; samples, names, batches and questions are the crates'.
 
 mod asked;
-mod functions;
 mod jobs;
 mod rates;
-mod ruled;
 mod serve;
 mod store;
 mod top;

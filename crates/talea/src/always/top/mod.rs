@@ -19,9 +19,9 @@ use std::time::{Duration, Instant};
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use talea_model::{Gap, Module, Nanos};
 use talea_node::Sampler;
+use talea_run::functions::Functions;
 use talea_store::{Dimension, Question, Value, Visible};
 
-use super::functions::Functions;
 use super::usage::{self, Filters, print};
 use super::{AlwaysError, Place, UsageOptions};
 use crate::terminal::say;

@@ -1,8 +1,8 @@
-//! From addresses in files to functions, when somebody asks.
+//! Functions at addresses that batches of samples name: of this host's files and of its kernel.
 //!
-//! Owns the way there: files of this host by build id, the kernel by its own list of symbols. A file that is another one now is not used; what cannot
-//! be resolved says so. The kernel's addresses are those of one start of one host, which its module names. Files are those that batches name, so
-//! anybody's: their symbols are read with bounds, and nothing of them is mapped.
+//! Owns the choice between a file, found by its build id, and the kernel's own list of symbols. A file that has changed since is not used. A result
+//! without a name has the reason in parentheses. Addresses of the kernel hold for one start of one host, which its module names ([`boot_id`]).
+//! Batches name any file, so symbols are read with bounds, and no file is mapped.
 
 use std::fs;
 use std::sync::{Arc, OnceLock};
@@ -10,9 +10,9 @@ use std::time::Instant;
 
 use talea_model::Module;
 use talea_model::shares::KERNEL;
-use talea_run::foreign::Readers;
-use talea_run::symbols::{Bounds, FunctionNames, NoNames};
-use talea_sampling::system::boot_id;
+
+use crate::foreign::Readers;
+use crate::symbols::{Bounds, FunctionNames, NoNames};
 
 /// In place of a function that has no symbol.
 const NO_SYMBOL: &str = "(no symbol)";
@@ -27,16 +27,22 @@ const HANGS: &str = "(file system does not answer)";
 
 /// Resolves functions of modules and of the kernel, for many threads at a time.
 #[derive(Debug)]
-pub(super) struct Functions {
+pub struct Functions {
     files: FunctionNames,
     kernel: Vec<(u64, String)>,
     /// The start of the kernel that these are of.
     boot: String,
 }
 
+impl Default for Functions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Functions {
     /// Of files that this process may read.
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self::for_readers(Readers::ThisProcess)
     }
 
@@ -52,12 +58,12 @@ impl Functions {
     }
 
     /// The function at an address, or the reason in parentheses.
-    pub(super) fn name(&self, module: Option<&Module>, address: Option<u64>) -> String {
+    pub fn name(&self, module: Option<&Module>, address: Option<u64>) -> String {
         self.name_by(module, address, None)
     }
 
     /// The same; a file that is not read by the deadline has no names.
-    fn name_by(
+    pub fn name_by(
         &self,
         module: Option<&Module>,
         address: Option<u64>,
@@ -65,10 +71,14 @@ impl Functions {
     ) -> String {
         let Some(module) = module else { return "(no file)".to_owned() };
         let Some(address) = address else { return "(unknown)".to_owned() };
-        self.found(module, address, deadline).unwrap_or_else(str::to_owned)
+        self.lookup(module, address, deadline).unwrap_or_else(str::to_owned)
     }
 
-    fn found(
+    /// The function at an address by the deadline.
+    ///
+    /// # Errors
+    /// The reason in parentheses.
+    pub fn lookup(
         &self,
         module: &Module,
         address: u64,
@@ -93,50 +103,46 @@ impl Functions {
 
 /// Functions of this host's files and kernel, looked for when the first is asked for; copies are of the same.
 #[derive(Clone, Debug)]
-pub(super) struct Resolved {
+pub struct HostFunctions {
     functions: Arc<OnceLock<Functions>>,
     readers: Readers,
     /// End of the query that these are for.
     deadline: Option<Instant>,
 }
 
-impl Default for Resolved {
+impl Default for HostFunctions {
     fn default() -> Self {
         Self { functions: Arc::default(), readers: Readers::ThisProcess, deadline: None }
     }
 }
 
-impl Resolved {
+impl HostFunctions {
     /// Of files that everybody may read: a server's own rights are not for who asks it.
-    pub(super) fn for_everybody() -> Self {
+    pub fn for_everybody() -> Self {
         Self { readers: Readers::Everybody, ..Self::default() }
     }
 
     /// The same functions for a query that ends then.
-    pub(super) fn until(&self, deadline: Option<Instant>) -> Self {
+    pub fn until(&self, deadline: Option<Instant>) -> Self {
         Self { deadline, ..self.clone() }
     }
 
-    pub(super) fn functions(&self) -> &Functions {
+    /// The functions, found at the first call.
+    pub fn functions(&self) -> &Functions {
         self.functions.get_or_init(|| Functions::for_readers(self.readers))
     }
-}
 
-impl talea_rules::Names for Resolved {
-    fn function(&mut self, module: Option<&Module>, address: Option<u64>) -> Option<String> {
-        self.functions().found(module?, address?, self.deadline).ok()
+    /// End of the query that these are for.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
     }
 }
 
-impl talea_serve::Functions for Resolved {
-    fn name(
-        &self,
-        module: Option<&Module>,
-        address: Option<u64>,
-        deadline: Option<Instant>,
-    ) -> String {
-        self.functions().name_by(module, address, deadline)
-    }
+/// Start of the kernel, as 32 hexadecimal digits (`/proc/sys/kernel/random/boot_id`, random(4)); empty where the system does not give it. Addresses of
+/// the kernel hold for this start only: the next one may have another kernel or another place for it.
+pub fn boot_id() -> String {
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    text.chars().filter(char::is_ascii_hexdigit).take(32).collect()
 }
 
 /// Functions by address; nothing where the kernel hides them (`kernel.kptr_restrict`).
@@ -157,7 +163,7 @@ fn of_kallsyms(text: &str) -> Vec<(u64, String)> {
 
 #[cfg(test)]
 mod tests {
-    use talea_run::foreign;
+    use crate::foreign;
 
     use super::*;
 
@@ -174,7 +180,7 @@ mod tests {
         for build_id in ["", "ac"] {
             let other = Module { build_id: build_id.to_owned(), ..kernel.clone() };
             assert_eq!(functions.name(Some(&other), Some(0xff_ff10)), OTHER_KERNEL);
-            assert!(functions.found(&other, 0xff_ff10, None).is_err());
+            assert!(functions.lookup(&other, 0xff_ff10, None).is_err());
         }
         let unknown = Module { build_id: String::new(), ..kernel };
         let functions = Functions::of(String::new(), text, Readers::ThisProcess);

@@ -1,7 +1,7 @@
-//! What rules find, for the server: evaluated when somebody asks, and remembered for a moment.
+//! Findings of rules, evaluated at a query and remembered for a moment.
 //!
-//! Owns the remembered answers, each for one who asks: nobody gets what was found for another. That one waits who asks what somebody asks already is the
-//! server's part (`talea_serve`). Rules and their evaluation are `talea_rules`'.
+//! Owns the remembered answers, each for one user: no user gets the findings of another one. [`crate::state`] makes equal queries at one time wait for
+//! one answer. Rules and their evaluation are `talea_rules`'.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,12 +10,11 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use talea_model::{Gap, GapKind, Gaps, Nanos};
 use talea_rules::{Asked, Rule, Time, evaluate_asked};
-use talea_serve::Findings;
+use talea_run::functions::HostFunctions;
 use talea_store::address::{self, Access};
 use talea_store::{Bounds, StoreError, Visible, sqlite};
 
-use super::functions::Resolved;
-use crate::terminal::say;
+use crate::state::Findings;
 
 /// How long an answer holds: agents send once a minute, and pages ask twice.
 const HOLDS: Duration = Duration::from_secs(45);
@@ -25,24 +24,29 @@ const MOST: usize = 64;
 type Question = (Option<u32>, Option<(Nanos, Nanos)>, Option<(String, Option<u32>)>);
 type Answer = (Vec<Value>, Gaps);
 
+/// Writes a line of the log.
+type Say = Box<dyn Fn(&str) + Send + Sync>;
+
 /// Rules on a store.
-pub(super) struct Ruled {
+pub struct RuleFindings {
     store: String,
     rules: Vec<Rule>,
     known: Mutex<HashMap<Question, (Instant, Answer)>>,
     /// Why the store did not answer the last time.
     failing: Mutex<Option<String>>,
-    functions: Resolved,
+    functions: HostFunctions,
+    say: Say,
 }
 
 fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Ruled {
-    pub(super) fn new(store: &str, rules: Vec<Rule>, functions: Resolved) -> Self {
+impl RuleFindings {
+    /// `store` is an address; `say` gets a line when the store begins not to answer.
+    pub fn new(store: &str, rules: Vec<Rule>, functions: HostFunctions, say: Say) -> Self {
         let (known, failing) = (Mutex::default(), Mutex::default());
-        Self { store: store.to_owned(), rules, known, failing, functions }
+        Self { store: store.to_owned(), rules, known, failing, functions, say }
     }
 
     /// An answer of the last moments.
@@ -78,7 +82,7 @@ impl Ruled {
     }
 }
 
-impl Findings for Ruled {
+impl Findings for RuleFindings {
     fn findings(
         &self,
         visible: Visible,
@@ -116,7 +120,7 @@ impl Findings for Ruled {
                 let why = error.to_string();
                 let before = locked(&self.failing).replace(why.clone());
                 if before.as_ref() != Some(&why) {
-                    say(&format!("rules cannot be looked at: {why}"));
+                    (self.say)(&format!("rules cannot be looked at: {why}"));
                 }
                 let detail = "rules cannot be looked at: the store does not answer".to_owned();
                 gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
@@ -177,8 +181,8 @@ mod tests {
         store.put_all(&all).unwrap();
         let rules = talea_rules::builtin().unwrap();
         let address = format!("sqlite:{}", path.display());
-        let functions = Resolved::default();
-        let ruled = Ruled::new(&address, rules, functions);
+        let functions = HostFunctions::default();
+        let ruled = RuleFindings::new(&address, rules, functions, Box::new(|_| ()));
         let jobs = |visible, job| {
             let (found, gaps) = ruled.findings(visible, None, job, &half_a_minute());
             assert!(!format!("{gaps:?}").contains("cannot be looked at"), "{gaps:?}");
