@@ -19,6 +19,7 @@ pub mod labels;
 pub mod location;
 pub mod messages;
 pub mod metrics;
+pub mod phases;
 pub mod procedures;
 pub mod rank;
 pub mod requests;

@@ -123,6 +123,7 @@ impl HostFunctions {
     }
 
     /// The same functions for a query that ends then.
+    #[must_use]
     pub fn until(&self, deadline: Option<Instant>) -> Self {
         Self { deadline, ..self.clone() }
     }
