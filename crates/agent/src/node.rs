@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use talea_model::shares::{Activity, Batch, BatchId, KERNEL, Upkeep};
 use talea_model::{Bytes, Gap, GapKind, Gaps, Module, Nanos};
+use talea_run::functions::boot_id;
 use talea_sampling::Root;
-use talea_sampling::system::{Hit, Rated, State, SystemSampler, boot_id};
+use talea_sampling::system::{Hit, Rated, State, SystemSampler};
 use talea_store::spool::{Spool, SpoolError, Until};
 
 use crate::allotted::Allotted;

@@ -21,6 +21,7 @@ pub mod location;
 pub mod matrix;
 pub mod messages;
 pub mod metrics;
+pub mod phases;
 pub mod procedures;
 pub mod rank;
 pub mod report;

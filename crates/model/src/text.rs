@@ -53,6 +53,32 @@ pub fn shortened(text: &str, longest: usize) -> String {
     out
 }
 
+/// Text without hidden characters in at most `width` characters, of which the last is `…` where it is cut.
+pub fn clean(text: &str, width: usize) -> String {
+    let mut out = without_hidden(&text.chars().take(width + 1).collect::<String>());
+    if out.chars().count() > width {
+        out = out.chars().take(width.saturating_sub(1)).collect();
+        out.push('…');
+    }
+    out
+}
+
+/// Text in lines of at most `width` characters, broken between words. Each word is [`clean`], cut to `longest`: a longer one has a line of its own.
+pub fn wrapped(text: &str, width: usize, longest: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let word = clean(word, longest);
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.push(word),
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,5 +145,21 @@ mod tests {
     fn cuts_are_seen() {
         assert_eq!(shortened("abcdef", 3), "abc…");
         assert_eq!(shortened("a\u{200b}c", 3), "a\u{fffd}c");
+    }
+
+    #[test]
+    fn sentences_break_between_words() {
+        assert_eq!(wrapped("one two three", 7, 7), ["one two", "three"]);
+        assert_eq!(wrapped("abcdefgh i", 4, 4), ["abc…", "i"]);
+        assert_eq!(wrapped("abcdefgh i", 4, 9), ["abcdefgh", "i"]);
+        assert_eq!(wrapped("a\u{2066}b \u{ad}", 9, 9), ["a\u{fffd}b \u{fffd}"]);
+    }
+
+    #[test]
+    fn text_from_outside_can_neither_command_nor_deceive() {
+        assert_eq!(clean("a\x1b[2Jb", 10), "a\u{fffd}[2Jb");
+        assert_eq!(clean("a\u{202e}b\u{200b}\u{61c}c", 10), "a\u{fffd}b\u{fffd}\u{fffd}c");
+        assert_eq!(clean("abcdef", 4), "abc…");
+        assert_eq!(clean("abcd", 4), "abcd");
     }
 }

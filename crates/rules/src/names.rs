@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use talea_model::Module;
+use talea_run::functions::HostFunctions;
 use talea_store::Value;
 
 use crate::subject::shown;
@@ -13,6 +14,13 @@ use crate::subject::shown;
 pub trait Names {
     /// The function at an address of a file; none if it cannot be known here.
     fn function(&mut self, module: Option<&Module>, address: Option<u64>) -> Option<String>;
+}
+
+/// Functions of this host.
+impl Names for HostFunctions {
+    fn function(&mut self, module: Option<&Module>, address: Option<u64>) -> Option<String> {
+        self.functions().lookup(module?, address?, self.deadline()).ok()
+    }
 }
 
 /// Nobody: functions have no names then, and rules that speak of them are absent.

@@ -2,7 +2,7 @@
 //!
 //! Owns the files that one recorded run leaves behind: their places ([`directory`]), the format of the binary ones ([`container`],
 //! [`journal`] for those that grow), the memory that survives a killed process ([`mapped`]), and the data for interpreting recorded
-//! addresses and times ([`modules`], [`symbols`], [`sites`], [`code`], [`clock`]; [`foreign`] and [`helpers`] for files named by others).
+//! addresses and times ([`modules`], [`symbols`], [`functions`], [`sites`], [`code`], [`clock`]; [`foreign`] and [`helpers`] for files named by others).
 //! It refuses analysis.
 //!
 //! Unsafe code stands only where the kernel or the dynamic loader is called (`mapped`, `modules`), and in the allocator (`pages`).
@@ -16,6 +16,7 @@ pub mod container;
 pub mod counters;
 pub mod directory;
 pub mod foreign;
+pub mod functions;
 pub mod helpers;
 pub mod journal;
 pub mod limits;

@@ -10,6 +10,7 @@
 
 pub mod access;
 mod connections;
+mod findings;
 mod heard;
 mod ingest;
 mod log;
@@ -30,6 +31,7 @@ mod tls;
 mod turns;
 
 pub use connections::{MOST as MOST_CONNECTIONS, MOST_OF_ADDRESS, Patience};
+pub use findings::RuleFindings;
 pub use question::moment;
 pub use server::{Options, ServeError, serve};
 pub use state::{

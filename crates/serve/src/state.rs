@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use talea_model::{Bytes, Gap, Gaps, Module, Nanos};
+use talea_run::functions::HostFunctions;
 use talea_store::{Bounds, Store, StoreError, Visible};
 
 use crate::access::{Access, Person};
@@ -51,6 +52,18 @@ pub trait Functions: Send + Sync {
         address: Option<u64>,
         deadline: Option<Instant>,
     ) -> String;
+}
+
+/// Functions of this host.
+impl Functions for HostFunctions {
+    fn name(
+        &self,
+        module: Option<&Module>,
+        address: Option<u64>,
+        deadline: Option<Instant>,
+    ) -> String {
+        self.functions().name_by(module, address, deadline)
+    }
 }
 
 /// No rules.

@@ -33,7 +33,6 @@ use talea_model::{Bytes, Nanos, Rank};
 
 pub(crate) use serve::Serve;
 pub(crate) use task::Task;
-pub(crate) use topo::Scenario;
 
 /// Reads the command line of this process; wrong use ends it with code 2, `--help` and `--version` with 0.
 pub(crate) fn parse() -> Task {

@@ -9,10 +9,12 @@ use std::panic::PanicHookInfo;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+pub(crate) use talea_model::text::clean;
 use talea_model::text::{without_hidden, without_hidden_in_lines};
 pub(crate) use talea_model::written::grouped;
 use talea_model::{Gaps, Rank};
 use talea_report::data::Category;
+pub(crate) use talea_screen::glyphs::bar;
 
 /// Columns of text where no terminal says how many it has.
 const USUAL: usize = 100;
@@ -130,9 +132,7 @@ pub(crate) struct Palette {
 impl Palette {
     /// For standard output.
     pub(crate) fn stdout() -> Self {
-        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let dumb = set("TERM").is_some_and(|term| term == "dumb");
-        Self { on: std::io::stdout().is_terminal() && set("NO_COLOR").is_none() && !dumb }
+        Self { on: std::io::stdout().is_terminal() && talea_screen::colours_allowed() }
     }
 
     /// Text in the colour of what its time is spent on.
@@ -164,43 +164,15 @@ impl Palette {
     }
 }
 
-/// A bar of `width` columns for a part from 0 to 1, in eighth blocks.
-pub(crate) fn bar(part: f64, width: usize) -> String {
-    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let eighths = (part.clamp(0.0, 1.0) * (width * 8) as f64).round() as usize;
-    format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
-}
-
-/// Text from outside without hidden characters ([`talea_model::text`]), cut to `width` columns; the cut is seen.
-pub(crate) fn clean(text: &str, width: usize) -> String {
-    let mut out = without_hidden(&text.chars().take(width + 1).collect::<String>());
-    if out.chars().count() > width {
-        out = out.chars().take(width.saturating_sub(1)).collect();
-        out.push('…');
-    }
-    out
-}
-
 /// As [`cell`], without its middle where it is too long.
 pub(crate) fn both_ends(text: &str, width: usize) -> String {
     let whole = clean(text, limit());
     if columns().is_some() { talea_model::both_ends(&whole, width) } else { whole }
 }
 
-/// Text from outside in lines of at most `width` columns, broken between words.
+/// Text from outside in lines of at most `width` columns, broken between words; a longer word is cut on a terminal only.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        let word = cell(word, width);
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(&word);
-            }
-            _ => lines.push(word),
-        }
-    }
-    lines
+    talea_model::text::wrapped(text, width, if columns().is_some() { width } else { limit() })
 }
 
 /// Findings, the most important one first, which has more weight.
@@ -227,22 +199,5 @@ mod tests {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
         // Tests write into a pipe, where nothing is cut.
         assert_eq!(wrapped("abcdefgh i", 4), ["abcdefgh", "i"]);
-    }
-
-    #[test]
-    fn bars_have_eighths() {
-        assert_eq!(bar(0.5, 4), "██");
-        assert_eq!(bar(0.25 + 1.0 / 32.0, 4), "█▏");
-        assert_eq!(bar(7.0, 2), "██");
-        assert_eq!(bar(f64::NAN, 2), "");
-    }
-
-    #[test]
-    fn text_from_outside_can_neither_command_nor_deceive() {
-        assert_eq!(clean("a\x1b[2Jb", 10), "a\u{fffd}[2Jb");
-        assert_eq!(clean("a\u{202e}b\u{200b}\u{61c}c", 10), "a\u{fffd}b\u{fffd}\u{fffd}c");
-        assert_eq!(wrapped("a\u{2066}b \u{ad}", 9), ["a\u{fffd}b \u{fffd}"]);
-        assert_eq!(clean("abcdef", 4), "abc…");
-        assert_eq!(clean("abcd", 4), "abcd");
     }
 }

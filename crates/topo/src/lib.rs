@@ -1,7 +1,7 @@
 //! Monitors on a machine: counters read, folded into objects, recorded and read again; and `libtalea_topo` for programs.
 //!
-//! Owns the [`Session`] that runs monitors, the [`Recording`] that it leaves, where a machine's objects come from ([`machine`]), and
-//! the C interface ([`c_api`], `include/talea_topo.h`). It refuses drawing, and deciding what a value means.
+//! Owns the [`Session`] that runs monitors, the [`Recording`] that it leaves, where a machine's objects come from ([`machine`], [`selection`]),
+//! the data of pictures and text ([`summary`]), and the C interface ([`c_api`], `include/talea_topo.h`). It refuses drawing, and deciding what a value means.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -24,7 +24,9 @@
 pub mod c_api;
 pub mod machine;
 pub mod recording;
+pub mod selection;
 mod session;
+pub mod summary;
 
 pub use machine::{Machine, MachineError};
 pub use recording::{About, Recording};

@@ -8,7 +8,7 @@ pub mod run;
 use std::path::{Path, PathBuf};
 
 use talea_model::Trace;
-use talea_run::RunDirectory;
+pub use talea_run::directory::known_as;
 
 use crate::hosts::Host;
 use crate::{Analysis, Progress};
@@ -50,20 +50,6 @@ pub enum InputError {
     /// Neither trace nor run.
     #[error("expected a trace (`.prv`, `.prv.gz`) or a run directory, found a file of another kind: `{}`", .0.display())]
     Unknown(PathBuf),
-}
-
-/// What a reader knows an input by, for titles: a file's name, or a run's with its command.
-pub fn known_as(path: &Path) -> String {
-    let whole = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    // A link's own name is what the user knows.
-    let name = path.file_name().or_else(|| whole.file_name());
-    let name =
-        name.map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
-    let run = whole.is_dir().then(|| RunDirectory::open(&whole).ok()?.metadata().ok()).flatten();
-    match run.map(|metadata| metadata.command).filter(|command| !command.is_empty()) {
-        Some(command) => format!("{name}: {command}"),
-        None => name,
-    }
 }
 
 /// Reads what the user named.

@@ -252,3 +252,17 @@ pub(crate) fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     paths.sort();
     Ok(paths)
 }
+
+/// Name of an input in titles: that of a file, or that of a run with its command.
+pub fn known_as(path: &Path) -> String {
+    let whole = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    // A link's own name is what the user knows.
+    let name = path.file_name().or_else(|| whole.file_name());
+    let name =
+        name.map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+    let run = whole.is_dir().then(|| RunDirectory::open(&whole).ok()?.metadata().ok()).flatten();
+    match run.map(|metadata| metadata.command).filter(|command| !command.is_empty()) {
+        Some(command) => format!("{name}: {command}"),
+        None => name,
+    }
+}

@@ -156,13 +156,6 @@ pub trait SystemSampler: Send {
     }
 }
 
-/// Which start of the kernel this is, as 32 hexadecimal digits (`/proc/sys/kernel/random/boot_id`, random(4)); empty where it is not told. Addresses of the
-/// kernel mean something in this start only: it is another kernel or stands elsewhere in the next.
-pub fn boot_id() -> String {
-    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    text.chars().filter(char::is_ascii_hexdigit).take(32).collect()
-}
-
 /// Opens the best that is allowed here: BPF, then rings, then own processes. Why a better one is not allowed is a gap.
 ///
 /// # Errors

@@ -3,10 +3,8 @@
 //! Owns the commands and their errors. The agent is `talea-node`'s; samples, names, batches and questions are the crates'.
 
 mod asked;
-mod functions;
 mod jobs;
 mod rates;
-mod ruled;
 mod serve;
 mod store;
 mod top;
@@ -24,6 +22,8 @@ use std::io;
 use talea_node::NodeError;
 use talea_rules::RuleError;
 use talea_sampling::system::OpenError;
+use talea_screen::ScreenError;
+use talea_screen::top::TopError;
 use talea_serve::ServeError;
 use talea_serve::access::AccessError;
 use talea_store::StoreError;
@@ -32,7 +32,6 @@ use talea_model::shares::MPI_IS_A_LOWER_BOUND;
 
 use crate::exit::{Exit, Expected};
 use crate::terminal::{Palette, prose, wrapped};
-use crate::topo::screen::ScreenError;
 
 /// What is said below every table that shows time in MPI.
 fn mpi_note(palette: Palette) -> impl Iterator<Item = String> {
@@ -58,11 +57,7 @@ pub(crate) enum AlwaysError {
     #[error("cannot write to standard output: {0}")]
     Output(#[source] io::Error),
     #[error(transparent)]
-    Sampler(#[from] OpenError),
-    #[error("a thread cannot be started: {0}")]
-    Thread(#[source] io::Error),
-    #[error(transparent)]
-    Screen(#[from] ScreenError),
+    Top(#[from] TopError),
     #[error(transparent)]
     Rules(#[from] RuleError),
     #[error(
@@ -76,17 +71,20 @@ pub(crate) enum AlwaysError {
 impl Expected for AlwaysError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Store(error) | Self::Serve(ServeError::Store(error)) => match error {
+            Self::Store(error)
+            | Self::Top(TopError::Store(error))
+            | Self::Serve(ServeError::Store(error)) => match error {
                 StoreError::Full { .. } | StoreError::Busy { .. } | StoreError::Server { .. } => {
                     Exit::Lacking
                 }
                 _ => Exit::Input,
             },
-            Self::Sampler(OpenError::Period { .. }) => Exit::Input,
+            Self::Top(TopError::Sampler(OpenError::Period { .. })) => Exit::Input,
             Self::Serve(ServeError::Listen { .. } | ServeError::System(_))
-            | Self::Sampler(_)
-            | Self::Thread(_) => Exit::Lacking,
-            Self::Screen(error) if !matches!(error, ScreenError::NoTerminal) => Exit::Lacking,
+            | Self::Top(TopError::Sampler(_) | TopError::Thread(_)) => Exit::Lacking,
+            Self::Top(TopError::Screen(error)) if !matches!(error, ScreenError::NoTerminal) => {
+                Exit::Lacking
+            }
             Self::Serve(_)
             | Self::Access(_)
             | Self::Password(_)
@@ -95,7 +93,7 @@ impl Expected for AlwaysError {
             | Self::TooLong
             | Self::Rules(_)
             | Self::NoJob { .. }
-            | Self::Screen(_) => Exit::Input,
+            | Self::Top(TopError::Screen(_)) => Exit::Input,
             Self::Output(error) => Exit::of_output(error),
         }
     }

@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use talea_model::{Bytes, Nanos};
+use talea_run::functions::HostFunctions;
+use talea_serve::RuleFindings;
 use talea_serve::access::{self, Kind, Role};
 
-use super::functions::Resolved;
-use super::ruled::Ruled;
 use super::{AlwaysError, jobs};
 use crate::terminal::{fitted, say};
 
@@ -56,7 +56,7 @@ pub(crate) enum Change {
 /// Serves until a signal.
 pub(crate) fn serve(options: &Options) -> Result<(), AlwaysError> {
     let rules = jobs::rules(options.rules.as_deref())?;
-    let places = Resolved::for_everybody();
+    let places = HostFunctions::for_everybody();
     talea_serve::serve(talea_serve::Options {
         store: options.store.clone(),
         slice: options.slice,
@@ -68,7 +68,7 @@ pub(crate) fn serve(options: &Options) -> Result<(), AlwaysError> {
         config: options.config.clone(),
         tls: options.tls.clone(),
         insecure: options.insecure,
-        findings: Arc::new(Ruled::new(&options.store, rules, places.clone())),
+        findings: Arc::new(RuleFindings::new(&options.store, rules, places.clone(), Box::new(say))),
         functions: Arc::new(places),
         connections: talea_serve::MOST_CONNECTIONS,
         connections_of_address: options.per_address,

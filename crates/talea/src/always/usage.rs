@@ -8,12 +8,12 @@ use std::io::Write as _;
 use serde_json::{Value, json};
 use talea_model::Nanos;
 use talea_model::shares::Activity;
+use talea_run::functions::Functions;
 use talea_store::public::{self, Named};
 use talea_store::{
     Answer, Dimension, LONGEST_INTERVAL, MOST_ROWS, Proportion, Question, Text, Visible,
 };
 
-use super::functions::Functions;
 use super::rates;
 use super::{AlwaysError, Place};
 use crate::table::{Column, Table};

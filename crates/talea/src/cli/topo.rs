@@ -11,6 +11,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use talea_model::Nanos;
+use talea_sampling::Scenario;
+use talea_topo::selection::{Selection, Source};
 use talea_topology::xml::Version;
 
 use super::values;
@@ -106,7 +108,7 @@ pub(super) struct TopoArgs {
     pid: Vec<u32>,
     /// Values from a simulated machine, named as such everywhere
     #[arg(long, value_name = "SCENARIO", value_enum)]
-    simulate: Option<Scenario>,
+    simulate: Option<ScenarioArg>,
     /// A command that gives further counters, plugin:NAME; may be given more than once
     #[arg(long, value_name = "COMMAND")]
     plugin: Vec<String>,
@@ -178,33 +180,47 @@ fn xml_version(text: &str) -> Result<Version, String> {
     }
 }
 
+/// Time for which a simulated list keeps its size.
+const LIST_STEP: Nanos = Nanos(1_000_000_000);
+
 /// What a simulated machine does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Scenario {
+enum ScenarioArg {
     /// Two threads walk linked lists of growing size
     Lists,
     /// All PUs work, in slow waves
     Mixed,
 }
 
+impl From<ScenarioArg> for Scenario {
+    fn from(scenario: ScenarioArg) -> Self {
+        match scenario {
+            ScenarioArg::Lists => Self::Lists { step: LIST_STEP },
+            ScenarioArg::Mixed => Self::Mixed,
+        }
+    }
+}
+
 impl From<TopoArgs> for topo::Options {
     fn from(args: TopoArgs) -> Self {
         Self {
-            objects: match (args.topology, args.synthetic) {
-                (Some(path), _) => topo::Objects::File(path),
-                (None, Some(text)) => topo::Objects::Synthetic(text),
-                (None, None) => topo::Objects::Machine,
+            objects: Selection {
+                source: match (args.topology, args.synthetic) {
+                    (Some(path), _) => Source::File(path),
+                    (None, Some(text)) => Source::Synthetic(text),
+                    (None, None) => Source::Machine,
+                },
+                as_this_machine: args.as_this_machine,
+                restrict: args.restrict,
+                no_io: args.no_io,
             },
-            as_this_machine: args.as_this_machine,
-            restrict: args.restrict,
-            no_io: args.no_io,
             monitors: match (args.monitors, args.monitor.is_empty()) {
                 (Some(path), _) => topo::Monitors::File(path),
                 (None, false) => topo::Monitors::Text(args.monitor.join("\n")),
                 (None, true) => topo::Monitors::Default,
             },
             pids: args.pid,
-            simulate: args.simulate,
+            simulate: args.simulate.map(Into::into),
             plugins: args.plugin,
             every: args.every,
             duration: args.duration,

@@ -4,13 +4,14 @@ use std::io::{BufWriter, Write};
 
 use serde_json::json;
 use talea_metric::catalogue;
+use talea_topo::selection::select;
 
-use super::{Options, TopoError, measure, objects};
+use super::{Options, TopoError, measure};
 use crate::terminal::fitted;
 
 /// Prints every name with the place of its readings, its unit and its description.
 pub(super) fn list(options: &Options) -> Result<(), TopoError> {
-    let machine = objects::machine(options)?;
+    let machine = select(&options.objects)?;
     let sources = measure::sources(&machine, options)?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     let mut rows = Vec::new();

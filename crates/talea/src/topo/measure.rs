@@ -11,15 +11,14 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use talea_model::{Gaps, Nanos};
-use talea_sampling::{Plugin, Scenario as Simulation, Simulated, Sources, Target};
+use talea_sampling::{Plugin, Simulated, Sources, Target};
+use talea_screen::{ScreenError, map};
 use talea_topo::machine::host_name;
 use talea_topo::{About, Machine, Session, SessionError, recording};
 use talea_topology::{Monitor, Topology};
 
 use super::command::Watched;
-use super::screen::ScreenError;
-use super::{Options, TopoError, feeds, monitors_text, outputs, say_gaps, screen};
-use crate::cli::Scenario;
+use super::{Options, TopoError, monitors_text, outputs, say_gaps};
 use crate::recorder::in_foreground;
 use crate::terminal::say;
 
@@ -34,8 +33,6 @@ pub(super) enum Where {
 
 /// Time for a plug-in to describe its counters.
 const PATIENCE: Nanos = Nanos(5_000_000_000);
-/// Time for which a simulated list keeps its size.
-const LIST_STEP: Nanos = Nanos(1_000_000_000);
 /// Maximum delay until the end of processes is noticed.
 const GLANCE: Duration = Duration::from_millis(20);
 /// Default number of values, where no option sets the end.
@@ -46,10 +43,6 @@ pub(super) fn sources(machine: &Machine, options: &Options) -> Result<Sources, T
     let mut sources = match options.simulate {
         None => Sources::of_machine(),
         Some(scenario) => {
-            let scenario = match scenario {
-                Scenario::Lists => Simulation::Lists { step: LIST_STEP },
-                Scenario::Mixed => Simulation::Mixed,
-            };
             let mut sources = Sources::new();
             sources.add(Box::new(Simulated::new(&machine.topology, scenario, 1)));
             sources
@@ -96,8 +89,8 @@ pub(super) fn run(machine: Machine, options: &Options, to: Where) -> Result<u8, 
     };
     if to == Where::Screen {
         let title = format!("{} · {}", about.host, about.command);
-        let mut feed = feeds::Live::new(session, title, options.every, options.simulate.is_some());
-        let shown = screen::watch(&mut feed, screen::Options::new(1.0));
+        let mut feed = map::Live::new(session, title, options.every, options.simulate.is_some());
+        let shown = map::watch(&mut feed, map::Options::new(1.0));
         let finished = feed.finish();
         if let (Err(ScreenError::Signal(_)), Some(watched)) = (&shown, &watched) {
             watched.signal(Signal::TERM);

@@ -1,50 +1,40 @@
 //! `talea topo`: the node, with performance values on its objects.
 //!
 //! Owns the choice of the action: the objects, measured or replayed, on a screen or into files. Measuring is `talea-topo`'s,
-//! pictures are `talea-topology`'s and `talea-report`'s; [`screen`] draws in the terminal.
+//! pictures are `talea-topology`'s and `talea-report`'s, the live map in the terminal is `talea_screen::map`'s.
 
 mod command;
 mod counters;
-mod feeds;
 mod measure;
-mod objects;
 mod objects_json;
 mod outputs;
-mod phases;
 mod png;
-pub(crate) mod screen;
-mod shown;
 mod text;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read as _};
 use std::path::{Path, PathBuf};
 
+use talea_analysis::phases::{PhasesError, add_run};
 use talea_model::{Gaps, Nanos};
+use talea_sampling::Scenario;
 use talea_sampling::plugin::PluginError;
+use talea_screen::{ScreenError, map};
 use talea_topo::recording::{self, ReadError};
+use talea_topo::selection::{Selection, SelectionError, Source, select};
+use talea_topo::summary::SummaryError;
 use talea_topo::{MachineError, SessionError};
 use talea_topology::monitors::Mistakes;
-use talea_topology::name::NameError;
-use talea_topology::restrict::RestrictError;
 use talea_topology::xml;
 
-use crate::cli::Scenario;
 use crate::exit::{Exit, Expected};
-use crate::terminal::say;
-use screen::ScreenError;
+use crate::terminal::{Progress, say};
 
 /// Options of `talea topo`.
 #[derive(Debug)]
 pub(crate) struct Options {
-    /// Source of the objects.
-    pub(crate) objects: Objects,
-    /// Treats them as this machine's without a check.
-    pub(crate) as_this_machine: bool,
-    /// Restriction to PUs, or to an object.
-    pub(crate) restrict: Option<String>,
-    /// Without bridges and devices.
-    pub(crate) no_io: bool,
+    /// The objects.
+    pub(crate) objects: Selection,
     /// Source of the monitors.
     pub(crate) monitors: Monitors,
     /// Processes to watch.
@@ -77,17 +67,6 @@ pub(crate) struct Options {
     pub(crate) list: bool,
     /// A command to watch.
     pub(crate) command: Vec<OsString>,
-}
-
-/// Source of the objects.
-#[derive(Debug)]
-pub(crate) enum Objects {
-    /// This machine.
-    Machine,
-    /// hwloc's XML.
-    File(PathBuf),
-    /// hwloc's notation.
-    Synthetic(String),
 }
 
 /// Source of the monitors.
@@ -134,13 +113,7 @@ impl Outputs {
 pub(crate) enum TopoError {
     /// The objects.
     #[error("{0}")]
-    Machine(#[from] MachineError),
-    /// The part of them.
-    #[error("--restrict: {0}")]
-    Name(#[from] NameError),
-    /// A restriction without remaining objects.
-    #[error("--restrict: {0}")]
-    Restrict(#[from] RestrictError),
+    Objects(#[from] SelectionError),
     /// The monitors' text.
     #[error("{}", .0.to_string().trim_start_matches("error: "))]
     Mistakes(#[from] Mistakes),
@@ -171,13 +144,10 @@ pub(crate) enum TopoError {
     Recording(#[from] ReadError),
     /// The run beside it.
     #[error("{0}")]
-    Run(#[from] phases::PhasesError),
-    /// Two recordings that have no monitor in common.
-    #[error("the two recordings have no monitor on the same objects: `{}`, `{}`", .0.display(), .1.display())]
-    Apart(PathBuf, PathBuf),
-    /// No frame at this time.
-    #[error("there is no value at {0:.3} s, the recording has values from {1:.3} s to {2:.3} s")]
-    Time(f64, f64, f64),
+    Run(#[from] PhasesError),
+    /// Values of the recording at a time, or compared with another one.
+    #[error("{0}")]
+    Summary(#[from] SummaryError),
     /// A command cannot be started.
     #[error("{0}")]
     Command(#[from] crate::recorder::RunError),
@@ -215,7 +185,7 @@ impl Expected for TopoError {
             Self::Session(SessionError::Nothing(_) | SessionError::Record(_))
             | Self::Write { .. }
             | Self::Png(_)
-            | Self::Machine(MachineError::Discover(_)) => Exit::Lacking,
+            | Self::Objects(SelectionError::Machine(MachineError::Discover(_))) => Exit::Lacking,
             Self::Output(error) => Exit::of_output(error),
             _ => Exit::Input,
         }
@@ -230,7 +200,7 @@ pub(crate) fn topo(options: &Options) -> Result<u8, TopoError> {
     if let Some(path) = &options.replay {
         return replay(path, options).map(|()| 0);
     }
-    let machine = objects::machine(options)?;
+    let machine = select(&options.objects)?;
     let measures = options.duration.is_some()
         || options.record.is_some()
         || options.simulate.is_some()
@@ -240,7 +210,7 @@ pub(crate) fn topo(options: &Options) -> Result<u8, TopoError> {
         || !matches!(options.monitors, Monitors::Default);
     let is_screen = io::stdout().is_terminal() && io::stdin().is_terminal();
     // Objects from elsewhere have no values here.
-    let is_here = matches!(options.objects, Objects::Machine);
+    let is_here = matches!(options.objects.source, Source::Machine);
     if !measures && (options.out.is_any() || !is_screen || !is_here) {
         return outputs::objects(&machine, options).map(|()| 0);
     }
@@ -259,13 +229,15 @@ fn replay(path: &Path, options: &Options) -> Result<(), TopoError> {
 }
 
 fn replayed(path: &Path, options: &Options, gaps: &mut Gaps) -> Result<(), TopoError> {
-    let topology = match options.objects {
-        Objects::Machine => None,
-        _ => Some(objects::machine(options)?.topology),
+    let topology = match options.objects.source {
+        Source::Machine => None,
+        _ => Some(select(&options.objects)?.topology),
     };
     let mut recording = recording::read(path, topology.clone(), gaps)?;
     if let Some(run) = &options.run {
-        phases::add(&mut recording, run, options.rank)?;
+        let mut progress = None;
+        let mut step = |step: &str| progress.get_or_insert_with(Progress::new).step(step);
+        add_run(&mut recording, run, options.rank, &mut step)?;
     }
     let other = options.compare.as_ref().map(|path| recording::read(path, topology, gaps));
     let other = other.transpose()?;
@@ -273,8 +245,8 @@ fn replayed(path: &Path, options: &Options, gaps: &mut Gaps) -> Result<(), TopoE
         return outputs::recording(&recording, other.as_ref(), options);
     }
     if io::stdout().is_terminal() && io::stdin().is_terminal() {
-        let mut feed = feeds::replay(recording);
-        return Ok(screen::watch(&mut feed, screen::Options::new(options.speed))?);
+        let mut feed = map::replay(recording);
+        return Ok(map::watch(&mut feed, map::Options::new(options.speed))?);
     }
     text::recording(&recording, other.as_ref(), options)
 }

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use talea_report::topo_page::{PageRecording, page};
+use talea_run::directory::known_as;
 use talea_topo::recording::to_paje;
+use talea_topo::summary::{self, about, findings, gap_sentences};
 use talea_topo::{Machine, Recording};
 use talea_topology::accumulate::imbalance;
 use talea_topology::layout::Options as Room;
@@ -14,10 +16,8 @@ use talea_topology::svg::{Shown, picture};
 use talea_topology::xml;
 
 use super::objects_json::objects_json;
-use super::shown::{self, about, findings, sentences};
 use super::{Options, TopoError, png, say_gaps, text};
 use crate::terminal::say;
-use talea_analysis::input::known_as;
 
 fn write(path: &Path, content: &str) -> Result<(), TopoError> {
     let failed = |source| TopoError::Write { source, path: path.to_owned() };
@@ -39,7 +39,7 @@ pub(super) fn objects(machine: &Machine, options: &Options) -> Result<(), TopoEr
     let shown = Shown {
         title: "topology".to_owned(),
         subtitle: vec![machine.how.clone()],
-        gaps: sentences(&machine.gaps),
+        gaps: gap_sentences(&machine.gaps),
         ..Shown::default()
     };
     let out = &options.out;
@@ -77,7 +77,7 @@ pub(super) fn recording(
 ) -> Result<(), TopoError> {
     let out = &options.out;
     if out.svg.is_some() || out.png.is_some() {
-        let shown = shown::shown(recording, other, options.at)?;
+        let shown = summary::picture_data(recording, other, options.at)?;
         pictures(&picture(&recording.topology, &shown, &room(options)), options)?;
     }
     if let Some(path) = &out.html {
@@ -111,9 +111,9 @@ fn pictures(svg: &str, options: &Options) -> Result<(), TopoError> {
 }
 
 fn html(recording: &Recording, other: Option<&Recording>) -> String {
-    let monitors = shown::infos(recording);
+    let monitors = summary::monitor_infos(recording);
     let hints = findings(recording);
-    let of = |recording: &Recording| (about(recording), sentences(&recording.gaps));
+    let of = |recording: &Recording| (about(recording), gap_sentences(&recording.gaps));
     let name = |recording: &Recording| match recording.about.command.as_str() {
         "" => known_as(&recording.path),
         command => command.to_owned(),
@@ -175,10 +175,10 @@ fn run_json(run: &Phases) -> Value {
 
 fn recording_json(recording: &Recording, options: &Options) -> Result<Value, TopoError> {
     let topology = &recording.topology;
-    let values = shown::values(recording, options.at)?;
+    let values = summary::values(recording, options.at)?;
     let number = |value: f64| if value.is_finite() { json!(value) } else { Value::Null };
-    let infos = shown::infos(recording);
-    let monitors: Vec<Value> = shown::visible(recording)
+    let infos = summary::monitor_infos(recording);
+    let monitors: Vec<Value> = summary::visible_monitors(recording)
         .map(|(at, monitor)| {
             let info = &infos[at];
             let objects = recording.objects[at].iter().zip(&values[at]);

@@ -5,11 +5,11 @@ use std::io::{BufWriter, Write};
 use talea_model::Nanos;
 use talea_model::units::si;
 use talea_topo::Recording;
+use talea_topo::summary::{findings, picture_data, sentence};
 use talea_topology::accumulate::{imbalance, is_of_other_use};
 use talea_topology::svg::amount;
 use talea_topology::{Attributes, ObjectId, ObjectKind, Topology};
 
-use super::shown::{self, findings, sentence};
 use super::{Options, TopoError, say_gaps};
 use crate::terminal::{bar, cell, fitted, prose, width, wrapped};
 
@@ -84,7 +84,7 @@ pub(super) fn recording(
     other: Option<&Recording>,
     options: &Options,
 ) -> Result<(), TopoError> {
-    let shown = shown::shown(recording, other, options.at)?;
+    let shown = picture_data(recording, other, options.at)?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     writeln!(out, "{}", fitted(&shown.title))?;
     for line in wrapped(&shown.subtitle.join(" · "), prose()) {

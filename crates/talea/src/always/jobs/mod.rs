@@ -15,9 +15,9 @@ use talea_model::{Gaps, Nanos};
 use talea_rules::{
     Asked, Findings, Rule, Time, builtin, evaluate_asked, read_folder, with_overrides,
 };
+use talea_run::functions::HostFunctions;
 use talea_store::{JobSeen, MOST_ROWS, Question, Store, Text, Visible, public};
 
-use super::functions::Resolved;
 use super::{AlwaysError, Place};
 
 /// Most jobs where nobody says how many.
@@ -61,7 +61,7 @@ pub(crate) fn jobs(options: &Options) -> Result<(), AlwaysError> {
             &*store,
             &rules(options.rules.as_deref())?,
             &asked,
-            &mut Resolved::default(),
+            &mut HostFunctions::default(),
         )?;
         if options.json { pretty(&json!(found)) } else { text::all_findings(&found) }
     } else if options.job.is_some() {
@@ -100,7 +100,7 @@ fn one_job(
         return Err(AlwaysError::NoJob { job, store: options.place.store.clone() });
     }
     let rules = rules(options.rules.as_deref())?;
-    let mut names = Resolved::default();
+    let mut names = HostFunctions::default();
     let (mut texts, mut values) = (Vec::new(), Vec::new());
     for seen in &all {
         let limit = options.limit.unwrap_or(10);
@@ -130,7 +130,7 @@ fn findings(
     store: &dyn Store,
     rules: &[Rule],
     seen: &JobSeen,
-    names: &mut Resolved,
+    names: &mut HostFunctions,
 ) -> Result<Findings, AlwaysError> {
     let asked = Asked {
         visible: Visible::All,
