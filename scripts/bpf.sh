@@ -6,7 +6,7 @@
 #
 # clang-14 is Debian 12's: another version gives other bytes.
 set -eu
-cd "$(dirname "$0")/../crates/sampling/bpf"
+cd "$(dirname "$0")/../crates/machine/sampling/bpf"
 clang=${CLANG:-clang-14}
 build() {
 	"$clang" -O2 -g -target bpf -mcpu=v3 -Wall -Werror -ffile-prefix-map="$PWD=." -fdebug-compilation-dir=. -c system.bpf.c -o "$1"
@@ -26,6 +26,6 @@ fresh=$(mktemp)
 trap 'rm -f "$fresh"' EXIT
 build "$fresh"
 if ! cmp -s "$fresh" system.bpf.o; then
-	echo "crates/sampling/bpf/system.bpf.o is not what $clang makes of system.bpf.c: run scripts/bpf.sh" >&2
+	echo "crates/machine/sampling/bpf/system.bpf.o is not what $clang makes of system.bpf.c: run scripts/bpf.sh" >&2
 	exit 1
 fi

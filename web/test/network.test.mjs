@@ -76,7 +76,7 @@ test("lines alike are coloured together", async () => {
   const made = await build({ entryPoints: [fileURLToPath(new URL("../src/network/cut.ts", import.meta.url))], bundle: true, write: false, format: "esm" });
   const { coloured, note } = await import(`data:text/javascript;base64,${Buffer.from(made.outputFiles[0].contents).toString("base64")}`);
   const absent = NaN;
-  // The same cases as in crates/report/src/network/cut.rs.
+  // The same cases as in crates/show/report/src/network/cut.rs.
   for (const [sizes, most, expected] of [
     [[0, 1, absent], 3, "###"],
     [[1, 3, 2, 4], 2, ".#.#"],

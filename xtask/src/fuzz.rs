@@ -1,15 +1,17 @@
-//! Damaged recordings, streams, descriptions and programs by the million: `cargo xtask fuzz --minutes N`.
+//! Damaged recordings, streams, descriptions and programs by the million: `cargo xtask fuzz
+//! --minutes N`.
 //!
-//! Owns the targets and the search for the case that fails. Each case is made from a number, so that naming target and
-//! number says everything. Cases run in batches in a process of their own with little memory and a time limit: an
-//! endless loop, an overflow of the stack and a lack of memory are found like a panic.
+//! Owns the targets and the search for the case that fails. Each case is made from a number, so
+//! that naming target and number says everything. Cases run in batches in a process of their own
+//! with little memory and a time limit: an endless loop, an overflow of the stack and a lack of
+//! memory are found like a panic.
 
 mod always;
 mod bursts;
-#[path = "../../crates/run/tests/hostile/exercise.rs"]
+#[path = "../../crates/record/run/tests/hostile/exercise.rs"]
 mod exercise;
 mod models;
-#[path = "../../crates/run/tests/hostile/mutate.rs"]
+#[path = "../../crates/record/run/tests/hostile/mutate.rs"]
 mod mutate;
 mod networks;
 mod node;
@@ -29,13 +31,13 @@ use talea_topology::xml;
 
 use mutate::{Random, mutate};
 
-const SAMPLES: &str = "crates/run/tests/samples";
+const SAMPLES: &str = "crates/record/run/tests/samples";
 /// Programs whose debug information is damaged.
 const PROGRAMS: &str = "apps/bin";
 /// Objects of machines in all versions of hwloc's XML.
-const OBJECTS: &str = "crates/topology/tests/samples";
+const OBJECTS: &str = "crates/machine/topology/tests/samples";
 /// Files of metrics.
-const MODELS: &str = "crates/formats/tests/samples";
+const MODELS: &str = "crates/analyse/formats/tests/samples";
 const TARGETS: [&str; 25] = [
     "live",
     "structure",

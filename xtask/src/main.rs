@@ -1,6 +1,7 @@
 //! Development tasks of the project: generated tables, damaged files, attacks, benchmark tables.
 //!
-//! Owns the words of the command line and the exit code; each task is in the file of its name. Run from the top of the checkout.
+//! Owns the words of the command line and the exit code; each task is in the file of its name. Run
+//! from the top of the checkout.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
 mod attack;
@@ -18,11 +19,11 @@ use talea_run::pages::Pages;
 static ALLOCATOR: Pages = Pages;
 
 /// The table of MPI procedures, written by `procedures`.
-const TABLE: &str = "crates/mpi/procedures.tsv";
+const TABLE: &str = "crates/record/mpi/procedures.tsv";
 
 const HELP: &str = "cargo xtask TASK
 
-  procedures APIS.json   write crates/mpi/procedures.tsv from the MPI standard's description
+  procedures APIS.json   write crates/record/mpi/procedures.tsv from the MPI standard's description
   fuzz --minutes N       damaged files through every reader; --from CASE to begin elsewhere
   attack                 attacks on real servers, agents and stores of this machine, as a table; --fast for those of some seconds;
                          exit code 1 if a limit is broken

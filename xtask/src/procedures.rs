@@ -1,9 +1,11 @@
-//! Writes the table of MPI procedures, `crates/mpi/procedures.tsv`, from the standard's own description.
+//! Writes the table of MPI procedures, `crates/record/mpi/procedures.tsv`, from the standard's own
+//! description.
 //!
 //! Reads `apis.json`, the machine-readable form of the MPI standard's procedures (`PyPI` package
-//! `pympistandard`), and keeps what interception needs: for each procedure its parameters in the order of the
-//! C binding, each with a kind. Large-count procedures (`_c`) become lines of their own. Procedures that MPI 3
-//! removed but both implementations still export are added by hand at the end.
+//! `pympistandard`), and keeps what interception needs: for each procedure its parameters in the
+//! order of the C binding, each with a kind. Large-count procedures (`_c`) become lines of their
+//! own. Procedures that MPI 3 removed but both implementations still export are added by hand at
+//! the end.
 
 mod lists;
 
@@ -236,7 +238,8 @@ fn kind(short: &str, parameter: &Value, large: bool) -> (&'static str, Option<St
         | "ACCESS_MODE" | "UPDATE_MODE" | "COMM_SIZE" | "COMM_SIZE_PI" | "THREAD_LEVEL"
         | "INDEX" | "ERROR_CODE" | "DEGREE" | "PROFILE_LEVEL" | "MATH" | "TYPECLASS"
         | "TYPECLASS_SIZE" | "ORDER" => "int",
-        // Displacements of vectors are strides in bytes or elements; only `_c` and byte strides are wide.
+        // Displacements of vectors are strides in bytes or elements; only `_c` and byte strides are
+        // wide.
         _ if kind.starts_with("POLY")
             && (kind.contains("NUM_ELEM")
                 || kind.contains("STRIDE")

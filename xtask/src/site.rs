@@ -1,7 +1,9 @@
-//! A site on this machine: a folder with users, tokens and a store, the server and the agents of it, and what they log.
+//! A site on this machine: a folder with users, tokens and a store, the server and the agents of
+//! it, and what they log.
 //!
-//! Owns the processes: each ends with its value, and all of them at a signal or when the time of the whole command is over, with the folder and what is mounted
-//! in it. Servers listen on loopback only. Used by `bench serve` and by `attack`.
+//! Owns the processes: each ends with its value, and all of them at a signal or when the time of
+//! the whole command is over, with the folder and what is mounted in it. Servers listen on loopback
+//! only. Used by `bench serve` and by `attack`.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -34,7 +36,8 @@ fn locked<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends every process, unmounts and removes what this command made: at a signal or at the end of its time.
+/// Ends every process, unmounts and removes what this command made: at a signal or at the end of
+/// its time.
 pub(crate) fn clean() {
     let live = std::mem::replace(
         &mut *locked(&LIVE),

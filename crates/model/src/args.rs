@@ -1,8 +1,8 @@
 //! What a procedure's recorded arguments mean.
 //!
-//! Owns the vocabulary only; the table of procedures itself belongs to the crate that intercepts them and
-//! travels with each recording, so that a recording can be read without that crate.
-//! Source of the names and kinds: the MPI standard 5.0 and its machine-readable procedure data.
+//! Owns the vocabulary only; the table of procedures itself belongs to the crate that intercepts
+//! them and travels with each recording, so that a recording can be read without that crate. Source
+//! of the names and kinds: the MPI standard 5.0 and its machine-readable procedure data.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,8 @@ pub enum ArgKind {
     Int,
     /// A number of elements; multiplied with the size of the datatype it belongs to it gives bytes.
     Count,
-    /// A rank in the call's communicator (or group, or window's group); negative values are [`special`].
+    /// A rank in the call's communicator (or group, or window's group); negative values are
+    /// [`special`].
     Peer,
     /// A rank in the call's communicator that all members name alike.
     Root,
@@ -28,7 +29,8 @@ pub enum ArgKind {
     Op,
     /// Any other symbolic handle, numbered in the order of first use; -1 is the null handle.
     Handle,
-    /// A request: how many requests its thread made since this one (0 = the newest); negative values are [`age`].
+    /// A request: how many requests its thread made since this one (0 = the newest); negative
+    /// values are [`age`].
     Request,
     /// A list of requests, an index into the recording's lists; entries as in `Request`.
     Requests,
@@ -54,7 +56,8 @@ pub mod special {
     pub const ANY_TAG: i64 = -2;
     /// `MPI_UNDEFINED`.
     pub const UNDEFINED: i64 = -4;
-    /// The argument has no value in this call (a status nobody asked for, a list that is not significant here).
+    /// The argument has no value in this call (a status nobody asked for, a list that is not
+    /// significant here).
     pub const ABSENT: i64 = i64::MIN;
 }
 
@@ -67,13 +70,15 @@ pub mod age {
     /// The largest age of another thread's request; see [`foreign`].
     const FOREIGN: i64 = -3;
 
-    /// The age of another thread's request: its number among those of that thread, and the thread, below 256.
+    /// The age of another thread's request: its number among those of that thread, and the thread,
+    /// below 256.
     #[inline]
     pub const fn foreign(number: u64, thread: u32) -> i64 {
         FOREIGN - ((number as i64) << 8 | thread as i64)
     }
 
-    /// What [`foreign`] was given; none for an age of another kind. Any number is taken: it may come from a file.
+    /// What [`foreign`] was given; none for an age of another kind. Any number is taken: it may
+    /// come from a file.
     pub const fn of_foreign(age: i64) -> Option<(u64, u32)> {
         if age > FOREIGN {
             return None;

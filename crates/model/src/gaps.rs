@@ -18,13 +18,15 @@ pub struct Gap {
     pub rank: Option<Rank>,
     /// One sentence for people, with figures, without a full stop.
     pub detail: String,
-    /// How many events (or other units that `detail` names) are missing; 0 where it cannot be known.
+    /// How many events (or other units that `detail` names) are missing; 0 where it cannot be
+    /// known.
     #[serde(default)]
     pub count: u64,
 }
 
 impl Gap {
-    /// The sentence for people with its count, which sums of many intervals have beside the text, unless the text has it.
+    /// The sentence for people with its count, which sums of many intervals have beside the text,
+    /// unless the text has it.
     pub fn told(&self) -> String {
         let digits = self.count.to_string();
         let mut words = self.detail.split(|c: char| !c.is_ascii_digit() && c != ',');
@@ -81,7 +83,8 @@ impl Gaps {
         if other.0.len() <= FEW {
             return other.0.into_iter().for_each(|gap| self.note(gap));
         }
-        // Lists from files may be long and in any order: one after the other would take the square of their length.
+        // Lists from files may be long and in any order: one after the other would take the square
+        // of their length.
         self.0.extend(other.0);
         self.0.sort();
         self.0.dedup();

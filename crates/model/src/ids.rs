@@ -32,7 +32,8 @@ pub struct Location {
     pub thread: u32,
 }
 
-/// A procedure of the MPI standard: an index into the recording's own table of [`crate::ProcedureSpec`].
+/// A procedure of the MPI standard: an index into the recording's own table of
+/// [`crate::ProcedureSpec`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ProcedureId(pub u16);
@@ -49,8 +50,8 @@ pub struct NodeId(pub u32);
 
 /// What makes two calls the same event: the procedure and the place that it is called from.
 ///
-/// Arguments are streams beside the node, not part of it: with peers, tags and sizes in the signature,
-/// tags that count up and sizes that depend on data turn tens of nodes into thousands.
+/// Arguments are streams beside the node, not part of it: with peers, tags and sizes in the
+/// signature, tags that count up and sizes that depend on data turn tens of nodes into thousands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Signature {
     /// The procedure called.

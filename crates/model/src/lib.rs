@@ -1,8 +1,11 @@
 //! The words of Talea as types: identities, units, the parts of a recorded call, and gaps.
 //!
-//! Owns ids ([`Rank`], [`ProcedureId`], [`PathId`]), units ([`Nanos`], [`Bytes`]), the signature of an
-//! event, the description of one procedure's arguments, columns of other tools' traces ([`trace`]),
-//! what a node's time went to ([`shares`]), which libraries are MPI's ([`network`]), reproducible random numbers ([`random`]), numbers as people write them ([`written`]), text from outside as it may be shown ([`text`]), and [`Gaps`]. It refuses I/O, clocks and threads: every other crate stands on this one.
+//! Owns ids ([`Rank`], [`ProcedureId`], [`PathId`]), units ([`Nanos`], [`Bytes`]), the signature of
+//! an event, the description of one procedure's arguments, columns of other tools' traces
+//! ([`trace`]), what a node's time went to ([`shares`]), which libraries are MPI's ([`network`]),
+//! reproducible random numbers ([`random`]), numbers as people write them ([`written`]), text from
+//! outside as it may be shown ([`text`]), and [`Gaps`]. It refuses I/O, clocks and threads: every
+//! other crate stands on this one.
 
 pub mod args;
 pub mod gaps;

@@ -1,13 +1,16 @@
 //! Libraries of MPI and of networks, by the names of their files.
 //!
-//! Owns the one list (docs/agent.md, "Time in MPI"). A sample of a program whose address lies in one of these files is in MPI; so it is
-//! decided wherever samples are read, and a longer list is true of old samples too. Names are those of the files of Open MPI, MPICH and
-//! rdma-core in Debian, of Intel MPI, Cray MPICH, Spectrum MPI, UCX and libfabric. It refuses to look into files: MPI that is linked into
-//! the executable is not found. NCCL and RCCL are not in the list: they run on GPUs, and programs call them beside MPI.
+//! Owns the one list (docs/agent.md, "Time in MPI"). A sample of a program whose address lies in
+//! one of these files is in MPI; so it is decided wherever samples are read, and a longer list is
+//! true of old samples too. Names are those of the files of Open MPI, MPICH and rdma-core in
+//! Debian, of Intel MPI, Cray MPICH, Spectrum MPI, UCX and libfabric. It refuses to look into
+//! files: MPI that is linked into the executable is not found. NCCL and RCCL are not in the list:
+//! they run on GPUs, and programs call them beside MPI.
 
 /// Names of files before `.so`; a `*` at the begin or the end stands for any characters.
 const LIBRARIES: &[&str] = &[
-    // MPI itself: Open MPI and its languages, MPICH, Intel MPI, Cray MPICH with its transports to GPUs, Spectrum MPI, HPE MPT.
+    // MPI itself: Open MPI and its languages, MPICH, Intel MPI, Cray MPICH with its transports to
+    // GPUs, Spectrum MPI, HPE MPT.
     "libmpi",
     "libmpi_*",
     "libmpicxx",
@@ -57,7 +60,8 @@ const LIBRARIES: &[&str] = &[
     // libfabric and its providers.
     "libfabric",
     "*-fi",
-    // Networks: Omni-Path and its predecessor, verbs and its providers, Slingshot, Aries and Gemini, shared memory, PAMI.
+    // Networks: Omni-Path and its predecessor, verbs and its providers, Slingshot, Aries and
+    // Gemini, shared memory, PAMI.
     "libpsm2",
     "libpsm_infinipath",
     "libinfinipath",
@@ -91,7 +95,8 @@ fn before_version(name: &str) -> Option<&str> {
     (rest.is_empty() || rest.starts_with('.')).then_some(stem)
 }
 
-/// Without the digest that wheels of Python put behind a library's name, as in `libmpi-1a2b3c4d.so.12`.
+/// Without the digest that wheels of Python put behind a library's name, as in
+/// `libmpi-1a2b3c4d.so.12`.
 fn without_digest(stem: &str) -> &str {
     match stem.rsplit_once('-') {
         Some((before, digest))

@@ -1,12 +1,13 @@
-//! Pseudorandom numbers that are the same everywhere: `SplitMix64` (Steele, Lea and Flood, "Fast splittable pseudorandom number
-//! generators", 2014).
+//! Pseudorandom numbers that are the same everywhere: `SplitMix64` (Steele, Lea and Flood, "Fast
+//! splittable pseudorandom number generators", 2014).
 //!
 //! Owns the generator. It refuses secrets and entropy: the seed determines all numbers.
 
 /// Distance of the generator's states.
 pub const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A number that depends on all bits of the given one: the generator's next number in the state `value`.
+/// A number that depends on all bits of the given one: the generator's next number in the state
+/// `value`.
 #[inline]
 pub const fn mix(value: u64) -> u64 {
     let value = value.wrapping_add(STEP);
@@ -43,7 +44,8 @@ impl Random {
         (self.number() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// About normal with mean 0 and deviation 1: twelve uniform numbers, without functions that libraries round differently.
+    /// About normal with mean 0 and deviation 1: twelve uniform numbers, without functions that
+    /// libraries round differently.
     pub fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
     }

@@ -1,8 +1,10 @@
-//! Where the time of a node went: samples counted by what they hit, as agents send them and stores keep them.
+//! Where the time of a node went: samples counted by what they hit, as agents send them and stores
+//! keep them.
 //!
-//! Owns the batch that an agent makes of one interval. Everything that a user can name (paths, jobs, phases) is bytes from outside and stands
-//! in a table of the batch once; rows hold indices. It refuses to know how samples are taken and where batches go.
-//! Statistics: each sample is one draw, so that a share p of n samples has the standard error sqrt(p (1 - p) / n).
+//! Owns the batch that an agent makes of one interval. Everything that a user can name (paths,
+//! jobs, phases) is bytes from outside and stands in a table of the batch once; rows hold indices.
+//! It refuses to know how samples are taken and where batches go. Statistics: each sample is one
+//! draw, so that a share p of n samples has the standard error sqrt(p (1 - p) / n).
 
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +41,8 @@ pub struct Batch {
     pub sampler: Sampler,
     /// Jobs that rows speak of.
     pub jobs: Vec<Job>,
-    /// Executables and libraries that rows speak of; the kernel is `[kernel]`, and in place of a build id it has that of its start.
+    /// Executables and libraries that rows speak of; the kernel is `[kernel]`, and in place of a
+    /// build id it has that of its start.
     pub modules: Vec<Module>,
     /// Phases that rows speak of.
     pub phases: Vec<String>,
@@ -56,12 +59,14 @@ pub struct Batch {
     pub spreads: Vec<Spread>,
     /// What was lost or could not be seen.
     pub gaps: Gaps,
-    /// What the agent takes itself; absent where it does not say, as agents of before and those that cannot measure it.
+    /// What the agent takes itself; absent where it does not say, as agents of before and those
+    /// that cannot measure it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upkeep: Option<Upkeep>,
 }
 
-/// What an agent takes itself. Sums are since it began, so that a batch that is lost loses none of them.
+/// What an agent takes itself. Sums are since it began, so that a batch that is lost loses none of
+/// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Upkeep {
@@ -96,7 +101,8 @@ pub enum Sampler {
 /// A job as the node knows it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Job {
-    /// What the scheduler calls it, such as `4711` or `4711_3`; a systemd unit or container where there is no scheduler.
+    /// What the scheduler calls it, such as `4711` or `4711_3`; a systemd unit or container where
+    /// there is no scheduler.
     pub id: String,
     /// Who owns it.
     pub user: Option<u32>,
@@ -114,7 +120,8 @@ pub enum Activity {
     Waiting,
     /// Nothing.
     Idle,
-    /// Code of a program that lies in a library of MPI or of a network. No agent says so: whoever reads batches decides it by the library.
+    /// Code of a program that lies in a library of MPI or of a network. No agent says so: whoever
+    /// reads batches decides it by the library.
     Mpi,
 }
 
@@ -270,7 +277,8 @@ pub const BUSY: &str = "busy";
 pub const COMPUTING: &str = "computing";
 
 impl Batch {
-    /// What is wrong with it, if anything: bytes from outside are checked before anyone indexes by them.
+    /// What is wrong with it, if anything: bytes from outside are checked before anyone indexes by
+    /// them.
     ///
     /// # Errors
     /// Names the row or field and what was expected.
@@ -357,7 +365,8 @@ fn within(what: &str, row: usize, indices: &[(&str, Option<u32>, usize)]) -> Res
 /// The path that stands for the kernel among modules.
 pub const KERNEL: &str = "[kernel]";
 
-/// Detail of the gap (kind `missing`) that counts missing samples of an unknown activity. Stores widen the intervals of shares by them.
+/// Detail of the gap (kind `missing`) that counts missing samples of an unknown activity. Stores
+/// widen the intervals of shares by them.
 pub const UNEXPLAINED: &str = "samples did not come, and neither idle nor steal time of their cores (/proc/stat) explains it: intervals of shares are wider by them";
 
 #[cfg(test)]

@@ -11,12 +11,13 @@ use serde::{Deserialize, Serialize};
 pub struct Module {
     /// Path of the file when it was mapped.
     pub path: String,
-    /// GNU build id in hexadecimal. Where a file has none, it is empty, or says which file it was ([`FileIdentity`]).
+    /// GNU build id in hexadecimal. Where a file has none, it is empty, or says which file it was
+    /// ([`FileIdentity`]).
     pub build_id: String,
 }
 
-/// Which file of a host it was, at which state of it. The text `file-DEVICE-INODE-SIZE-CHANGED`, numbers in hexadecimal, stands in place of a build id: no build id
-/// looks so.
+/// Which file of a host it was, at which state of it. The text `file-DEVICE-INODE-SIZE-CHANGED`,
+/// numbers in hexadecimal, stands in place of a build id: no build id looks so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileIdentity {
     /// Number of the file system's device, as stat(2) has it.
@@ -52,8 +53,8 @@ impl fmt::Display for FileIdentity {
 pub struct Frame {
     /// Index into the recording's modules; `u32::MAX` for code outside every module.
     pub module: u32,
-    /// Virtual address inside the module, as its ELF program headers count (return address, so the call is
-    /// just before it).
+    /// Virtual address inside the module, as its ELF program headers count (return address, so the
+    /// call is just before it).
     pub offset: u64,
 }
 
@@ -81,7 +82,8 @@ pub struct Site {
 }
 
 impl ResolvedFrame {
-    /// `file:line` with the file's last part, else `function+0xoffset`, else `module+0xoffset`: two calls of one function have two texts.
+    /// `file:line` with the file's last part, else `function+0xoffset`, else `module+0xoffset`: two
+    /// calls of one function have two texts.
     pub fn short(&self) -> String {
         match (&self.file, self.line, &self.function, self.offset) {
             (Some(file), Some(line), ..) => {
@@ -111,7 +113,8 @@ impl Site {
     }
 }
 
-/// A text in at most `width` characters, without its middle where it is too long: the end of a place tells calls of one function apart.
+/// A text in at most `width` characters, without its middle where it is too long: the end of a
+/// place tells calls of one function apart.
 pub fn both_ends(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width {
@@ -123,7 +126,8 @@ pub fn both_ends(text: &str, width: usize) -> String {
     format!("{begin}…{end}")
 }
 
-/// A function of C++ without its parameters and its return type, which tell overloads apart but nobody can read.
+/// A function of C++ without its parameters and its return type, which tell overloads apart but
+/// nobody can read.
 pub fn without_parameters(function: &str) -> &str {
     const UNNAMED: &str = "(anonymous namespace)";
     let (mut depth, mut begin) = (0_i32, 0);

@@ -1,9 +1,10 @@
 //! Text from outside - names of processes, jobs, phases, files - made fit to be shown.
 //!
-//! Owns the one list of characters that no terminal, picture, page or log shows as they are: control characters, marks that turn
-//! the direction of writing, and characters that are not drawn. All of them let a name look like another one. The list is
-//! Unicode's `Cc`, `Default_Ignorable_Code_Point` and `Noncharacter_Code_Point`, and its separators of lines. JSON and files for programs keep
-//! text as it is.
+//! Owns the one list of characters that no terminal, picture, page or log shows as they are:
+//! control characters, marks that turn the direction of writing, and characters that are not drawn.
+//! All of them let a name look like another one. The list is Unicode's `Cc`,
+//! `Default_Ignorable_Code_Point` and `Noncharacter_Code_Point`, and its separators of lines. JSON
+//! and files for programs keep text as it is.
 
 /// What stands where a character was replaced.
 pub const REPLACEMENT: char = '\u{fffd}';
@@ -20,7 +21,8 @@ pub fn is_hidden(c: char) -> bool {
         || u32::from(c) & 0xfffe == 0xfffe
 }
 
-/// `Default_Ignorable_Code_Point` of Unicode 16 (DerivedCoreProperties.txt); marks of direction are among them.
+/// `Default_Ignorable_Code_Point` of Unicode 16 (DerivedCoreProperties.txt); marks of direction are
+/// among them.
 fn is_ignorable(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}')
         || matches!(c, '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
@@ -53,7 +55,8 @@ pub fn shortened(text: &str, longest: usize) -> String {
     out
 }
 
-/// Text without hidden characters in at most `width` characters, of which the last is `…` where it is cut.
+/// Text without hidden characters in at most `width` characters, of which the last is `…` where it
+/// is cut.
 pub fn clean(text: &str, width: usize) -> String {
     let mut out = without_hidden(&text.chars().take(width + 1).collect::<String>());
     if out.chars().count() > width {
@@ -63,7 +66,8 @@ pub fn clean(text: &str, width: usize) -> String {
     out
 }
 
-/// Text in lines of at most `width` characters, broken between words. Each word is [`clean`], cut to `longest`: a longer one has a line of its own.
+/// Text in lines of at most `width` characters, broken between words. Each word is [`clean`], cut
+/// to `longest`: a longer one has a line of its own.
 pub fn wrapped(text: &str, width: usize, longest: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

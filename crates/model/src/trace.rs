@@ -1,10 +1,14 @@
-//! A trace of any tool in memory: columns of states, events and messages, the places that they happened at, and labels.
+//! A trace of any tool in memory: columns of states, events and messages, the places that they
+//! happened at, and labels.
 //!
-//! Owns the shapes and the invariants between columns. A column is a plain `Vec`, four or eight bytes a number, so that an analysis
-//! takes slices; times are nanoseconds since the start of the trace whatever the source counted in. It refuses syntax: a reader of
-//! `formats` fills it and a writer empties it. What a tool's numbers mean (event types, states) is in [`Labels`], as that tool said it.
+//! Owns the shapes and the invariants between columns. A column is a plain `Vec`, four or eight
+//! bytes a number, so that an analysis takes slices; times are nanoseconds since the start of the
+//! trace whatever the source counted in. It refuses syntax: a reader of `formats` fills it and a
+//! writer empties it. What a tool's numbers mean (event types, states) is in [`Labels`], as that
+//! tool said it.
 //!
-//! Records need not be sorted by time; their order is kept in [`Trace::order`], and [`ByLocation`] is the index that sorts them.
+//! Records need not be sorted by time; their order is kept in [`Trace::order`], and [`ByLocation`]
+//! is the index that sorts them.
 
 mod by_location;
 mod columns;
@@ -52,7 +56,8 @@ impl TimeUnit {
     }
 }
 
-/// The kind of one record of [`Trace::order`]; the n-th of a kind there is row n of that kind's columns.
+/// The kind of one record of [`Trace::order`]; the n-th of a kind there is row n of that kind's
+/// columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum RecordKind {
@@ -96,7 +101,8 @@ pub enum Members {
 /// A whole trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
-    /// When the program ran, as the source writes it; the time zone is not known. Empty where it is not said.
+    /// When the program ran, as the source writes it; the time zone is not known. Empty where it is
+    /// not said.
     pub date: String,
     /// What the source counts time in.
     pub unit: TimeUnit,
@@ -188,9 +194,11 @@ impl Trace {
         ByLocation::new(self.locations.len(), &messages.receiver, &messages.logical_receive)
     }
 
-    /// Whether all columns of a kind are equally long, the order has every record once, and places exist.
+    /// Whether all columns of a kind are equally long, the order has every record once, and places
+    /// exist.
     ///
-    /// True for the results of the methods above and of readers in `formats`; code that changes columns checks before handing the trace on.
+    /// True for the results of the methods above and of readers in `formats`; code that changes
+    /// columns checks before handing the trace on.
     pub fn check(&self) -> Result<(), Shape> {
         self.states.check()?;
         self.events.check()?;

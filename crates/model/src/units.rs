@@ -74,7 +74,8 @@ const DOWN: [&str; 5] = ["", "m", "µ", "n", "p"];
 /// Units of more characters are words, which take no prefix.
 const LONGEST_SYMBOL: usize = 3;
 
-/// A part as `98.8 %`, with as many digits as mean something; 1 is 100 %. A small part is `< 0.1 %`.
+/// A part as `98.8 %`, with as many digits as mean something; 1 is 100 %. A small part is `< 0.1
+/// %`.
 pub fn percent(part: f64) -> String {
     let percent = part * 100.0;
     match percent {
@@ -86,12 +87,14 @@ pub fn percent(part: f64) -> String {
     }
 }
 
-/// A measured time; one of 0 is below the `bound` of its resolution, as `< 100 ns`. Exact times have a bound of 0.
+/// A measured time; one of 0 is below the `bound` of its resolution, as `< 100 ns`. Exact times
+/// have a bound of 0.
 pub fn at_most(time: Nanos, bound: Nanos) -> String {
     if time == Nanos(0) && bound > Nanos(0) { format!("< {bound}") } else { time.to_string() }
 }
 
-/// Three significant digits without a prefix, as ratios are read; five places behind the point at most.
+/// Three significant digits without a prefix, as ratios are read; five places behind the point at
+/// most.
 pub fn three_digits(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -105,10 +108,11 @@ pub fn three_digits(value: f64) -> String {
 
 /// Three significant digits with the SI prefix that leaves one to three digits before the point.
 ///
-/// `unit` follows the prefix: `si(12_345.0, "B")` is `12.3 kB`. Nanoseconds become seconds with a prefix, `1/s` loses its 1
-/// (`7.46 k/s`), and a unit that is a word stands apart: `19.3 M misses/s`, and `1.25 instr./cycle` without a prefix
-/// as long as three digits do. Counts, their rates and ratios are in no unit that could be divided: `0.362 /s` and `0.992`, and
-/// `53` where nothing follows the point.
+/// `unit` follows the prefix: `si(12_345.0, "B")` is `12.3 kB`. Nanoseconds become seconds with a
+/// prefix, `1/s` loses its 1 (`7.46 k/s`), and a unit that is a word stands apart: `19.3 M
+/// misses/s`, and `1.25 instr./cycle` without a prefix as long as three digits do. Counts, their
+/// rates and ratios are in no unit that could be divided: `0.362 /s` and `0.992`, and `53` where
+/// nothing follows the point.
 pub fn si(value: f64, unit: &str) -> String {
     if let Some(rest) = unit.strip_prefix("ns")
         && (rest.is_empty() || rest.starts_with('/'))
@@ -151,7 +155,8 @@ pub fn si(value: f64, unit: &str) -> String {
     format!("{sign}{scaled:.digits$} {prefix}{unit}").trim_end().to_owned()
 }
 
-/// A number below a thousand that has no unit: whole ones are whole, and what is very small has a power of ten.
+/// A number below a thousand that has no unit: whole ones are whole, and what is very small has a
+/// power of ten.
 fn countless(value: f64) -> String {
     if value.fract() == 0.0 {
         format!("{value:.0}")
@@ -162,8 +167,8 @@ fn countless(value: f64) -> String {
     }
 }
 
-/// A typical duration by name: `12.6 µs (median of 1,200)`, with the mean where it is more than a tenth apart,
-/// `12.6 µs (median of 1,200; mean 631 µs)`.
+/// A typical duration by name: `12.6 µs (median of 1,200)`, with the mean where it is more than a
+/// tenth apart, `12.6 µs (median of 1,200; mean 631 µs)`.
 pub fn typical(median: Nanos, mean: Nanos, count: u64) -> String {
     let count = crate::written::grouped(count);
     if far_apart(median, mean) {

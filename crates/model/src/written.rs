@@ -1,6 +1,7 @@
 //! Times, sizes and rates as people write them, on command lines and in questions.
 //!
-//! Owns their reading, and the groups of digits that counts are written in; each message names what was expected. What only one command knows is read there.
+//! Owns their reading, and the groups of digits that counts are written in; each message names what
+//! was expected. What only one command knows is read there.
 
 use crate::{Bytes, Nanos};
 
@@ -98,7 +99,8 @@ pub fn grouped(count: u64) -> String {
     out
 }
 
-/// A moment in nanoseconds since 1970 as RFC 3339 has it, in UTC: `2026-05-04T10:00:00Z`, with a fraction where there is one.
+/// A moment in nanoseconds since 1970 as RFC 3339 has it, in UTC: `2026-05-04T10:00:00Z`, with a
+/// fraction where there is one.
 pub fn moment(at: Nanos) -> String {
     const SECOND: u64 = 1_000_000_000;
     let (seconds, fraction) = (at.0 / SECOND, at.0 % SECOND);
@@ -111,8 +113,9 @@ pub fn moment(at: Nanos) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z")
 }
 
-/// Year, month and day of a day since 1970-01-01. After Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms" (`civil_from_days`): years begin in
-/// March, so that the day that some of them have more is their last.
+/// Year, month and day of a day since 1970-01-01. After Howard Hinnant, "chrono-Compatible
+/// Low-Level Date Algorithms" (`civil_from_days`): years begin in March, so that the day that some
+/// of them have more is their last.
 fn civil(day: u64) -> (u64, u64, u64) {
     let day = day + 719_468;
     let (era, day_of_era) = (day / 146_097, day % 146_097);

@@ -1,4 +1,4 @@
-// Which of too many lines are coloured, so that lines alike are so together: as crates/report/src/network/cut.rs.
+// Which of too many lines are coloured, so that lines alike are so together: as crates/show/report/src/network/cut.rs.
 
 import { count } from "../report/units";
 

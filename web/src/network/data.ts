@@ -1,4 +1,4 @@
-// A network as crates/report/src/network/data.rs documents it: its keys are these keys. Lists of numbers are by link; what is absent is null.
+// A network as crates/show/report/src/network/data.rs documents it: its keys are these keys. Lists of numbers are by link; what is absent is null.
 
 export type Numbers = (number | null)[];
 

@@ -150,7 +150,7 @@ export class Model {
   }
 }
 
-/** Three digits, and never zero if there is anything: as `share` in crates/report/src/network/quantity.rs. */
+/** Three digits, and never zero if there is anything: as `share` in crates/show/report/src/network/quantity.rs. */
 export const share = (value: number): string => (value > 0 && value < 5e-8 ? "< 0.00001 %" : `${threeDigits(value * 100)} %`);
 
 export const amount = (value: number, unit: string): string =>

@@ -1,4 +1,4 @@
-// What is drawn, without values: places of routers, and marks that stand for one link or several. As crates/report/src/network/scene.rs.
+// What is drawn, without values: places of routers, and marks that stand for one link or several. As crates/show/report/src/network/scene.rs.
 
 import type { Model } from "./model";
 

@@ -1,4 +1,4 @@
-// A torus as slabs: for each two axes a plane with the links of both, over which all other axes are projected, or one slice of them. As crates/report/src/network/slabs.rs.
+// A torus as slabs: for each two axes a plane with the links of both, over which all other axes are projected, or one slice of them. As crates/show/report/src/network/slabs.rs.
 
 import type { Model } from "./model";
 import type { Mark, Node, Scene } from "./scene";

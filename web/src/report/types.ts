@@ -1,4 +1,4 @@
-// The data inside a report, as crates/report/src/data.rs documents them: its keys are these keys.
+// The data inside a report, as crates/show/report/src/data.rs documents them: its keys are these keys.
 // Times are nanoseconds, amounts bytes.
 
 import type { NetworkData } from "../network/data";

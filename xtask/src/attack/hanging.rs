@@ -1,4 +1,5 @@
-//! File systems that stop answering, as file servers that are away, under the agent and under the server.
+//! File systems that stop answering, as file servers that are away, under the agent and under the
+//! server.
 
 use std::fs;
 use std::path::Path;

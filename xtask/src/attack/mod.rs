@@ -1,13 +1,15 @@
-//! Attacks on real servers, agents and stores of this machine, as one table: `cargo xtask attack [--fast]`.
+//! Attacks on real servers, agents and stores of this machine, as one table: `cargo xtask attack
+//! [--fast]`.
 //!
-//! Owns the table: an attack, its figures before the repairs (constants, of version 0.1.0 of 2026-11-23, where somebody measured or the code of then says
-//! it), its figures in this run, and the limit, which decides the exit code. Everything runs on loopback and in one folder. `--fast` leaves out attacks that
-//! take longer than some seconds; the tests of the crates make these too.
+//! Owns the table: an attack, its figures before the repairs (constants, of version 0.1.0 of
+//! 2026-11-23, where somebody measured or the code of then says it), its figures in this run, and
+//! the limit, which decides the exit code. Everything runs on loopback and in one folder. `--fast`
+//! leaves out attacks that take longer than some seconds; the tests of the crates make these too.
 
 mod connections;
 mod files;
 mod hanging;
-#[path = "../../../crates/talea/tests/fuse/mod.rs"]
+#[path = "../../../crates/show/talea/tests/fuse/mod.rs"]
 mod hanging_files;
 mod implausible;
 mod killed;
@@ -140,7 +142,8 @@ fn end(code: i32) -> ! {
     std::process::exit(code)
 }
 
-/// A batch of ten seconds of a node of two cores, as number `number` after `start`: one job of user 1000.
+/// A batch of ten seconds of a node of two cores, as number `number` after `start`: one job of user
+/// 1000.
 fn batch(node: &str, number: u64, start: Nanos) -> Batch {
     let module = |path: &str| Module { path: path.to_owned(), build_id: "ab".to_owned() };
     let share = |core: u32| Share {

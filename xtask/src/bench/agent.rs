@@ -1,8 +1,11 @@
-//! What `talea agent` costs: slowdown of a program that is busy on every core, memory, and its own share of a core, beside `perf record -a`.
+//! What `talea agent` costs: slowdown of a program that is busy on every core, memory, and its own
+//! share of a core, beside `perf record -a`.
 //!
-//! All ways take turns in each round, in the other order in every other one; a slowdown is the mean of rounds' ratios to no tool, in logarithms, with its
-//! 95 % interval (Student); what interrupts take is seen by looking at the clock too, which varies less. The work is a fixed number of turns of a loop on each core, in this process. Processor time is that of the
-//! scheduler (schedstat), in nanoseconds: ticks of 10 ms are a minute's budget at 1 Hz.
+//! All ways take turns in each round, in the other order in every other one; a slowdown is the mean
+//! of rounds' ratios to no tool, in logarithms, with its 95 % interval (Student); what interrupts
+//! take is seen by looking at the clock too, which varies less. The work is a fixed number of turns
+//! of a loop on each core, in this process. Processor time is that of the scheduler (schedstat), in
+//! nanoseconds: ticks of 10 ms are a minute's budget at 1 Hz.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -19,7 +22,8 @@ const TURN: Duration = Duration::from_secs(1);
 /// How long memory and processor time are watched.
 const WATCHED: Duration = Duration::from_mins(1);
 const EXECS: u32 = 200;
-/// Rounds of looking at the clock, when a tool has settled, how long is looked, and what is a gap between two looks.
+/// Rounds of looking at the clock, when a tool has settled, how long is looked, and what is a gap
+/// between two looks.
 const QUANTA: usize = 15;
 const SETTLED: Duration = Duration::from_secs(2);
 const LOOKS: Duration = Duration::from_secs(3);
@@ -247,8 +251,10 @@ fn sampling(command: &mut Command, rate: u32, folder: &Path) -> Result<Tool, Str
     Ok(tool)
 }
 
-/// How long a program that does nothing but look at the clock is away from its core: gaps between two looks, as benchmarks of noise measure them
-/// (fixed time quanta, <https://asc.llnl.gov/sequoia/benchmarks>). It sees interrupts to the microsecond, but not what they push out of caches.
+/// How long a program that does nothing but look at the clock is away from its core: gaps between
+/// two looks, as benchmarks of noise measure them (fixed time quanta,
+/// <https://asc.llnl.gov/sequoia/benchmarks>). It sees interrupts to the microsecond, but not what
+/// they push out of caches.
 fn taken_away(ways: &[Way], agent: &Path, folder: &Path) -> Result<(), String> {
     // Once a second is far below what rounds differ by.
     let ways: Vec<Way> =
@@ -260,7 +266,8 @@ fn taken_away(ways: &[Way], agent: &Path, folder: &Path) -> Result<(), String> {
         for turn in 0..ways.len() {
             let at = if round % 2 == 0 { turn } else { ways.len() - 1 - turn };
             let tool = started(ways[at], agent, folder)?;
-            // What it does at its begin, such as reading files that it sees first, is no part of it.
+            // What it does at its begin, such as reading files that it sees first, is no part of
+            // it.
             std::thread::sleep(SETTLED);
             shares[at].push(away());
             programs[at].extend(tool.0.as_ref().and_then(|child| in_kernel(child.id())));

@@ -1,6 +1,8 @@
-//! What clustering costs: the library beside the Python packages `dbscan` and scikit-learn, and whole `talea cluster TABLE`.
+//! What clustering costs: the library beside the Python packages `dbscan` and scikit-learn, and
+//! whole `talea cluster TABLE`.
 //!
-//! Owns the tables of whole programs. Those of the library are printed by its own example, which is built here.
+//! Owns the tables of whole programs. Those of the library are printed by its own example, which is
+//! built here.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

@@ -1,6 +1,9 @@
-//! The network between nodes at the size of a large machine: from tiles' counters to links, and placements of 131,072 ranks; then what reading the ports of this machine takes and adds to a run.
+//! The network between nodes at the size of a large machine: from tiles' counters to links, and
+//! placements of 131,072 ranks; then what reading the ports of this machine takes and adds to a
+//! run.
 //!
-//! The machine is Cielo's: 16x12x24 Geminis with two nodes each. Times are medians of what is done again; memory is the most of this process, at its end.
+//! The machine is Cielo's: 16x12x24 Geminis with two nodes each. Times are medians of what is done
+//! again; memory is the most of this process, at its end.
 
 use std::process::Command;
 use std::time::Instant;
@@ -86,7 +89,8 @@ fn recorded() -> Result<(), String> {
     Ok(())
 }
 
-/// What one reading of all ports of this machine takes, as `talea run --fabric` makes them once a second.
+/// What one reading of all ports of this machine takes, as `talea run --fabric` makes them once a
+/// second.
 fn ports() {
     let mut gaps = Gaps::default();
     let mut source = of_machine(&Root::machine(), &mut gaps);

@@ -1,7 +1,7 @@
 //! What a recording takes on disk, how fast it is read, and how fast ranks come together.
 //!
-//! The references are the entropy that the quantised times have given their signature (node for durations, edge for gaps),
-//! and `zstd -19` of a plain binary trace.
+//! The references are the entropy that the quantised times have given their signature (node for
+//! durations, edge for gaps), and `zstd -19` of a plain binary trace.
 
 use std::path::Path;
 use std::process::Command;
@@ -83,7 +83,8 @@ fn packed(recording: &Recording) -> [u64; 2] {
     })
 }
 
-/// Bytes that the times of all ranks would take at the empirical entropy of their cells, given node and edge.
+/// Bytes that the times of all ranks would take at the empirical entropy of their cells, given node
+/// and edge.
 fn entropy(recording: &Recording) -> f64 {
     let quantiser = recording.quantiser();
     let mut bytes = 0.0;
@@ -99,7 +100,8 @@ fn entropy(recording: &Recording) -> f64 {
     bytes
 }
 
-/// A plain binary trace: for each event its node, its arguments, begin and duration, 8 bytes each but 4 for the node.
+/// A plain binary trace: for each event its node, its arguments, begin and duration, 8 bytes each
+/// but 4 for the node.
 fn raw(recording: &Recording) -> Vec<u8> {
     let mut out = Vec::new();
     for process in &recording.processes {

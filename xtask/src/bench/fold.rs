@@ -1,7 +1,8 @@
 //! Folding: all counters of a real trace, a million samples of one counter, and the whole command.
 //!
-//! References are `SciPy`'s smoothing spline (lambda by generalised cross-validation, no band, no jumps) and dense kriging with `NumPy` at the size that the
-//! older tool is limited to, where a Python with both exists: that of `TALEA_PYTHON`, of `target/python`, or `python3`.
+//! References are `SciPy`'s smoothing spline (lambda by generalised cross-validation, no band, no
+//! jumps) and dense kriging with `NumPy` at the size that the older tool is limited to, where a
+//! Python with both exists: that of `TALEA_PYTHON`, of `target/python`, or `python3`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,7 +1,8 @@
-//! Shares of idle time and of a load that `talea agent` reports, beside `/proc/stat` and the scheduler's account, while each core computes for a part of its time.
+//! Shares of idle time and of a load that `talea agent` reports, beside `/proc/stat` and the
+//! scheduler's account, while each core computes for a part of its time.
 //!
-//! Owns the load, which is this process, and the comparison in standard errors. Clocks of idle virtual cores may stand still: the agent counts the missing
-//! samples of idle cores.
+//! Owns the load, which is this process, and the comparison in standard errors. Clocks of idle
+//! virtual cores may stand still: the agent counts the missing samples of idle cores.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -183,7 +184,8 @@ fn seen(talea: &Path, store: &str) -> Result<Seen, String> {
     })
 }
 
-/// Computes for a part of the time until `stop`, in pieces of random length, so that it keeps step with nothing.
+/// Computes for a part of the time until `stop`, in pieces of random length, so that it keeps step
+/// with nothing.
 fn compute(part: f64, seed: u64, stop: &AtomicBool) {
     let mut random = seed;
     while !stop.load(Ordering::Relaxed) {

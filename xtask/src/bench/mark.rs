@@ -1,8 +1,8 @@
-//! What markers cost: nanoseconds of a marker that is absent, off and on, in C and in Rust, and what a vectorised loop loses;
-//! and what ranges of NVTX and ITT cost as phases.
+//! What markers cost: nanoseconds of a marker that is absent, off and on, in C and in Rust, and
+//! what a vectorised loop loses; and what ranges of NVTX and ITT cost as phases.
 //!
-//! The reference is the same loop without markers, in the same process; rounds of all loops take turns. The C program is compiled here with
-//! `cc -O2`, without the library, which is preloaded.
+//! The reference is the same loop without markers, in the same process; rounds of all loops take
+//! turns. The C program is compiled here with `cc -O2`, without the library, which is preloaded.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Tables of ours against the reference, measured in one run: `cargo xtask bench NAME`.
 //!
-//! Owns what the tables share: running programs, medians with spreads, and the line that says where and when. Figures in the
-//! documentation are printed by these commands.
+//! Owns what the tables share: running programs, medians with spreads, and the line that says where
+//! and when. Figures in the documentation are printed by these commands.
 
 pub(crate) mod agent;
 pub(crate) mod cluster;
@@ -19,7 +19,7 @@ pub(crate) mod shares;
 pub(crate) mod topo;
 pub(crate) mod truth;
 /// The integration tests compare it, too.
-#[path = "../../../crates/talea/tests/truth/mod.rs"]
+#[path = "../../../crates/show/talea/tests/truth/mod.rs"]
 mod truth_form;
 
 use std::path::{Path, PathBuf};
@@ -66,7 +66,8 @@ pub(crate) fn built(name: &str) -> Result<PathBuf, String> {
     Err(format!("not built: `{}`; run `cargo build --release` first", path.display()))
 }
 
-/// The folder of another version's build, named by `TALEA_BEFORE`: tables that know it have its figures beside ours.
+/// The folder of another version's build, named by `TALEA_BEFORE`: tables that know it have its
+/// figures beside ours.
 fn before() -> Option<PathBuf> {
     std::env::var_os("TALEA_BEFORE").filter(|folder| !folder.is_empty()).map(PathBuf::from)
 }
@@ -108,7 +109,8 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&done.stdout).into_owned())
 }
 
-/// Nanoseconds on processors, of all threads of a process as the scheduler counts them: ticks are too coarse for a percent.
+/// Nanoseconds on processors, of all threads of a process as the scheduler counts them: ticks are
+/// too coarse for a percent.
 fn processor(process: u32) -> Result<u64, String> {
     let tasks = std::fs::read_dir(format!("/proc/{process}/task")).map_err(|e| e.to_string())?;
     let of = |task: std::fs::DirEntry| -> Option<u64> {

@@ -1,7 +1,8 @@
 //! What recording costs: nanoseconds added to a call, and run time added to real programs.
 //!
-//! The reference is `EZTrace` where it is installed (Debian package `eztrace`), and no tool at all. Rounds of all
-//! candidates take turns, so that a machine which changes its speed changes it for all.
+//! The reference is `EZTrace` where it is installed (Debian package `eztrace`), and no tool at all.
+//! Rounds of all candidates take turns, so that a machine which changes its speed changes it for
+//! all.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
-//! What reading and writing a trace of Paraver costs: a synthetic gigabyte, and the real traces of `TALEA_DATA`.
+//! What reading and writing a trace of Paraver costs: a synthetic gigabyte, and the real traces of
+//! `TALEA_DATA`.
 //!
-//! The reference is `pandas`, where Python has it, splitting the same lines. Rates are per second of processor time, as the machine may be
-//! busy; the floor is counting line ends.
+//! The reference is `pandas`, where Python has it, splitting the same lines. Rates are per second
+//! of processor time, as the machine may be busy; the floor is counting line ends.
 
 use std::path::PathBuf;
 use std::process::Command;

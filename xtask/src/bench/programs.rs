@@ -1,6 +1,7 @@
 //! The real programs that are measured: lammps, gromacs, hpcc, and our own halo exchange.
 //!
-//! Owns their sizes. Input is prepared by `scripts/workloads`; what is not installed is left out, which is said.
+//! Owns their sizes. Input is prepared by `scripts/workloads`; what is not installed is left out,
+//! which is said.
 
 use std::path::Path;
 use std::process::Command;

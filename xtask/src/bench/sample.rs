@@ -1,9 +1,12 @@
-//! What samples cost: run time of whole programs with recording, without samples, at 1 Hz, and at 100 Hz.
+//! What samples cost: run time of whole programs with recording, without samples, at 1 Hz, and at
+//! 100 Hz.
 //!
-//! All take turns, in the other order in every other round, so that a machine which changes its speed changes it for all. At 1 Hz nearly nothing
-//! is sampled: what that takes more is what it takes to begin (unwind tables, buffers, a thread), once for each process however
-//! long it runs; the ratio of 100 Hz to 1 Hz is that of samples. Two ranks, so that each has a core of its own on the smallest machine:
-//! the helper's share is then taken from the program, not from ranks that poll in turns.
+//! All take turns, in the other order in every other round, so that a machine which changes its
+//! speed changes it for all. At 1 Hz nearly nothing is sampled: what that takes more is what it
+//! takes to begin (unwind tables, buffers, a thread), once for each process however long it runs;
+//! the ratio of 100 Hz to 1 Hz is that of samples. Two ranks, so that each has a core of its own on
+//! the smallest machine: the helper's share is then taken from the program, not from ranks that
+//! poll in turns.
 
 use std::process::Command;
 use std::time::Instant;
@@ -66,7 +69,8 @@ pub(crate) fn run() -> Result<(), String> {
     Ok(())
 }
 
-/// Processor time of all processes that were started and have ended: `cutime` and `cstime` of proc(5), in hundredths of a second.
+/// Processor time of all processes that were started and have ended: `cutime` and `cstime` of
+/// proc(5), in hundredths of a second.
 fn processor_seconds() -> Result<f64, String> {
     let text = std::fs::read_to_string("/proc/self/stat").map_err(|e| e.to_string())?;
     // The name in parentheses may hold anything; what follows it begins with field 3.

@@ -1,7 +1,10 @@
-//! The shares that `talea agent` sees beside those of `perf record -a` of the same minute, while lammps runs and a compiler comes and goes.
+//! The shares that `talea agent` sees beside those of `perf record -a` of the same minute, while
+//! lammps runs and a compiler comes and goes.
 //!
-//! Both sample; their difference is judged by the error that two samples of these sizes have. perf's rate is odd and ours jittered, so that neither runs in step with what it
-//! measures. Where a library has no names of functions both give addresses, which are not compared. Idle time beside the kernel's account follows (`idle`).
+//! Both sample; their difference is judged by the error that two samples of these sizes have.
+//! perf's rate is odd and ours jittered, so that neither runs in step with what it measures. Where
+//! a library has no names of functions both give addresses, which are not compared. Idle time
+//! beside the kernel's account follows (`idle`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

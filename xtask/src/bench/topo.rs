@@ -1,6 +1,7 @@
 //! What the view of a node costs: reading objects, drawing, measuring and showing live, replaying.
 //!
-//! References are the limits that the project sets itself, and hwloc's `lstopo` where it is installed, which reads and draws the same file.
+//! References are the limits that the project sets itself, and hwloc's `lstopo` where it is
+//! installed, which reads and draws the same file.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -127,7 +127,8 @@ fn measure(mpi: &str, program: &Path, words: &[&str], thread: u32) -> Result<Row
 
 type Built = fn(&str) -> Result<PathBuf, String>;
 
-/// Records a program that notes its loops, with the files of one version, and reads what that prints of it.
+/// Records a program that notes its loops, with the files of one version, and reads what that
+/// prints of it.
 fn seen(
     built: Built,
     mpi: &str,

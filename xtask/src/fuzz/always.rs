@@ -1,7 +1,9 @@
-//! Damage to what is always on: batches and the files that they wait in, tables of phases, and what the agent reads of processes.
+//! Damage to what is always on: batches and the files that they wait in, tables of phases, and what
+//! the agent reads of processes.
 //!
-//! Owns the samples, which are made here, and what is done with whatever can still be read of them. Checksums and packing are made anew behind most of
-//! the damage, as they would stop it at the door.
+//! Owns the samples, which are made here, and what is done with whatever can still be read of them.
+//! Checksums and packing are made anew behind most of the damage, as they would stop it at the
+//! door.
 
 use std::path::Path;
 
@@ -210,7 +212,8 @@ fn travelling(random: &mut Random, mut bytes: Vec<u8>, other: &[u8]) -> Result<(
     if again.map_err(|e| e.to_string())? == read { Ok(()) } else { Err("another batch".to_owned()) }
 }
 
-/// A spool with a damaged file must go on: what comes afterwards is kept in order, and can be acknowledged.
+/// A spool with a damaged file must go on: what comes afterwards is kept in order, and can be
+/// acknowledged.
 fn waiting(
     random: &mut Random,
     mut bytes: Vec<u8>,

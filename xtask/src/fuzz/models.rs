@@ -1,6 +1,7 @@
 //! Damage to files of metrics.
 //!
-//! Owns what is done with whatever can still be read of them: every value is asked for, and every expression must come back as it was.
+//! Owns what is done with whatever can still be read of them: every value is asked for, and every
+//! expression must come back as it was.
 
 use talea_formats::{likwid, models, perfmon, pmu_events};
 use talea_metric::Expression;

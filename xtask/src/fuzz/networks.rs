@@ -1,6 +1,7 @@
 //! Damage to descriptions of networks.
 //!
-//! Owns small samples of all forms, and what is done with what can still be read: routes of a torus, and texts that must come back as they were.
+//! Owns small samples of all forms, and what is done with what can still be read: routes of a
+//! torus, and texts that must come back as they were.
 
 use talea_fabric::gemini::{self, Chip};
 use talea_fabric::place::read;

@@ -1,7 +1,8 @@
 //! Damage to what the view of a node reads: recordings in both forms, and texts of monitors.
 //!
-//! Owns the samples, which are made here from a simulated machine, and what is done with whatever can still be read of them.
-//! Checksums and packing would stop nearly every damage at the door, so that most of it is done behind them.
+//! Owns the samples, which are made here from a simulated machine, and what is done with whatever
+//! can still be read of them. Checksums and packing would stop nearly every damage at the door, so
+//! that most of it is done behind them.
 
 use std::path::Path;
 

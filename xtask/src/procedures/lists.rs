@@ -1,8 +1,10 @@
 //! What the standard's description does not say of procedures.
 //!
-//! Owns the lists: which calls are local, which lists have an entry for each process, and what is exported beyond the standard.
+//! Owns the lists: which calls are local, which lists have an entry for each process, and what is
+//! exported beyond the standard.
 
-/// Procedures without effect on other processes or on requests: counted, not part of the event flow graph.
+/// Procedures without effect on other processes or on requests: counted, not part of the event flow
+/// graph.
 pub(super) const LOCAL: &[&str] = &[
     "Wtime",
     "Wtick",

@@ -1,7 +1,8 @@
 //! The index of records by location and time.
 //!
-//! Owns a stable sort: by location, then time, then the order of the source. Sources that are sorted already, as most are, cost one
-//! counting pass and no comparison sort. Shape: one offset a location and one more, four bytes a record.
+//! Owns a stable sort: by location, then time, then the order of the source. Sources that are
+//! sorted already, as most are, cost one counting pass and no comparison sort. Shape: one offset a
+//! location and one more, four bytes a record.
 
 /// Rows of one kind of record, grouped by location, each group by time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,7 +13,8 @@ pub struct ByLocation {
 }
 
 impl ByLocation {
-    /// Sorts the rows of two columns of the same length; rows of locations beyond `locations` are left out.
+    /// Sorts the rows of two columns of the same length; rows of locations beyond `locations` are
+    /// left out.
     pub fn new(locations: usize, location: &[u32], time: &[u64]) -> Self {
         let mut begins = vec![0_usize; locations + 1];
         for &one in location {

@@ -1,8 +1,9 @@
 //! The columns of states and events, and their rows.
 //!
-//! Owns pushing, reading and checking of rows. Columns are public for analyses that take slices; code that writes to them keeps them
-//! equally long. Locations are rows of [`super::Locations`], CPUs are numbered from 1 over all nodes (0: none is known), times are
-//! nanoseconds from the start of the trace.
+//! Owns pushing, reading and checking of rows. Columns are public for analyses that take slices;
+//! code that writes to them keeps them equally long. Locations are rows of [`super::Locations`],
+//! CPUs are numbered from 1 over all nodes (0: none is known), times are nanoseconds from the start
+//! of the trace.
 
 use super::Shape;
 
@@ -87,7 +88,8 @@ impl States {
     }
 }
 
-/// Events, one a row; each has one or more pairs of type and value, which lie in columns of their own.
+/// Events, one a row; each has one or more pairs of type and value, which lie in columns of their
+/// own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Events {
     /// Where.

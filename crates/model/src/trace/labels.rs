@@ -1,7 +1,8 @@
 //! Names and colours that a source gives to event types, their values and states.
 //!
-//! Owns look-ups. Several types may share one set of values, as levels of a call stack do. Sections that a reader does not understand
-//! stay as they are. Where a source says a thing twice the first counts, and its reader notes a gap if the second differs.
+//! Owns look-ups. Several types may share one set of values, as levels of a call stack do. Sections
+//! that a reader does not understand stay as they are. Where a source says a thing twice the first
+//! counts, and its reader notes a gap if the second differs.
 
 use std::collections::BTreeMap;
 
@@ -126,7 +127,8 @@ impl Labels {
         self.value_sets.get(self.event_type(event_type)?.values? as usize)
     }
 
-    /// The name of a value of an event type. For many values of one type, ask [`Labels::values`] once.
+    /// The name of a value of an event type. For many values of one type, ask [`Labels::values`]
+    /// once.
     pub fn value(&self, event_type: u32, value: i64) -> Option<&str> {
         self.values(event_type)?.get(value)
     }

@@ -1,7 +1,9 @@
-//! Where records of a trace happen: applications, their tasks, the tasks' threads, and nodes with CPUs.
+//! Where records of a trace happen: applications, their tasks, the tasks' threads, and nodes with
+//! CPUs.
 //!
-//! Owns the numbering: location 0 is the first thread of the first task of the first application, and so on in that order. Only tasks
-//! take memory, not threads: a header may claim many of them in few bytes, and up to [`MOST_LOCATIONS`] are believed.
+//! Owns the numbering: location 0 is the first thread of the first task of the first application,
+//! and so on in that order. Only tasks take memory, not threads: a header may claim many of them in
+//! few bytes, and up to [`MOST_LOCATIONS`] are believed.
 
 /// Most threads of one trace.
 pub const MOST_LOCATIONS: u32 = 1 << 24;
@@ -61,7 +63,8 @@ impl Locations {
         self.applications.push(self.tasks.len() as u32);
     }
 
-    /// Adds a task to the last application, which begins where there is none. `node` counts from 1; 0 where it is not known.
+    /// Adds a task to the last application, which begins where there is none. `node` counts from 1;
+    /// 0 where it is not known.
     pub fn push_task(&mut self, threads: u32, node: u32) -> Result<(), TooManyLocations> {
         let end = self.end(self.tasks.len()).checked_add(threads).ok_or(TooManyLocations)?;
         // A task without threads has no location, but is there.

@@ -5,7 +5,8 @@
 use super::Shape;
 use super::columns::same_length;
 
-/// Messages from thread to thread, one a row. Logical is when the program called, physical when data moved.
+/// Messages from thread to thread, one a row. Logical is when the program called, physical when
+/// data moved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Messages {
     /// Location that sends.

@@ -1,6 +1,7 @@
 use super::*;
 
-/// Two applications: tasks of 1 and 2 threads on nodes 1 and 2, and one of 3 threads on an unknown node.
+/// Two applications: tasks of 1 and 2 threads on nodes 1 and 2, and one of 3 threads on an unknown
+/// node.
 fn locations() -> Locations {
     let mut locations = Locations::default();
     locations.nodes = vec![4, 4];

@@ -1,7 +1,8 @@
 //! The numbers that event types and states have in traces of the Barcelona tools, and in ours.
 //!
-//! Owns the constants that readers of meaning (bursts, regions, metrics) and makers of traces share. Names of a trace's own label
-//! file win over them. Source: Extrae's manual and the traces that Extrae 2 to 5 wrote.
+//! Owns the constants that readers of meaning (bursts, regions, metrics) and makers of traces
+//! share. Names of a trace's own label file win over them. Source: Extrae's manual and the traces
+//! that Extrae 2 to 5 wrote.
 
 /// The state of a thread that computes.
 pub const RUNNING: u32 = 1;
@@ -32,7 +33,8 @@ pub const OTHERS: u32 = 15;
 /// The state of a send and receive in one.
 pub const SEND_RECEIVE: u32 = 16;
 
-/// Calls of MPI by kind: point to point, collective, other, one-sided, files. The value is the call, 0 its end.
+/// Calls of MPI by kind: point to point, collective, other, one-sided, files. The value is the
+/// call, 0 its end.
 pub const MPI: std::ops::RangeInclusive<u32> = 50_000_001..=50_000_005;
 /// `MPI_Init` and `MPI_Init_thread`, values of [`MPI`].
 pub const MPI_INIT: [i64; 2] = [31, 140];
@@ -77,9 +79,11 @@ pub const CLUSTER_RANGE: i64 = 3;
 pub const CLUSTER_NOISE: i64 = 5;
 /// Value of [`CLUSTER`]: the cluster with the most time; the others follow.
 pub const CLUSTER_FIRST: i64 = 6;
-/// Iterations of the main loop of a program, as a run found it; the value is the iteration from 1, 0 the end of the loop.
+/// Iterations of the main loop of a program, as a run found it; the value is the iteration from 1,
+/// 0 the end of the loop.
 pub const ITERATION: u32 = 600_000_003;
-/// The same for each loop that was found, a type a loop; iterations count on from one execution to the next.
+/// The same for each loop that was found, a type a loop; iterations count on from one execution to
+/// the next.
 pub const LOOP: std::ops::RangeInclusive<u32> = 600_000_100..=600_000_199;
 /// Phases that the program marked, by name: values nest, and 0 ends the innermost.
 pub const MARKED: u32 = 600_000_004;

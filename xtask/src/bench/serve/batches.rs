@@ -1,6 +1,7 @@
 //! A thousand agents that send to one server, and what they send.
 //!
-//! Owns made-up batches: real files of this machine, whose functions have names, with samples that fall on few places often and on many seldom.
+//! Owns made-up batches: real files of this machine, whose functions have names, with samples that
+//! fall on few places often and on many seldom.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -119,7 +120,8 @@ pub(super) fn batch(
     }
 }
 
-/// A thousand agents that send every ten seconds, spread evenly; from when a batch was due to its answer.
+/// A thousand agents that send every ten seconds, spread evenly; from when a batch was due to its
+/// answer.
 pub(super) fn ingest(site: &Site) -> Result<(), String> {
     let places = places(&site.talea)?;
     let tokens: Result<Vec<String>, String> =

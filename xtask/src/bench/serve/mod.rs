@@ -1,7 +1,9 @@
-//! What `talea serve` does on this machine: batches of a thousand agents, and the questions of a job's page over thirty days.
+//! What `talea serve` does on this machine: batches of a thousand agents, and the questions of a
+//! job's page over thirty days.
 //!
-//! The server is the program that users run, with its defaults: slices of a minute, rules, names of functions. Agents and questions are threads of this
-//! process and share the cores with it, so that times are upper bounds.
+//! The server is the program that users run, with its defaults: slices of a minute, rules, names of
+//! functions. Agents and questions are threads of this process and share the cores with it, so that
+//! times are upper bounds.
 
 mod batches;
 mod page;

@@ -45,8 +45,10 @@ fn fill(path: &Path, places: &[Place]) -> Result<u64, String> {
     fs::metadata(path).map(|file| file.len()).map_err(|e| e.to_string())
 }
 
-/// What the page of a job asks (`JobPage.update` of `web/src/serve/job.ts`), in its order: `what: question` on a line. The first is asked alone, the others at
-/// once when it is answered; the second is what rules find, for which nothing else on the page waits. `web/test/serve.test.mjs` holds the page to this list.
+/// What the page of a job asks (`JobPage.update` of `web/src/serve/job.ts`), in its order: `what:
+/// question` on a line. The first is asked alone, the others at once when it is answered; the
+/// second is what rules find, for which nothing else on the page waits. `web/test/serve.test.mjs`
+/// holds the page to this list.
 const JOB_PAGE: &str = include_str!("job-page.txt");
 
 /// What it asks beside that of jobs whose agents tell no spread of cores.
@@ -57,7 +59,8 @@ fn questions(end: u64) -> Vec<(&'static str, String)> {
     JOB_PAGE.lines().filter_map(|line| filled(line, end)).collect()
 }
 
-/// What is asked, and the question; functions and single cores are asked for of the last 90 minutes, as four nodes allow.
+/// What is asked, and the question; functions and single cores are asked for of the last 90
+/// minutes, as four nodes allow.
 fn filled(line: &'static str, end: u64) -> Option<(&'static str, String)> {
     let (what, question) = line.split_once(": ")?;
     let question = question.replace("{from}", &(end - DAYS * 86_400).to_string());

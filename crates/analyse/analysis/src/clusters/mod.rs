@@ -1,0 +1,35 @@
+//! Groups of similar stretches of computation.
+//!
+//! Owns the steps from an input to clusters. [`source`] finds bursts, [`points`] makes points of
+//! them, [`search`] clusters those; [`study`] has the whole result. [`fill`] makes the data that
+//! text, JSON, pictures and pages show.
+
+mod drawn;
+mod fill;
+mod findings;
+mod labelled;
+mod options;
+mod points;
+mod search;
+pub mod source;
+pub mod study;
+
+use talea_metric::measure::Part;
+use talea_model::Trace;
+use talea_report::data::clusters::ClusterData;
+
+pub use fill::{Names, data, dimension_data, mean, place as site_of, sums};
+pub use findings::{place as site_name, score};
+pub use labelled::labelled;
+pub use options::{Edges, Eps, Options, SubsetRule, subset};
+pub use points::{described, dimensions, may_use_edges};
+pub use source::{Source, SourceError};
+pub use study::{Study, StudyError, study};
+
+/// The clusters of a part of a trace, with default options, for a report. `None` where there is
+/// nothing to cluster.
+pub fn of_part(trace: &Trace, part: Part, name: &str) -> Option<ClusterData> {
+    let (bursts, looked) = source::bursts_of(trace, part).ok()?;
+    let study = study::study(bursts, looked, &Options::default()).ok()?;
+    Some(fill::data(&study, &Names::of(Some(trace)), name))
+}

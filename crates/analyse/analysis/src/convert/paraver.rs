@@ -1,0 +1,66 @@
+//! The three files of a Paraver trace on disk.
+//!
+//! Owns the set of files: labels and names of rows accompany the records, except for a pipe or a
+//! device, which gets the records alone. Syntax is `formats::paraver`'s.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use talea_formats::paraver;
+use talea_model::Trace;
+
+use super::file::{self, Draft};
+use crate::input::paraver::sibling;
+
+/// Errors of saving a trace.
+#[derive(Debug, thiserror::Error)]
+pub enum SaveError {
+    /// The system refused.
+    #[error("cannot write the trace: {source}: `{}`", path.display())]
+    File {
+        /// Error of the system.
+        source: io::Error,
+        /// The file.
+        path: PathBuf,
+    },
+    /// The records have no form in Paraver's format.
+    #[error("{source}: `{}`", path.display())]
+    Form {
+        /// The error of the form.
+        source: paraver::WriteError,
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// Writes a trace to `path`, compressed if that ends in `.gz`, with labels and names of rows beside
+/// it.
+pub fn save(trace: &Trace, path: &Path) -> Result<(), SaveError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| SaveError::File { source, path: path.clone() }
+    };
+    let mut out = Draft::create(path).map_err(failed(path))?;
+    let form = |source| match source {
+        paraver::WriteError::Write(source) => failed(path)(source),
+        source @ paraver::WriteError::Shape(_) => SaveError::Form { source, path: path.to_owned() },
+    };
+    if path.extension().is_some_and(|end| end == "gz") {
+        let mut packed = GzEncoder::new(out, Compression::new(6));
+        paraver::write(trace, &mut packed).map_err(form)?;
+        out = packed.finish().map_err(failed(path))?;
+    } else {
+        paraver::write(trace, &mut out).map_err(form)?;
+    }
+    if let Some(path) = out.finish().map_err(failed(path))? {
+        let labels = paraver::write_labels(&trace.labels);
+        let rows = paraver::write_rows(&trace.locations.levels);
+        for (ending, text) in [("pcf", labels), ("row", rows)] {
+            let side = sibling(&path, ending);
+            file::write(&side, text.as_bytes()).map_err(failed(&side))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,21 @@
+//! The behaviour inside one execution of a region.
+//!
+//! Owns the analysis as a function of traces ([`analyse`]): instances are prepared ([`prepare`]),
+//! folded in groups ([`group`]), fitted with models ([`models`]) and put into sentences
+//! ([`findings`]). [`inject`] writes folded counters into a trace.
+
+pub mod analyse;
+mod differences;
+mod findings;
+mod group;
+mod inject;
+mod models;
+mod options;
+mod prepare;
+mod regions;
+
+pub use analyse::{AnalyseError, Folded, analyse};
+pub use findings::percent;
+pub use inject::{InjectError, inject};
+pub use options::{Extent, Fit, FoldOptions, Groups, Ranks, Trial};
+pub use regions::regions;

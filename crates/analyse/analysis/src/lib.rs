@@ -1,0 +1,244 @@
+//! The analysis of a recording: all data of views and the report.
+//!
+//! Owns the order of the steps and the data between them: one walk through each thread, figures for
+//! each rank and each call site, classes of threads with their structure. Ranks are walked in
+//! parallel and merged in their order, so that results do not depend on the number of threads.
+
+pub mod arguments;
+pub mod calls;
+pub mod classes;
+pub mod clusters;
+pub mod convert;
+pub mod delays;
+pub mod findings;
+pub mod folding;
+pub mod graph;
+pub mod groups;
+pub mod hosts;
+pub mod input;
+pub mod labels;
+pub mod location;
+pub mod matrix;
+pub mod messages;
+pub mod metrics;
+pub mod phases;
+pub mod procedures;
+pub mod rank;
+pub mod report;
+pub mod requests;
+pub mod sites;
+pub mod tracks;
+mod traits;
+pub mod tree;
+pub mod values;
+pub mod views;
+pub mod walk;
+pub mod words;
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
+use talea_flow::matrix::Matrix;
+use talea_model::{Bytes, Nanos, Rank};
+use talea_run::live::layout::TimesMode;
+use talea_run::recording::Process;
+
+use calls::CallTable;
+use classes::Class;
+use delays::Delay;
+use hosts::Host;
+use messages::Waits;
+use rank::{RankStudy, part};
+use sites::Places;
+use talea_run::load::Run;
+use traits::KnownPath;
+
+/// Called with each step of long work, in words.
+pub type Progress<'a> = &'a mut dyn FnMut(&str);
+
+/// Totals of the collective operations of one procedure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Collective {
+    /// Calls on all ranks.
+    pub calls: u64,
+    /// The ranks' contributions, by their arguments.
+    pub bytes: Bytes,
+}
+
+/// A run, analysed.
+#[derive(Debug)]
+pub struct Analysis<'a> {
+    /// The analysed run.
+    pub run: &'a Run,
+    /// Call paths in the source.
+    pub places: Places<'a>,
+    /// For each call path its properties for trees.
+    pub paths: Vec<KnownPath>,
+    /// Call sites over all ranks.
+    pub calls: CallTable,
+    /// One entry for each process of the recording, in its order.
+    pub ranks: Vec<RankStudy>,
+    /// Threads that behave alike: the class with most of them first, or, where ranks have several,
+    /// the one with most time in a loop.
+    pub classes: Vec<Class>,
+    /// Messages from one process to another.
+    pub matrix: Matrix,
+    /// Collective operations by procedure.
+    pub collectives: BTreeMap<String, Collective>,
+    /// Placement of processes, computed on request: it takes a file for each host.
+    hosts: OnceLock<Vec<Host>>,
+    /// Waiting times of ranks, computed on request: they take another walk.
+    waits: OnceLock<Option<Waits>>,
+    /// From the first rank's start to the last one's end.
+    pub wall: Nanos,
+}
+
+/// Maximum number of events of a run whose waiting is judged: bounds the memory for messages and
+/// calls.
+const JUDGED: u64 = 4_000_000;
+
+/// Number of processes that are walked at a time: bounds the memory for their events.
+const AT_ONCE: usize = 64;
+
+impl<'a> Analysis<'a> {
+    /// Analyses a run.
+    pub fn new(run: &'a Run, progress: Progress<'_>) -> Self {
+        let recording = &run.recording;
+        let places = Places::new(run);
+        let paths = places.known_paths();
+        let mut calls = CallTable::default();
+        let mut ranks = Vec::new();
+        let mut matrix = Matrix::default();
+        let mut collectives: BTreeMap<String, Collective> = BTreeMap::new();
+        for (chunk, processes) in recording.processes.chunks(AT_ONCE).enumerate() {
+            let done = chunk * AT_ONCE;
+            progress(&format!("reading rank {done} of {}", recording.processes.len()));
+            let studied: Vec<_> = processes
+                .par_iter()
+                .map(|process| rank::study(recording, process, &paths))
+                .collect();
+            for (process, (mut study, threads)) in processes.iter().zip(studied) {
+                study.rank = display_rank(run, process);
+                for (thread, walked) in process.threads.iter().zip(&threads) {
+                    calls.add(recording, study.rank, thread, walked);
+                    // Ranks inside a spawned world are shown after those of the worlds before it.
+                    let before = study.rank.0 - process.location.rank.0;
+                    for (from, to, cell) in walked.matrix.cells() {
+                        let shown = |rank: Rank| Rank(rank.0.saturating_add(before));
+                        matrix.add(shown(from), shown(to), cell.bytes, cell.messages);
+                    }
+                    for (procedure, more) in &walked.collectives {
+                        let sum = collectives.entry(procedure.clone()).or_default();
+                        sum.calls = sum.calls.saturating_add(more.calls);
+                        sum.bytes += more.bytes;
+                    }
+                }
+                ranks.push(study);
+            }
+        }
+        progress("finding loops and classes");
+        let classes = classes::classes(recording, &ranks, &paths);
+        let wall = ranks.iter().map(|rank| rank.end).max().unwrap_or_default()
+            - ranks.iter().map(|rank| rank.begin).min().unwrap_or_default();
+        Self {
+            run,
+            places,
+            paths,
+            calls,
+            ranks,
+            classes,
+            matrix,
+            collectives,
+            hosts: OnceLock::new(),
+            waits: OnceLock::new(),
+            wall,
+        }
+    }
+
+    /// Placement of processes, by host.
+    pub fn hosts(&self) -> &[Host] {
+        self.hosts.get_or_init(|| hosts::hosts(self.run, &self.ranks))
+    }
+
+    /// Part of the run, from its begin, whose waiting is judged.
+    pub fn judged_part(&self) -> f64 {
+        let until = self.waits().map_or(Nanos(0), |waits| waits.until);
+        part(until - self.begin(), self.wall).min(1.0)
+    }
+
+    /// Begin of the first rank.
+    fn begin(&self) -> Nanos {
+        self.ranks.iter().map(|rank| rank.begin).min().unwrap_or_default()
+    }
+
+    /// Waiting times of ranks; absent where times of single calls were not kept.
+    pub fn waits(&self) -> Option<&Waits> {
+        let recording = &self.run.recording;
+        let until = || {
+            let judged = (JUDGED as f64 / recording.events().max(1) as f64).min(1.0);
+            self.begin() + Nanos((self.wall.0 as f64 * judged).ceil() as u64)
+        };
+        let timed = recording.times != TimesMode::Statistics;
+        self.waits.get_or_init(|| timed.then(|| messages::waits(recording, until()))).as_ref()
+    }
+
+    /// Part of the time of all threads that is spent waiting for other ranks.
+    pub fn waiting_share(&self) -> Option<f64> {
+        let time = self.time_of_all().0 as f64 * self.judged_part();
+        let waiting = self.waits()?.total().0 as f64;
+        Some(if time > 0.0 { (waiting / time).min(1.0) } else { 0.0 })
+    }
+
+    /// True if threads wait for PUs, so that their times do not show the rank that causes waiting.
+    pub fn is_crowded(&self) -> bool {
+        self.hosts().iter().any(Host::is_crowded)
+    }
+
+    /// Time for which threads were ready without a PU; absent where it was not measured for all
+    /// processes.
+    pub fn delay(&self) -> Option<Delay> {
+        self.hosts().iter().map(Host::delay).sum()
+    }
+
+    /// Times of single calls below this are unknown; 0 where they are exact.
+    pub fn resolution(&self) -> Nanos {
+        let recording = &self.run.recording;
+        match recording.times {
+            TimesMode::Bounded => recording.bound.absolute,
+            TimesMode::Exact | TimesMode::Statistics => Nanos(0),
+        }
+    }
+
+    /// The place of a rank in [`Self::ranks`].
+    pub fn rank(&self, rank: Rank) -> Option<usize> {
+        self.ranks.iter().position(|study| study.rank == rank)
+    }
+
+    /// The recorded process of a rank.
+    pub fn process(&self, place: usize) -> &'a Process {
+        &self.run.recording.processes[place]
+    }
+
+    /// Time of all threads together without beginning and ending MPI.
+    pub fn time_of_all(&self) -> Nanos {
+        self.ranks.iter().map(|rank| rank.run).sum()
+    }
+
+    /// Mean share of the dominant loop, where ranks have several threads that of the thread with
+    /// most time in one; absent where no rank has one.
+    pub fn dominant_share(&self) -> Option<f64> {
+        let shares: Vec<f64> =
+            self.ranks.iter().filter_map(|rank| Some(rank.lead()?.dominant()?.share)).collect();
+        (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+    }
+}
+
+/// The displayed number of a process: its rank, where spawned worlds continue after the first one.
+pub fn display_rank(run: &Run, process: &Process) -> Rank {
+    let sizes: BTreeMap<u32, u32> =
+        run.recording.processes.iter().map(|p| (p.location.world, p.world_size)).collect();
+    let sizes = sizes.range(..process.location.world);
+    let before = sizes.fold(0_u32, |sum, (_, size)| sum.saturating_add(*size));
+    Rank(before.saturating_add(process.location.rank.0))
+}

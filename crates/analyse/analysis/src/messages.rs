@@ -1,0 +1,125 @@
+//! Messages from one process to another, each with the call that sent it and the one that completed
+//! its receive.
+//!
+//! Owns the matching, which a recording does not store: by the standard's rule that messages do not
+//! overtake each other, the n-th send from one rank to another with a tag on a communicator belongs
+//! to the n-th receive that was posted for it there (MPI 5.0, section 3.5), and likewise the n-th
+//! start of a partitioned one (section 4.2). Where a process has several threads that send on one
+//! channel, begin times decide, and messages that matched probes claim are taken to be received in
+//! that order: these two are estimates. Unmatched messages are counted. [`ends`] follows the calls.
+
+mod ends;
+mod roles;
+mod waits;
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use talea_model::args::special;
+use talea_model::{Bytes, Nanos, Rank};
+use talea_run::Recording;
+
+use ends::{Call, Ends, ends};
+pub use waits::{Waits, waits};
+
+/// One message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Place of the sender in [`Recording::processes`], and of its thread there.
+    pub from: (usize, usize),
+    /// The call that sent it.
+    pub sent: (Nanos, Nanos),
+    /// Place of the receiver and of the thread that posted the receive.
+    pub to: (usize, usize),
+    /// Time at which the receive was posted, and the end of the call that completed it.
+    pub received: (Nanos, Nanos),
+    /// Size of the sent data.
+    pub bytes: Bytes,
+    /// Its tag.
+    pub tag: i64,
+    /// The calls that found it sent and received; the former is absent if there is none.
+    finished: (Option<Call>, Call),
+}
+
+/// All messages of a run that have times.
+#[derive(Debug, Default)]
+pub struct Messages {
+    /// By sender, channel and time.
+    pub all: Vec<Message>,
+    /// Sends and receives whose other end was not found, or not complete.
+    pub unmatched: u64,
+}
+
+/// Messages that match in the order of their calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Channel {
+    /// Index of the communicator, the same for all its members.
+    comm: i64,
+    /// The other end; absent for processes of other worlds, and for wild cards until their match is
+    /// known.
+    other: Option<Rank>,
+    tag: i64,
+    partitioned: bool,
+}
+
+/// Stands for all inter-communicators.
+const BETWEEN_GROUPS: i64 = i64::MIN;
+
+impl Channel {
+    /// The channel as both ends name it. The groups of an inter-communicator have different numbers
+    /// for it, so that those between the same two processes are taken for one. `None` without
+    /// another end.
+    fn shared(self, recording: &Recording) -> Option<Self> {
+        if self.other.is_none() || self.tag == special::ANY_TAG {
+            return None;
+        }
+        let comm = usize::try_from(self.comm).ok().and_then(|comm| recording.comms.get(comm));
+        let comm = if comm.is_some_and(|comm| comm.inter) { BETWEEN_GROUPS } else { self.comm };
+        Some(Self { comm, ..self })
+    }
+}
+
+/// Finds the messages among processes of the same world that were sent until `until`.
+pub fn messages(recording: &Recording, until: Nanos) -> Messages {
+    matched(recording, &all_ends(recording, until))
+}
+
+fn all_ends(recording: &Recording, until: Nanos) -> Vec<Ends> {
+    recording.processes.par_iter().map(|process| ends(recording, process, until)).collect()
+}
+
+fn matched(recording: &Recording, ends: &[Ends]) -> Messages {
+    let processes = &recording.processes;
+    let place: BTreeMap<(u32, Rank), usize> = processes
+        .iter()
+        .enumerate()
+        .map(|(at, process)| ((process.location.world, process.location.rank), at))
+        .collect();
+    let mut all = Vec::new();
+    for (at, own) in ends.iter().enumerate() {
+        let me = processes[at].location;
+        for (channel, sends) in &own.sends {
+            let receiver = channel.other.and_then(|other| place.get(&(me.world, other)).copied());
+            let Some(receiver) = receiver else { continue };
+            let back = Channel { other: Some(me.rank), ..*channel };
+            let Some(receives) = ends[receiver].receives.get(&back) else { continue };
+            for (send, receive) in sends.iter().zip(receives) {
+                let Some(done) = receive.done else { continue };
+                all.push(Message {
+                    from: (at, send.thread),
+                    sent: send.call,
+                    to: (receiver, receive.thread),
+                    received: (receive.posted, done.end),
+                    bytes: send.bytes,
+                    tag: channel.tag,
+                    finished: (send.done, done),
+                });
+            }
+        }
+    }
+    let sends = ends.iter().flat_map(|own| own.sends.values()).map(Vec::len).sum::<usize>();
+    let receives = ends.iter().flat_map(|own| own.receives.values()).map(Vec::len).sum::<usize>();
+    let unknown = ends.iter().map(|own| own.unknown).sum::<u64>();
+    let unmatched = (sends + receives).saturating_sub(2 * all.len()) as u64 + unknown;
+    Messages { all, unmatched }
+}

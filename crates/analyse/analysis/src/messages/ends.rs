@@ -1,0 +1,492 @@
+//! Sends and receives of a process, in the order that decides their matching.
+//!
+//! Owns the tracking of its calls and requests: the times at which a receive was posted and
+//! complete, and the matches of its wild cards. A cancelled receive counts as one that got nothing;
+//! a cancelled send counts as sent, as MPIs do not call messages back.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use talea_model::args::special;
+use talea_model::{Bytes, Nanos, NodeId, ProcedureSpec, Rank};
+use talea_run::Recording;
+use talea_run::lists::Cursor;
+use talea_run::recording::{Event, Process, Thread};
+
+use super::Channel;
+use super::roles::{Meets, NodePlan, Role};
+use crate::procedures::Traffic;
+use crate::requests::{Request, Requests};
+
+/// A call of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Call {
+    /// Place of the thread in its process.
+    pub thread: usize,
+    /// Node of the thread's graph.
+    pub node: NodeId,
+    /// Number of the event in the thread.
+    pub number: u64,
+    /// Its begin.
+    pub begin: Nanos,
+    /// Its end.
+    pub end: Nanos,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Send {
+    pub(super) thread: usize,
+    pub(super) call: (Nanos, Nanos),
+    pub(super) bytes: Bytes,
+    /// The call that found it complete.
+    pub(super) done: Option<Call>,
+}
+
+/// A part in a blocking collective operation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Meeting {
+    pub(super) call: Call,
+    pub(super) meets: Meets,
+    pub(super) root: Option<Rank>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Receive {
+    /// The thread that posted it.
+    pub(super) thread: usize,
+    pub(super) posted: Nanos,
+    /// The call that found it complete; absent while it is open: it still has its place among the
+    /// others.
+    pub(super) done: Option<Call>,
+    from: Channel,
+    cancelled: bool,
+}
+
+/// Sends and receives of a process, by channel in the order of calls.
+#[derive(Debug, Default)]
+pub(super) struct Ends {
+    pub(super) sends: BTreeMap<Channel, Vec<Send>>,
+    pub(super) receives: BTreeMap<Channel, Vec<Receive>>,
+    /// Parts in collective operations, by communicator in their order.
+    pub(super) meetings: BTreeMap<i64, Vec<Meeting>>,
+    /// Number of sends and receives whose other end is no process of this world, or unknown.
+    pub(super) unknown: u64,
+    /// Begin of the first call that was left out because there were too many before it.
+    pub(super) stopped: Option<Nanos>,
+}
+
+/// Maximum number of sends, receives and parts in collective operations of a run: bounds the memory
+/// for them.
+const MOST: usize = 4_000_000;
+/// Minimum of the same per process, where there are many.
+const FEWEST: usize = 10_000;
+
+/// An open or persistent request.
+#[derive(Clone, Copy, Debug)]
+enum Pending {
+    Send {
+        to: Channel,
+        bytes: Bytes,
+        /// Place of its present send.
+        open: Option<usize>,
+        persistent: bool,
+    },
+    Receive {
+        from: Channel,
+        /// Place of its present receive.
+        open: Option<usize>,
+        persistent: bool,
+    },
+}
+
+/// Another thread's request that was found complete.
+#[derive(Clone, Copy, Debug)]
+struct Foreign {
+    thread: u32,
+    number: u64,
+    call: Call,
+    /// Source and tag, if a status has them.
+    met: Option<(i64, i64)>,
+}
+
+struct Walker<'a> {
+    recording: &'a Recording,
+    process: &'a Process,
+    thread: usize,
+    requests: Requests,
+    pending: HashMap<u64, Pending>,
+    /// Receives in the order in which they were posted.
+    receives: Vec<Receive>,
+    sends: Vec<(Channel, Send)>,
+    /// Messages that matched probes found, as places in `receives`, `None` for that of
+    /// `MPI_PROC_NULL`; recordings do not number them.
+    claimed: VecDeque<Option<usize>>,
+    foreign: Vec<Foreign>,
+    meetings: Vec<(i64, Meeting)>,
+    /// Number of events so far.
+    events: u64,
+    stopped: Option<Nanos>,
+}
+
+/// A completed operation: a place in `sends` or in `receives`.
+enum Done {
+    Send(usize),
+    Receive(usize),
+}
+
+fn value(args: &[i64], at: Option<usize>) -> Option<i64> {
+    at.and_then(|at| args.get(at).copied())
+}
+
+impl Walker<'_> {
+    fn channel(&self, plan: &NodePlan, comm: i64, other: i64, tag: i64) -> Channel {
+        let other = self.recording.world_rank(self.process, Some(comm), other);
+        Channel { comm, other, tag, partitioned: plan.partitioned }
+    }
+
+    /// Destination of a call; `None` with `MPI_PROC_NULL`.
+    fn sends_to(&self, plan: &NodePlan, comm: i64, args: &[i64]) -> Option<Channel> {
+        let dest = value(args, plan.dest).filter(|&dest| dest != special::PROC_NULL)?;
+        Some(self.channel(plan, comm, dest, value(args, plan.send_tag)?))
+    }
+
+    /// Source of a call, as far as its arguments have it.
+    fn receives_from(&self, plan: &NodePlan, comm: i64, args: &[i64]) -> Option<Channel> {
+        let source = value(args, plan.source).filter(|&source| source != special::PROC_NULL)?;
+        Some(self.channel(plan, comm, source, value(args, plan.receive_tag)?))
+    }
+
+    fn post(&mut self, posted: Nanos, from: Channel) -> usize {
+        let receive = Receive { thread: self.thread, posted, done: None, from, cancelled: false };
+        self.receives.push(receive);
+        self.receives.len() - 1
+    }
+
+    fn event(&mut self, plan: &NodePlan, event: &Event<'_>, lists: &mut Cursor<'_>) {
+        let (Some(begin), Some(duration)) = (event.begin, event.duration) else { return };
+        let number = self.events;
+        let call =
+            Call { thread: self.thread, node: event.node, number, begin, end: begin + duration };
+        let args = event.args;
+        let comm = value(args, plan.comm).unwrap_or(-1);
+        let mut made = self.sends(plan, call, comm, args, lists);
+        if let Some(meets) = plan.meets {
+            let root = value(args, plan.root);
+            let root =
+                root.and_then(|root| self.recording.world_rank(self.process, Some(comm), root));
+            self.meetings.push((comm, Meeting { call, meets, root }));
+        }
+        match plan.role {
+            Role::Receives => {
+                if let Some(from) = self.receives_from(plan, comm, args) {
+                    let at = self.post(begin, from);
+                    self.done(at, call, own_status(plan, args));
+                }
+            }
+            Role::Posts => {
+                made = self.receives_from(plan, comm, args).map(|from| Pending::Receive {
+                    from,
+                    open: Some(self.post(begin, from)),
+                    persistent: false,
+                });
+            }
+            Role::Prepares => {
+                let from = self.receives_from(plan, comm, args);
+                made = from.map(|from| Pending::Receive { from, open: None, persistent: true });
+            }
+            Role::Starts => {
+                plan.requests.named(args, lists).iter().for_each(|age| self.start(age, call));
+            }
+            Role::Claims if plan.flag.is_none_or(|at| args.get(at) == Some(&1)) => {
+                let at = self.receives_from(plan, comm, args).map(|from| self.post(begin, from));
+                if let Some(at) = at {
+                    self.meet(at, own_status(plan, args));
+                }
+                self.claimed.push_back(at);
+            }
+            Role::ReceivesClaimed => {
+                if let Some(at) = self.claimed.pop_front().flatten() {
+                    self.done(at, call, None);
+                }
+            }
+            Role::PostsClaimed => {
+                let open = self.claimed.pop_front().flatten();
+                let from = open.and_then(|at| self.receives.get(at)).map(|receive| receive.from);
+                made = from.map(|from| Pending::Receive { from, open, persistent: false });
+            }
+            Role::Cancels => plan.requests.named(args, lists).iter().for_each(|age| {
+                if let Request::Own(number) = self.requests.named(age)
+                    && let Some(Pending::Receive { open, .. }) = self.pending.get_mut(&number)
+                    && let Some(receive) = open.take().and_then(|at| self.receives.get_mut(at))
+                {
+                    receive.cancelled = true;
+                }
+            }),
+            Role::Frees => plan.requests.named(args, lists).iter().for_each(|age| {
+                if let Request::Own(number) = self.requests.named(age) {
+                    self.pending.remove(&number);
+                }
+            }),
+            Role::Claims | Role::Other => {}
+        }
+        if plan.requests.is_idle() {
+            return;
+        }
+        if plan.role != Role::Frees {
+            self.complete_all(plan, call, args, lists);
+        }
+        if let Some(number) = self.requests.follow(&plan.requests, args, lists, None)
+            && let Some(made) = made
+        {
+            if let Pending::Send { open: Some(at), .. } = made
+                && let Some((_, send)) = self.sends.get_mut(at)
+            {
+                send.done = None;
+            }
+            self.pending.insert(number, made);
+        }
+    }
+
+    /// Notes the send of a call; returns the request as which it would be pending.
+    fn sends(
+        &mut self,
+        plan: &NodePlan,
+        call: Call,
+        comm: i64,
+        args: &[i64],
+        lists: &mut Cursor<'_>,
+    ) -> Option<Pending> {
+        if !matches!(plan.send.traffic, Traffic::Send | Traffic::Prepare) {
+            return None;
+        }
+        let to = self.sends_to(plan, comm, args)?;
+        let bytes = plan.send.bytes(self.recording, self.process, args, lists);
+        let persistent = plan.send.traffic == Traffic::Prepare;
+        // A call without a request is complete when it returns.
+        let open = (!persistent).then(|| self.send(to, call, bytes, Some(call)));
+        Some(Pending::Send { to, bytes, open, persistent })
+    }
+
+    /// Completes the requests that a call found complete.
+    fn complete_all(&mut self, plan: &NodePlan, call: Call, args: &[i64], lists: &mut Cursor<'_>) {
+        let completed = plan.requests.completed(args, lists);
+        if completed.is_empty() {
+            return;
+        }
+        // Statuses are few and in a list of their own.
+        let statuses: Vec<i64> = value(args, plan.statuses)
+            .and_then(|list| lists.get(list))
+            .map_or_else(Vec::new, |list| list.iter().collect());
+        let met = Met::of(&statuses);
+        let named = plan.requests.named(args, lists);
+        for position in completed {
+            if let Some(age) = named.get(position) {
+                let status = met.at(position).or_else(|| only_status(plan, position, args));
+                self.complete(age, call, status);
+            }
+        }
+    }
+
+    /// Starts a persistent request.
+    fn start(&mut self, age: i64, call: Call) {
+        let Request::Own(number) = self.requests.named(age) else { return };
+        match self.pending.get(&number).copied() {
+            Some(Pending::Send { to, bytes, persistent, .. }) => {
+                let open = Some(self.send(to, call, bytes, None));
+                self.pending.insert(number, Pending::Send { to, bytes, open, persistent });
+            }
+            Some(Pending::Receive { from, persistent, .. }) => {
+                let open = Some(self.post(call.begin, from));
+                self.pending.insert(number, Pending::Receive { from, open, persistent });
+            }
+            None => {}
+        }
+    }
+
+    /// Adds a send; returns its place.
+    fn send(&mut self, to: Channel, call: Call, bytes: Bytes, done: Option<Call>) -> usize {
+        let times = (call.begin, call.end);
+        self.sends.push((to, Send { thread: self.thread, call: times, bytes, done }));
+        self.sends.len() - 1
+    }
+
+    /// Completes a request after a call.
+    fn complete(&mut self, age: i64, call: Call, met: Option<(i64, i64)>) {
+        match self.requests.named(age) {
+            Request::Own(number) => self.finish(number, call, met),
+            Request::Foreign { thread, number } => {
+                self.foreign.push(Foreign { thread, number, call, met });
+            }
+            Request::Null | Request::Unknown => {}
+        }
+    }
+
+    /// Completes an own request.
+    fn finish(&mut self, number: u64, call: Call, met: Option<(i64, i64)>) {
+        match self.completed(number) {
+            Some(Done::Receive(at)) => self.done(at, call, met),
+            Some(Done::Send(at)) => {
+                if let Some((_, send)) = self.sends.get_mut(at) {
+                    send.done = Some(call);
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// The send or receive of a completed request.
+    fn completed(&mut self, number: u64) -> Option<Done> {
+        let (done, persistent) = match self.pending.get_mut(&number)? {
+            Pending::Send { open, persistent, .. } => (open.take().map(Done::Send), *persistent),
+            Pending::Receive { open, persistent, .. } => {
+                (open.take().map(Done::Receive), *persistent)
+            }
+        };
+        if !persistent {
+            self.pending.remove(&number);
+        }
+        done
+    }
+
+    fn done(&mut self, at: usize, call: Call, met: Option<(i64, i64)>) {
+        self.meet(at, met);
+        if let Some(receive) = self.receives.get_mut(at) {
+            receive.done = Some(call);
+        }
+    }
+
+    /// Notes source and tag of a wild card's match.
+    fn meet(&mut self, at: usize, met: Option<(i64, i64)>) {
+        let (Some(receive), Some((source, tag))) = (self.receives.get_mut(at), met) else { return };
+        let from = &mut receive.from;
+        if from.other.is_none() {
+            from.other = self.recording.world_rank(self.process, Some(from.comm), source);
+        }
+        if from.tag == special::ANY_TAG {
+            from.tag = tag;
+        }
+    }
+}
+
+/// Matches of wild cards among several requests: position, source and tag of each, by position.
+struct Met<'a>(HashMap<i64, &'a [i64]>);
+
+impl<'a> Met<'a> {
+    fn of(triples: &'a [i64]) -> Self {
+        // Of two claims of the same position the first counts.
+        Self(triples.chunks_exact(3).rev().map(|triple| (triple[0], triple)).collect())
+    }
+
+    fn at(&self, position: usize) -> Option<(i64, i64)> {
+        let triple = self.0.get(&i64::try_from(position).ok()?)?;
+        Some((triple[1], triple[2]))
+    }
+}
+
+/// Values of the call's one status, if that belongs to the request at a position.
+fn only_status(plan: &NodePlan, position: usize, args: &[i64]) -> Option<(i64, i64)> {
+    let is_this = |number: i64| usize::try_from(number) == Ok(position);
+    let alone = plan.index.is_none() || value(args, plan.index).is_some_and(is_this);
+    alone.then(|| own_status(plan, args)).flatten()
+}
+
+/// Source and tag of the call's one status, where it was filled.
+fn own_status(plan: &NodePlan, args: &[i64]) -> Option<(i64, i64)> {
+    let (source, tag) = plan.status?;
+    let met = (*args.get(source)?, *args.get(tag)?);
+    (met.0 != special::ABSENT).then_some(met)
+}
+
+/// Sends and receives of a process until a time.
+pub(super) fn ends(recording: &Recording, process: &Process, until: Nanos) -> Ends {
+    let threads = process.threads.iter().enumerate();
+    let mut walked: Vec<Walker<'_>> =
+        threads.map(|(at, thread)| walk(recording, process, (at, thread), until)).collect();
+    // Requests that one thread posted and another one found complete; for persistent ones the round
+    // is unknown.
+    let foreign: Vec<Foreign> =
+        walked.iter_mut().flat_map(|one| std::mem::take(&mut one.foreign)).collect();
+    for Foreign { thread, number, call, met } in foreign {
+        let owner = process.threads.iter().position(|one| one.number == thread);
+        let Some(owner) = owner.and_then(|at| walked.get_mut(at)) else { continue };
+        let once = matches!(
+            owner.pending.get(&number),
+            Some(
+                Pending::Send { persistent: false, .. }
+                    | Pending::Receive { persistent: false, .. }
+            )
+        );
+        if once {
+            owner.finish(number, call, met);
+        }
+    }
+    let mut ends = Ends::default();
+    for walker in walked {
+        ends.stopped = ends.stopped.into_iter().chain(walker.stopped).min();
+        for (comm, meeting) in walker.meetings {
+            ends.meetings.entry(comm).or_default().push(meeting);
+        }
+        for (to, send) in walker.sends {
+            match to.shared(recording) {
+                Some(channel) => ends.sends.entry(channel).or_default().push(send),
+                None => ends.unknown += 1,
+            }
+        }
+        for receive in walker.receives.into_iter().filter(|receive| !receive.cancelled) {
+            match receive.from.shared(recording) {
+                Some(channel) => ends.receives.entry(channel).or_default().push(receive),
+                None => ends.unknown += 1,
+            }
+        }
+    }
+    // Threads that share a channel: by the time of their calls.
+    if process.threads.len() > 1 {
+        ends.sends.values_mut().for_each(|sends| sends.sort_by_key(|send| send.call.0));
+        ends.receives.values_mut().for_each(|all| all.sort_by_key(|one| one.posted));
+        ends.meetings.values_mut().for_each(|all| all.sort_by_key(|one| one.call.begin));
+    }
+    ends
+}
+
+fn walk<'a>(
+    recording: &'a Recording,
+    process: &'a Process,
+    (at, thread): (usize, &'a Thread),
+    until: Nanos,
+) -> Walker<'a> {
+    let none = ProcedureSpec { name: String::new(), args: Vec::new() };
+    let spec = |procedure: u16| recording.procedures.get(usize::from(procedure)).unwrap_or(&none);
+    let nodes = thread.log.nodes.iter();
+    let plans: Vec<NodePlan> =
+        nodes.map(|node| NodePlan::of(spec(node.signature.procedure.0))).collect();
+    let mut walker = Walker {
+        recording,
+        process,
+        thread: at,
+        requests: Requests::default(),
+        pending: HashMap::new(),
+        receives: Vec::new(),
+        sends: Vec::new(),
+        claimed: VecDeque::new(),
+        foreign: Vec::new(),
+        meetings: Vec::new(),
+        events: 0,
+        stopped: None,
+    };
+    let most = (MOST / recording.processes.len().max(1)).max(FEWEST);
+    let mut lists = recording.lists.cursor();
+    let mut events = process.events(recording, thread);
+    while let Some(event) = events.next_event() {
+        if event.begin.is_none_or(|begin| begin > until) {
+            break;
+        }
+        if walker.sends.len() + walker.receives.len() + walker.meetings.len() >= most {
+            walker.stopped = event.begin;
+            break;
+        }
+        if let Some(plan) = plans.get(event.node.0 as usize) {
+            walker.event(plan, &event, &mut lists);
+        }
+        walker.events += 1;
+    }
+    walker
+}

@@ -1,0 +1,101 @@
+//! Efficiency of runs, and metrics from their counters.
+//!
+//! Owns the steps from inputs to tables: each input is read and measured ([`study`]); factors of
+//! scaling compare it with the first. The definitions of metrics are `talea_metric`'s.
+
+mod clusters;
+mod data;
+mod models;
+mod study;
+
+use std::io;
+use std::path::PathBuf;
+
+use talea_metric::Expression;
+use talea_metric::efficiency::Scaling;
+use talea_metric::measure::{MeasureError, Part};
+
+use crate::Progress;
+use crate::input::{self, InputError};
+
+pub use clusters::Cluster;
+pub use data::data;
+pub use study::{ModelLine, Outcome, Rank, Study};
+
+/// Inputs and options.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Runs and traces; the first is the reference.
+    pub inputs: Vec<PathBuf>,
+    /// Files and folders of metrics.
+    pub models: Vec<PathBuf>,
+    /// Metrics of the user.
+    pub expressions: Vec<Own>,
+    /// Part of each input.
+    pub part: Part,
+    /// Scaling between inputs.
+    pub scaling: Scaling,
+    /// True for values of each cluster of bursts.
+    pub clusters: bool,
+}
+
+/// A metric that the user defines.
+#[derive(Clone, Debug)]
+pub struct Own {
+    /// Its name.
+    pub name: String,
+    /// Expression of counters and of other metrics.
+    pub expression: Expression,
+}
+
+/// Errors of measuring.
+#[derive(Debug, thiserror::Error)]
+pub enum MetricsError {
+    /// The input.
+    #[error("{0}")]
+    Input(#[from] InputError),
+    /// The input has nothing to measure.
+    #[error("{source}: `{}`", path.display())]
+    Measure {
+        /// The error of measurement.
+        source: MeasureError,
+        /// The input.
+        path: PathBuf,
+    },
+    /// A file of metrics cannot be read.
+    #[error("cannot read the model: {source}: `{}`", path.display())]
+    Read {
+        /// Error of the system.
+        source: io::Error,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file without metrics.
+    #[error("{what}: `{}`", path.display())]
+    Model {
+        /// The expected content.
+        what: String,
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// Reads and measures all inputs.
+pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Vec<Study>, MetricsError> {
+    let models = models::load(options)?;
+    let mut studies = Vec::with_capacity(options.inputs.len());
+    for path in &options.inputs {
+        let input = input::load(path, &mut *progress)?;
+        progress("measuring");
+        let study = Study::new(path, &input.trace, options.part, &models);
+        let mut study =
+            study.map_err(|source| MetricsError::Measure { source, path: path.clone() })?;
+        study.note_crowding(&input.crowding);
+        if options.clusters {
+            study.clusters = clusters::of(&input.trace, options.part, &models, &mut study.gaps);
+        }
+        studies.push(study);
+    }
+    study::compare(&mut studies, options.scaling);
+    Ok(studies)
+}

@@ -1,0 +1,246 @@
+//! What the report shows of single iterations, or of the whole run: the calls of each row, and
+//! messages between them.
+//!
+//! Owns the choice of the iterations (the one of median duration, and slow ones) and of the threads
+//! that get a row where there are many.
+
+use std::collections::HashMap;
+
+use talea_flow::iterations::Iteration;
+use talea_model::Nanos;
+use talea_report::data::{Bar, Message, Row, Timeline};
+
+use super::class_of_threads;
+use super::time::{LISTED, main_loop, worst};
+use crate::Analysis;
+use crate::location::ThreadAt;
+use crate::messages::messages;
+use crate::rank::{LoopFigures, ThreadStudy};
+use crate::values::Values;
+use crate::words;
+
+/// Rows of a timeline; of more ranks the classes' representatives and those that stand out are
+/// shown.
+const ROWS: usize = 32;
+/// Bars of a timeline.
+const BARS: usize = 20_000;
+/// Events of a run up to which its messages are matched for the report.
+const MATCHED: u64 = 20_000_000;
+
+/// The run in detail: a typical iteration of the main loop of the largest class, and the whole run
+/// where it is short enough to be drawn, else the slow iterations.
+pub(super) fn timelines(analysis: &Analysis<'_>) -> Vec<Timeline> {
+    let rows = rows(analysis);
+    let mut all: Vec<Timeline> = typical_iteration(analysis, &rows).into_iter().collect();
+    match whole(analysis, &rows) {
+        Some(whole) => all.push(whole),
+        None => all.extend(slow_iterations(analysis, &rows)),
+    }
+    for timeline in &mut all {
+        timeline.rows = extents(analysis, &rows);
+    }
+    draw_calls(analysis, &rows, &mut all);
+    draw_messages(analysis, &rows, &mut all);
+    all
+}
+
+/// The iteration whose duration is nearest to the median.
+fn typical_iteration(analysis: &Analysis<'_>, rows: &[ThreadAt]) -> Option<Timeline> {
+    let study = analysis.thread(analysis.classes.first()?.representative);
+    let median = study.main()?.durations.median;
+    let near = |at: usize| study.iterations[at].duration.0.abs_diff(median.0);
+    // The first one is often different: caches are cold and pages are new.
+    let candidates = usize::from(study.iterations.len() > 2)..study.iterations.len();
+    let chosen = candidates.min_by_key(|&at| (near(at), at))?;
+    let why = format!("median duration of {}", study.iterations.len());
+    Some(iteration(analysis, rows, chosen, why)?.0)
+}
+
+/// Iterations that stand out, and the longest of the representative, as many as there is room for.
+fn slow_iterations(analysis: &Analysis<'_>, rows: &[ThreadAt]) -> Vec<Timeline> {
+    let Some(class) = analysis.classes.first() else { return Vec::new() };
+    let study = analysis.thread(class.representative);
+    let Some(main) = study.main() else { return Vec::new() };
+    let longest = (0..study.iterations.len()).max_by_key(|&at| study.iterations[at].duration);
+    let longest = longest.map(|at| (at, study.iterations[at].duration, class.representative));
+    let members: Vec<ThreadAt> =
+        rows.iter().copied().filter(|&at| same_loop(analysis.thread(at), main)).collect();
+    let others = worst(analysis, &members);
+    // Another thread may be slower in it.
+    let longest = longest.map(|longest| {
+        others.iter().find(|other| other.0 == longest.0).copied().unwrap_or(longest)
+    });
+    let mut found: Vec<Timeline> = Vec::new();
+    let mut bars = 0;
+    for (at, duration, thread) in longest.into_iter().chain(others) {
+        let why = format!(
+            "{duration} on {}, the median is {}",
+            analysis.location(thread),
+            main.durations.median
+        );
+        if found.iter().any(|one| one.iteration == at as u64) {
+            continue;
+        }
+        let Some((timeline, calls)) = iteration(analysis, rows, at, why) else { continue };
+        bars += calls;
+        if !found.is_empty() && (bars > BARS || found.len() == LISTED) {
+            break;
+        }
+        found.push(timeline);
+    }
+    found
+}
+
+/// The frame of an iteration of the main loop of the largest class over all threads that run it,
+/// and how many calls it has.
+fn iteration(
+    analysis: &Analysis<'_>,
+    rows: &[ThreadAt],
+    number: usize,
+    why: String,
+) -> Option<(Timeline, usize)> {
+    let class = analysis.classes.first()?;
+    let study = analysis.thread(class.representative);
+    let (main, shown) = (study.main()?, study.iterations.get(number)?);
+    let own: Vec<&Iteration> = rows
+        .iter()
+        .map(|&at| analysis.thread(at))
+        .filter(|study| same_loop(study, main))
+        .filter_map(|study| study.iterations.get(number))
+        .collect();
+    let timeline = Timeline {
+        loop_id: main_loop(analysis, 0, class),
+        iteration: number as u64,
+        why,
+        begin: own.iter().map(|one| one.begin).min()?,
+        end: own.iter().map(|one| one.begin + one.duration).max()?,
+        bounds: vec![shown.begin, shown.begin + shown.duration],
+        ..Timeline::default()
+    };
+    Some((timeline, own.iter().map(|one| one.events.len()).sum()))
+}
+
+/// Whether a thread's main loop begins with the same call.
+fn same_loop(study: &ThreadStudy, main: &LoopFigures) -> bool {
+    study.main().is_some_and(|own| own.header == main.header)
+}
+
+/// The frame of the whole run, where it is short enough to be drawn.
+fn whole(analysis: &Analysis<'_>, rows: &[ThreadAt]) -> Option<Timeline> {
+    let events: u64 = rows.iter().map(|&at| analysis.thread(at).events).sum();
+    if events == 0 || events > BARS as u64 || analysis.wall == Nanos(0) {
+        return None;
+    }
+    let begin = analysis.ranks.iter().map(|study| study.begin).min()?;
+    Some(Timeline { begin, end: begin + analysis.wall, ..Timeline::default() })
+}
+
+/// Threads that get a row: all, or representatives and those with least and most computation.
+fn rows(analysis: &Analysis<'_>) -> Vec<ThreadAt> {
+    let all: Vec<ThreadAt> =
+        (0..analysis.ranks.len()).flat_map(|rank| analysis.threads_of(rank)).collect();
+    if all.len() <= ROWS {
+        return all;
+    }
+    let mut by_work = all.clone();
+    by_work.sort_by_key(|&at| (analysis.thread(at).run - analysis.thread(at).mpi, at));
+    let stand_out = by_work[..ROWS / 4].iter().chain(&by_work[all.len() - ROWS / 4..]).copied();
+    let mut rows: Vec<ThreadAt> = analysis
+        .classes
+        .iter()
+        .map(|class| class.representative)
+        .take(ROWS / 2)
+        .chain(stand_out)
+        .collect();
+    rows.sort_unstable();
+    rows.dedup();
+    rows
+}
+
+/// What is known of each row.
+fn extents(analysis: &Analysis<'_>, rows: &[ThreadAt]) -> Vec<Row> {
+    let class_of = class_of_threads(analysis);
+    let row = |&at: &ThreadAt| {
+        let (study, own) = (&analysis.ranks[at.process], analysis.thread(at));
+        // Only the thread that began MPI is there as long as its rank.
+        let (begin, end) =
+            if at.thread == 0 { (study.begin, study.end) } else { (own.begin, own.end) };
+        Row {
+            rank: study.rank,
+            thread: analysis.recorded(at).number,
+            class: class_of[at.process][at.thread],
+            begin,
+            end,
+        }
+    };
+    rows.iter().map(row).collect()
+}
+
+/// Calls inside the windows of timelines, in one walk through each thread.
+fn draw_calls(analysis: &Analysis<'_>, rows: &[ThreadAt], timelines: &mut [Timeline]) {
+    let recording = &analysis.run.recording;
+    let last = timelines.iter().map(|one| one.end).max().unwrap_or_default();
+    // Of an iteration; the whole run is there only where it is short enough.
+    let most = BARS / rows.len().max(1);
+    let mut texts: Vec<HashMap<String, u32>> = vec![HashMap::new(); timelines.len()];
+    for (&at, row) in rows.iter().zip(0..) {
+        let (process, thread) = (analysis.process(at.process), analysis.recorded(at));
+        let mut values = Values::new(recording, process, thread);
+        let mut events = process.events(recording, thread);
+        let mut drawn = vec![0; timelines.len()];
+        while let Some(event) = events.next_event() {
+            // The requests have to be followed from the first call on.
+            let args = values.named(&event);
+            let (Some(begin), Some(duration)) = (event.begin, event.duration) else { break };
+            if begin > last {
+                break;
+            }
+            let inside = |one: &Timeline| begin <= one.end && begin + duration >= one.begin;
+            if !timelines.iter().any(inside) {
+                continue;
+            }
+            let signature = thread.log.nodes[event.node.0 as usize].signature;
+            let Some(site) = analysis.calls.number(signature) else { continue };
+            let text = words::text(&args);
+            for (number, timeline) in timelines.iter_mut().enumerate().filter(|one| inside(one.1)) {
+                drawn[number] += 1;
+                if drawn[number] > most && timeline.loop_id.is_some() {
+                    // What is not drawn is no computation.
+                    let end = &mut timeline.rows[row as usize].end;
+                    *end = begin.min(*end);
+                    continue;
+                }
+                let args = (!text.is_empty()).then(|| {
+                    *texts[number].entry(text.clone()).or_insert_with_key(|text| {
+                        timeline.args.push(text.clone());
+                        timeline.args.len() as u32 - 1
+                    })
+                });
+                timeline.bars.push(Bar { row, begin, duration, site, args });
+            }
+        }
+    }
+}
+
+/// Messages that are on their way inside the windows, from row to row.
+fn draw_messages(analysis: &Analysis<'_>, rows: &[ThreadAt], timelines: &mut [Timeline]) {
+    let recording = &analysis.run.recording;
+    let last = timelines.iter().map(|one| one.end).max().unwrap_or_default();
+    if recording.events() > MATCHED || last == Nanos(0) {
+        return;
+    }
+    let numbers: HashMap<ThreadAt, u32> = rows.iter().copied().zip(0..).collect();
+    let row =
+        |(process, thread): (usize, usize)| numbers.get(&ThreadAt { process, thread }).copied();
+    for message in &messages(recording, last).all {
+        let Some((from_row, to_row)) = row(message.from).zip(row(message.to)) else { continue };
+        let (sent, received) = (message.sent.0, message.received.1);
+        let inside = |one: &&mut Timeline| {
+            sent >= one.begin && received <= one.end && one.messages.len() < BARS
+        };
+        for timeline in timelines.iter_mut().filter(inside) {
+            let bytes = message.bytes.0;
+            timeline.messages.push(Message { from_row, sent, to_row, received, bytes });
+        }
+    }
+}

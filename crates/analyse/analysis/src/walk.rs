@@ -1,0 +1,178 @@
+//! One walk through the events of a thread.
+//!
+//! Owns everything that needs each event in its order: times, durations of each node, messages (a
+//! persistent send is known when it is prepared and counts when it is started), and the bytes of
+//! collective operations.
+
+use std::collections::{BTreeMap, HashMap};
+
+use talea_flow::iterations::TimedEvent;
+use talea_flow::matrix::Matrix;
+use talea_flow::stats::Durations;
+use talea_model::{Bytes, Nanos, ProcedureSpec, Rank};
+use talea_report::data::Category;
+use talea_run::Recording;
+use talea_run::recording::{Process, Thread};
+
+use super::Collective;
+use super::arguments::SendPlan;
+use crate::procedures::{Traffic, category, is_bracket};
+use crate::requests::{Plan, Requests};
+
+/// Figures of one node of a thread's graph.
+#[derive(Clone, Debug, Default)]
+pub struct NodeFigures {
+    /// Calls; more than visits where a series of polls is one event.
+    pub calls: u64,
+    /// Durations of its visits.
+    pub durations: Durations,
+    /// Bytes that its calls sent; absent where its procedure sends none.
+    pub bytes: Option<Bytes>,
+    /// True if it begins or ends MPI.
+    pub bracket: bool,
+    /// True if it creates or frees objects of other calls: communicators, datatypes, windows.
+    pub setup: bool,
+}
+
+/// Result of a walk.
+#[derive(Debug, Default)]
+pub struct Walked {
+    /// All events with times; empty where times were not kept.
+    pub events: Vec<TimedEvent>,
+    /// By the thread's nodes.
+    pub nodes: Vec<NodeFigures>,
+    /// Messages from this process.
+    pub matrix: Matrix,
+    /// Collective operations by procedure.
+    pub collectives: BTreeMap<String, Collective>,
+    /// By the thread's nodes: time between their visits and the calls before.
+    pub gaps: Vec<Nanos>,
+    /// Bytes that this thread sent, in messages and collective operations.
+    pub sent: Bytes,
+}
+
+/// Work at each visit of a node.
+struct NodePlan {
+    send: SendPlan,
+    requests: Plan,
+    /// Arguments that name a communicator and the window made on it.
+    window: Option<(usize, usize)>,
+}
+
+impl NodePlan {
+    fn of(spec: &ProcedureSpec) -> Self {
+        let place = |name: &str| spec.args.iter().position(|arg| arg.name == name);
+        let makes_window =
+            ["MPI_Win_create", "MPI_Win_allocate"].iter().any(|name| spec.name.starts_with(name));
+        let window = if makes_window { place("comm").zip(place("win")) } else { None };
+        Self { send: SendPlan::of(spec), requests: Plan::of(spec), window }
+    }
+}
+
+/// Walks through a thread.
+pub fn walk(recording: &Recording, process: &Process, thread: &Thread) -> Walked {
+    let log = &thread.log;
+    let spec = |signature: talea_model::Signature| {
+        recording
+            .procedures
+            .get(usize::from(signature.procedure.0))
+            .cloned()
+            .unwrap_or_else(|| ProcedureSpec { name: "?".to_owned(), args: Vec::new() })
+    };
+    let specs: Vec<ProcedureSpec> = log.nodes.iter().map(|node| spec(node.signature)).collect();
+    let plans: Vec<NodePlan> = specs.iter().map(NodePlan::of).collect();
+    let mut walked = Walked::default();
+    walked.nodes.extend(specs.iter().map(|spec| NodeFigures {
+        bracket: is_bracket(&spec.name),
+        setup: category(&spec.name) == Category::Setup,
+        ..NodeFigures::default()
+    }));
+    let mut cells: HashMap<Rank, (Bytes, u64)> = HashMap::new();
+    let mut requests = Requests::default();
+    let mut windows: HashMap<i64, i64> = HashMap::new();
+    let mut lists = recording.lists.cursor();
+    let mut events = process.events(recording, thread);
+    while let Some(event) = events.next_event() {
+        let at = event.node.0 as usize;
+        let (plan, figures) = (&plans[at], &mut walked.nodes[at]);
+        figures.calls = figures.calls.saturating_add(event.polls);
+        if let (Some(begin), Some(duration)) = (event.begin, event.duration) {
+            figures.durations.add(duration);
+            walked.events.push(TimedEvent { node: event.node, begin, end: begin + duration });
+        }
+        if let Some((comm, window)) = plan.window
+            && let (Some(&comm), Some(&window)) = (event.args.get(comm), event.args.get(window))
+        {
+            windows.insert(window, comm);
+        }
+        let mut sends = None;
+        if plan.send.traffic != Traffic::None {
+            let bytes = plan.send.bytes(recording, process, event.args, &mut lists);
+            let window = |window| windows.get(&window).copied();
+            let peer = || plan.send.receiver(recording, process, event.args, window);
+            let mut sent = Bytes(0);
+            match plan.send.traffic {
+                Traffic::Send | Traffic::Put => {
+                    if let Some(to) = peer() {
+                        message(&mut cells, to, bytes);
+                        sent = bytes;
+                    }
+                }
+                Traffic::Get => {
+                    if let Some(from) = peer() {
+                        walked.matrix.add(from, process.location.rank, bytes, 1);
+                    }
+                }
+                Traffic::Prepare => sends = Some((peer(), bytes)),
+                Traffic::Start => {
+                    for age in plan.requests.named(event.args, &mut lists).iter() {
+                        if let Some((Some(to), bytes)) =
+                            requests.get(age).and_then(|made| made.sends)
+                        {
+                            message(&mut cells, to, bytes);
+                            sent += bytes;
+                        }
+                    }
+                }
+                Traffic::Collective(_) => {
+                    sent = bytes;
+                    let sum = walked.collectives.entry(specs[at].name.clone()).or_default();
+                    sum.calls = sum.calls.saturating_add(event.polls);
+                    sum.bytes += bytes;
+                }
+                Traffic::None => {}
+            }
+            *figures.bytes.get_or_insert_default() += sent;
+            walked.sent += sent;
+        }
+        if !plan.requests.is_idle() {
+            requests.follow(&plan.requests, event.args, &mut lists, sends);
+        }
+    }
+    for (to, (bytes, messages)) in cells {
+        walked.matrix.add(process.location.rank, to, bytes, messages);
+    }
+    exact_sums(recording, process, thread, &mut walked);
+    walked
+}
+
+fn message(cells: &mut HashMap<Rank, (Bytes, u64)>, to: Rank, bytes: Bytes) {
+    let (sum, count) = cells.entry(to).or_default();
+    *sum += bytes;
+    *count += 1;
+}
+
+/// Sums of each node are kept exactly, also where single times are rounded or not kept at all.
+fn exact_sums(recording: &Recording, process: &Process, thread: &Thread, walked: &mut Walked) {
+    let timed = !walked.events.is_empty();
+    let sums = process.sums(recording, thread);
+    for ((figures, sums), node) in walked.nodes.iter_mut().zip(sums).zip(&thread.log.nodes) {
+        let sum = Nanos(sums.duration);
+        if timed {
+            figures.durations.correct(node.visits, sum);
+        } else {
+            figures.durations.add_summed(node.visits, sum, Nanos(sums.min), Nanos(sums.max));
+        }
+        walked.gaps.push(Nanos(sums.gap));
+    }
+}

@@ -1,0 +1,205 @@
+//! Counter values of each burst, and the call that ended it.
+//!
+//! Owns the walk over probes beside spans: each probe belongs to one burst at most, so that the
+//! work is one pass. A counter is there if the probe at the burst's end has it, and if no other set
+//! became active on the way.
+
+use std::collections::BTreeMap;
+
+use talea_metric::catalogue::is_of_node;
+use talea_metric::limits::can_grow;
+use talea_model::GapKind;
+use talea_model::trace::types::{CALLER, CALLER_LINE, COUNTER_SET, MPI, is_counter};
+use talea_model::trace::{ByLocation, EventRecord, Trace};
+
+use super::names::counter_name;
+use super::{Bursts, Counter, MOST_COUNTERS, Source};
+
+/// Cells of the table of counters that are allowed whatever the size of the trace.
+const FREE_CELLS: usize = 1 << 22;
+/// Further cells for each value of a counter in the trace.
+const CELLS_A_VALUE: usize = 16;
+
+/// One counter while a burst is summed.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    value: f64,
+    at_end: bool,
+    impossible: bool,
+}
+
+struct Walk<'a> {
+    column_of: &'a BTreeMap<u32, usize>,
+    sums: Vec<Sum>,
+    /// The last two times at which counters were read.
+    before: Option<u64>,
+    last: Option<u64>,
+    /// The active set, and whether it changed inside the burst.
+    set: i64,
+    changed: bool,
+    /// Level and value of the innermost caller and line at the end.
+    caller: Option<(u32, i64)>,
+    line: Option<(u32, i64)>,
+    /// The MPI call that begins at the end.
+    call: Option<(u32, i64)>,
+}
+
+/// Fills columns of counters, callers and sets.
+pub(super) fn fill(trace: &Trace, events: &ByLocation, bursts: &mut Bursts) {
+    let types = types(trace, bursts);
+    let column_of: BTreeMap<u32, usize> = types.iter().copied().zip(0..).collect();
+    let mut columns = vec![Vec::with_capacity(bursts.len()); types.len()];
+    let mut sets = Vec::with_capacity(bursts.len());
+    let (mut impossible, mut changed) = (vec![0_u64; types.len()], 0_u64);
+    let mut place = 0;
+    for location in 0..events.len() as u32 {
+        let mut walk = Walk {
+            column_of: &column_of,
+            sums: vec![Sum::default(); types.len()],
+            before: None,
+            last: None,
+            set: 0,
+            changed: false,
+            caller: None,
+            line: None,
+            call: None,
+        };
+        let mut ahead = events
+            .rows(location)
+            .iter()
+            .filter_map(|&row| trace.events.get(row as usize))
+            .peekable();
+        while place < bursts.len() && bursts.rank[place].0 == location {
+            let (begin, end) = (bursts.begin[place], bursts.end[place]);
+            while let Some(event) = ahead.next_if(|event| event.time <= begin) {
+                walk.set_of(&event);
+                walk.read(&event);
+            }
+            walk.sums.fill(Sum::default());
+            (walk.changed, walk.caller, walk.line, walk.call) = (false, None, None, None);
+            let mut set = walk.set;
+            while let Some(event) = ahead.next_if(|event| event.time <= end) {
+                walk.probe(&event, event.time == end);
+                if event.time < end {
+                    set = walk.set;
+                }
+            }
+            sets.push(set);
+            changed += u64::from(walk.changed);
+            for ((column, sum), impossible) in
+                columns.iter_mut().zip(&walk.sums).zip(&mut impossible)
+            {
+                *impossible += u64::from(sum.impossible);
+                let is_there = sum.at_end && !sum.impossible && !walk.changed;
+                column.push(if is_there { sum.value } else { f64::NAN });
+            }
+            bursts.call.push(walk.call.unwrap_or_default());
+            // Instances know their function already.
+            if bursts.source != Source::Regions && bursts.caller[place] == 0 {
+                bursts.caller[place] = walk.caller.map_or(0, |(_, value)| value);
+                bursts.line[place] = walk.line.map_or(0, |(_, value)| value);
+            }
+            place += 1;
+        }
+    }
+    bursts.set = sets;
+    let named = types.into_iter().zip(columns).map(|(event_type, values)| Counter {
+        event_type,
+        name: counter_name(&trace.labels, event_type),
+        values,
+    });
+    bursts.counters = named.collect();
+    for (at, count) in impossible.into_iter().enumerate().filter(|(_, count)| *count > 0) {
+        let detail = format!(
+            "{}: {count} values were left out, below zero or larger than any processor counts",
+            bursts.counters[at].name
+        );
+        bursts.gap(GapKind::Damaged, count, detail);
+    }
+    if changed > 0 {
+        let detail =
+            format!("{changed} bursts have no counters: another set became active inside them");
+        bursts.gap(GapKind::Missing, changed, detail);
+    }
+}
+
+/// Event types of counters, rising: those with most values where they are too many. Counters of a
+/// node or socket are no property of a burst: they count for all of its threads.
+fn types(trace: &Trace, bursts: &mut Bursts) -> Vec<u32> {
+    let mut counts = BTreeMap::<u32, usize>::new();
+    for &one in trace.events.types.iter().filter(|&&one| is_counter(one)) {
+        *counts.entry(one).or_insert(0) += 1;
+    }
+    let label = |one| trace.labels.event_type(one).map(|found| found.label.as_str());
+    counts.retain(|&one, _| !is_of_node(one, label(one)));
+    let mut found: Vec<(u32, usize)> = counts.into_iter().collect();
+    // The sort is stable: equal ones stay in the order of their numbers.
+    found.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let values: usize = found.iter().map(|(_, count)| count).sum();
+    let cells = values.saturating_mul(CELLS_A_VALUE).saturating_add(FREE_CELLS);
+    let most = MOST_COUNTERS.min(cells / bursts.len().max(1));
+    if found.len() > most {
+        let left = found.len() - most;
+        let detail =
+            format!("{left} of {} counters were left out, those with fewest values", found.len());
+        bursts.gap(GapKind::MemoryBound, left as u64, detail);
+        found.truncate(most);
+    }
+    let mut types: Vec<u32> = found.into_iter().map(|(one, _)| one).collect();
+    types.sort_unstable();
+    types
+}
+
+impl Walk<'_> {
+    fn set_of(&mut self, event: &EventRecord<'_>) -> bool {
+        match event.value(COUNTER_SET) {
+            Some(set) => {
+                self.set = set;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Records the time at which counters were read.
+    fn read(&mut self, event: &EventRecord<'_>) {
+        let counts = || event.types.iter().any(|one| self.column_of.contains_key(one));
+        if self.last != Some(event.time) && counts() {
+            self.before = self.last.replace(event.time);
+        }
+    }
+
+    fn probe(&mut self, event: &EventRecord<'_>, at_end: bool) {
+        self.read(event);
+        let before = self.before;
+        let possible =
+            |value: i64| before.map_or(value >= 0, |before| can_grow(value, event.time - before));
+        let changes = self.set_of(event);
+        self.changed |= changes && !at_end;
+        for (&one, &value) in event.types.iter().zip(event.values) {
+            // A change of sets brings zeros for the counters of the new one: they counted nothing
+            // yet.
+            if let Some(&column) = self.column_of.get(&one)
+                && !(changes && value == 0)
+                && let Some(sum) = self.sums.get_mut(column)
+            {
+                sum.value += value as f64;
+                sum.impossible |= !possible(value);
+                sum.at_end |= at_end;
+            } else if at_end && value != 0 {
+                let innermost = |kept: &mut Option<(u32, i64)>| {
+                    if kept.is_none_or(|(level, _)| one < level) {
+                        *kept = Some((one, value));
+                    }
+                };
+                if CALLER.contains(&one) {
+                    innermost(&mut self.caller);
+                } else if CALLER_LINE.contains(&one) {
+                    innermost(&mut self.line);
+                } else if MPI.contains(&one) {
+                    self.call = Some((one, value));
+                }
+            }
+        }
+    }
+}

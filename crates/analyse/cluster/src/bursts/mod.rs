@@ -1,0 +1,172 @@
+//! Bursts of a trace: stretches of computation, with their counter values and the calls that end
+//! them.
+//!
+//! Owns the definition of a burst: one state `Running`; where states do not repeat, one instance of
+//! an instrumented function; where there are no states, the time between two MPI calls. Counters of
+//! a trace hold their increase since the thread's last probe, so that those of a burst are summed
+//! over the probes after its begin up to its end, where one must stand. A counter that a burst did
+//! not count is NaN. It refuses records without end and values below zero: they are gaps.
+//!
+//! Follows the BSC `ClusteringSuite`, which reads the probe at the end alone: the same where
+//! nothing samples.
+
+mod counters;
+mod edges;
+mod names;
+mod spans;
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "figures that are exact")]
+mod tests;
+
+use talea_model::trace::Trace;
+use talea_model::{Gap, GapKind, Gaps, Rank};
+
+pub use names::counter_name;
+
+/// Maximum number of counters kept; of more, those with most values.
+pub const MOST_COUNTERS: usize = 64;
+
+/// Source of bursts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Source {
+    /// States `Running`.
+    #[default]
+    States,
+    /// Time between MPI calls.
+    Calls,
+    /// Instances of instrumented functions.
+    Regions,
+    /// Rows of a table.
+    Table,
+}
+
+/// One counter of all bursts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counter {
+    /// Its event type; 0 where it has none.
+    pub event_type: u32,
+    /// Its short name, such as `PAPI_TOT_INS`; the number of an unnamed one.
+    pub name: String,
+    /// Its count in each burst, `NaN` where it did not count.
+    pub values: Vec<f64>,
+}
+
+/// Bursts in columns of the same length, by location and then time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bursts {
+    /// Their source.
+    pub source: Source,
+    /// Location, as [`talea_model::trace::Locations`] numbers them; also the row of a timeline.
+    pub rank: Vec<Rank>,
+    /// Nanoseconds since the start of the trace.
+    pub begin: Vec<u64>,
+    /// Nanoseconds since the start of the trace.
+    pub end: Vec<u64>,
+    /// Nanoseconds; `NaN` where a table has none.
+    pub duration: Vec<f64>,
+    /// Counters, by event type.
+    pub counters: Vec<Counter>,
+    /// Value of the innermost function whose call ended the burst, or whose instance it is; 0 where
+    /// it is unknown.
+    pub caller: Vec<i64>,
+    /// Value of that function's line; 0 where it is unknown.
+    pub line: Vec<i64>,
+    /// Event type and value of the MPI call that ended the burst; zeros where none did.
+    pub call: Vec<(u32, i64)>,
+    /// Numbers of edges of the flow graph: the same where the calls at both ends are the same.
+    /// Empty where no call is known.
+    pub edge: Vec<u32>,
+    /// The counter set that was active; 0 where there is only one.
+    pub set: Vec<i64>,
+    /// Event types that name [`Self::caller`] and [`Self::line`].
+    pub site_types: [u32; 2],
+    /// Gaps.
+    pub gaps: Gaps,
+}
+
+impl Bursts {
+    /// Number of bursts.
+    pub fn len(&self) -> usize {
+        self.duration.len()
+    }
+
+    /// True without bursts.
+    pub fn is_empty(&self) -> bool {
+        self.duration.is_empty()
+    }
+
+    /// A counter by its name, or by the digits of its event type.
+    pub fn counter(&self, name: &str) -> Option<&Counter> {
+        let number = name.parse::<u32>().ok().filter(|&number| number > 0);
+        let named = self.counters.iter().find(|counter| counter.name == name);
+        named.or_else(|| self.counters.iter().find(|counter| Some(counter.event_type) == number))
+    }
+
+    /// Notes a gap.
+    pub fn gap(&mut self, kind: GapKind, count: u64, detail: String) {
+        self.gaps.note(Gap { kind, rank: None, detail, count });
+    }
+
+    /// The bursts for whose begin and end `holds` is true, and the number of the others.
+    #[must_use]
+    pub fn within(self, holds: impl Fn(u64, u64) -> bool) -> (Self, u64) {
+        let is_inside = |&place: &u32| holds(self.begin[place as usize], self.end[place as usize]);
+        let places: Vec<u32> = (0..self.len() as u32).filter(is_inside).collect();
+        let outside = (self.len() - places.len()) as u64;
+        (if outside == 0 { self } else { self.select(&places) }, outside)
+    }
+
+    /// The bursts at `places`, in that order; places beyond the last are skipped.
+    #[must_use]
+    pub fn select(&self, places: &[u32]) -> Self {
+        fn of<T: Copy>(column: &[T], places: &[u32]) -> Vec<T> {
+            places.iter().filter_map(|&place| column.get(place as usize).copied()).collect()
+        }
+        Self {
+            source: self.source,
+            rank: of(&self.rank, places),
+            begin: of(&self.begin, places),
+            end: of(&self.end, places),
+            duration: of(&self.duration, places),
+            counters: self
+                .counters
+                .iter()
+                .map(|one| Counter { values: of(&one.values, places), ..one.named() })
+                .collect(),
+            caller: of(&self.caller, places),
+            line: of(&self.line, places),
+            call: of(&self.call, places),
+            edge: of(&self.edge, places),
+            set: of(&self.set, places),
+            site_types: self.site_types,
+            gaps: self.gaps.clone(),
+        }
+    }
+}
+
+impl Counter {
+    /// The same counter without values.
+    fn named(&self) -> Self {
+        Self { event_type: self.event_type, name: self.name.clone(), values: Vec::new() }
+    }
+}
+
+/// The bursts of a trace. A trace without any yields none, and a gap with the reason.
+pub fn bursts(trace: &Trace) -> Bursts {
+    let events = trace.events_by_location();
+    let mut bursts = Bursts::default();
+    let found = spans::find(trace, &events, &mut bursts);
+    bursts.source = found;
+    counters::fill(trace, &events, &mut bursts);
+    edges::fill(&mut bursts);
+    let with: std::collections::BTreeSet<Rank> = bursts.rank.iter().copied().collect();
+    let without = trace.locations.len().saturating_sub(with.len());
+    if bursts.is_empty() {
+        let detail = "no burst: the trace has neither states `Running`, nor instances of functions, nor calls of MPI";
+        bursts.gap(GapKind::Missing, 0, detail.into());
+    } else if without > 0 {
+        let detail = format!("{without} of {} threads have no burst", trace.locations.len());
+        bursts.gap(GapKind::Missing, without as u64, detail);
+    }
+    bursts
+}

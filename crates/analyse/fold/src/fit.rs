@@ -1,0 +1,358 @@
+//! From the projected samples of one counter to its curve: rate, accumulated share, band, jumps and
+//! error.
+//!
+//! Owns the order of the steps: bins, smoothing by held-out instances, repair of disturbed steps,
+//! jumps, monotone curve, band. Every figure is relative to the mean rate of the region;
+//! [`Curve::per_second`] converts it to counts. Unavailable results (one instance, too few samples)
+//! are absent with a gap.
+
+use serde::{Deserialize, Serialize};
+use talea_model::{Gap, GapKind, Gaps};
+
+use crate::banded::{Banded, Fitted, around};
+use crate::bins::Bins;
+use crate::held::{self, Held};
+use crate::jumps::{Choice, Search};
+use crate::kriging::NUGGET;
+use crate::monotone;
+use crate::project::Projected;
+use crate::repair::{self, Repaired};
+use crate::score;
+use crate::spline::{Knots, Spline, System};
+
+/// Maximum number of groups of instances; more do not improve the band.
+const MOST_GROUPS: usize = 48;
+
+/// Smoothness of curves.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Smoothing {
+    /// The best prediction of held-out instances.
+    HeldOut,
+    /// This lambda of `sum (y - f)^2 + lambda * integral f''^2` over all samples.
+    Fixed(f64),
+}
+
+/// Search for jumps of the rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Jumps {
+    /// Jumps that improve the prediction of held-out instances.
+    Tested,
+    /// None.
+    None,
+}
+
+/// Options of the fit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FitOptions {
+    /// Points of the curve, from x = 0 to x = 1; 2 at least.
+    pub points: usize,
+    /// Number of bins in which samples are summed: the finest detail; 16 at least.
+    pub bins: usize,
+    /// Smoothness of curves.
+    pub smoothing: Smoothing,
+    /// Search for jumps.
+    pub jumps: Jumps,
+}
+
+impl Default for FitOptions {
+    fn default() -> Self {
+        Self { points: 1001, bins: 2048, smoothing: Smoothing::HeldOut, jumps: Jumps::Tested }
+    }
+}
+
+/// A sentence on too few samples; counts only where they are not 0.
+fn nothing(counter: &str, instances: usize, samples: usize) -> String {
+    if instances == 0 || samples == 0 {
+        return format!("no folded instance has samples of `{counter}`");
+    }
+    let s = |count: usize| if count == 1 { "" } else { "s" };
+    format!(
+        "expected more samples of `{counter}`, found {samples} sample{} in {instances} instance{}",
+        s(samples),
+        s(instances)
+    )
+}
+
+/// Errors of the fit.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FitError {
+    /// Nothing was counted in any instance.
+    #[error("{}", nothing(counter, *instances, *samples))]
+    Nothing {
+        /// Its name.
+        counter: String,
+        /// Number of usable instances.
+        instances: usize,
+        /// Number of their samples.
+        samples: usize,
+    },
+    /// Numbers that cannot come from sampling.
+    #[error("expected rising shares of `{counter}` between 0 and 1")]
+    Shares {
+        /// Its name.
+        counter: String,
+    },
+}
+
+/// Values on the grid with their 95 % band; low and high are NaN where there is none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Band {
+    /// Best values.
+    pub value: Vec<f64>,
+    /// Lower ends.
+    pub low: Vec<f64>,
+    /// Upper ends.
+    pub high: Vec<f64>,
+}
+
+/// One jump of the rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Jump {
+    /// Place, in 0..1.
+    pub at: f64,
+    /// 95 % of its place to either side; NaN with one instance.
+    pub within: f64,
+    /// Rate after it minus rate before it, in mean rates.
+    pub height: f64,
+}
+
+/// Evidence of the curve, for models of several counters.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Evidence {
+    pub(crate) instances: Vec<u32>,
+    /// Rates without each group.
+    pub(crate) rates: Vec<Vec<f64>>,
+    /// Counts per second of the mean rate without each group.
+    pub(crate) scales: Vec<f64>,
+    /// Parts of the band beside the spread of the replicates, as a standard deviation.
+    pub(crate) extra: Vec<f64>,
+}
+
+/// One folded counter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// Its name.
+    pub counter: String,
+    /// The grid, from 0 to 1 in equal steps.
+    pub x: Vec<f64>,
+    /// Rate in units of the mean rate; never negative, mean 1.
+    pub rate: Band,
+    /// Share of the total counted so far, from 0 to 1.
+    pub accumulated: Band,
+    /// Jumps of the rate in ascending order.
+    pub jumps: Vec<Jump>,
+    /// Lambda of `sum (y - f)^2 + lambda * integral f''^2`.
+    pub lambda: f64,
+    /// Number of instances of the curve.
+    pub instances: usize,
+    /// Number of their samples.
+    pub samples: usize,
+    /// Mean count in an instance.
+    pub mean_total: f64,
+    /// Mean duration of an instance in seconds.
+    pub mean_seconds: f64,
+    /// Error of the rate as a share of the mean rate: fitted on half of the instances, against the
+    /// counts of the other half in cells of a hundredth (wider where samples are rarer), root mean
+    /// square. It includes the noise of the two halves. Absent with one instance or few samples in
+    /// each.
+    pub held_out_error: Option<f64>,
+    /// Error of the rate at a single place by the band: root mean square of its standard deviation
+    /// over x, bias of smoothing included. Larger than the other where the rate varies faster than
+    /// a hundredth. Absent with one instance.
+    pub estimated_error: Option<f64>,
+    /// Gaps.
+    pub gaps: Gaps,
+    #[serde(skip)]
+    pub(crate) evidence: Evidence,
+}
+
+impl Curve {
+    /// Counts per second of the mean rate, the factor of the rates.
+    pub fn per_second(&self) -> f64 {
+        self.mean_total / self.mean_seconds
+    }
+
+    /// The accumulated share at `at`, linearly between the points of the grid; NaN without a grid.
+    pub fn share(&self, at: f64) -> f64 {
+        let steps = self.x.len().min(self.accumulated.value.len()).saturating_sub(1);
+        if steps == 0 {
+            return f64::NAN;
+        }
+        let place = at.clamp(0.0, 1.0) * steps as f64;
+        let before = (place as usize).min(steps - 1);
+        let values = &self.accumulated.value;
+        values[before] + (place - before as f64) * (values[before + 1] - values[before])
+    }
+}
+
+/// Fits several counters in parallel; results in their order.
+pub fn fit_all(projected: &[Projected], options: &FitOptions) -> Vec<Result<Curve, FitError>> {
+    use rayon::prelude::*;
+    projected.par_iter().map(|one| fit(one, options)).collect()
+}
+
+/// Fits one counter.
+///
+/// # Errors
+/// No instances or samples, or columns that are not those of [`crate::project()`].
+pub fn fit(projected: &Projected, options: &FitOptions) -> Result<Curve, FitError> {
+    let (instances, samples) = (projected.instances.len(), projected.x.len());
+    let counter = || projected.counter.clone();
+    if instances == 0 || samples == 0 {
+        return Err(FitError::Nothing { counter: counter(), instances, samples });
+    }
+    check(projected).ok_or_else(|| FitError::Shares { counter: counter() })?;
+    let mut gaps = projected.gaps.clone();
+    let chosen = choose(projected, options, &mut gaps)?;
+    let Chosen { bins, knots, lambda, kinks, spline, closest, .. } = &chosen;
+    let (lambda, closest) = (*lambda, *closest);
+
+    let points = options.points.clamp(2, 1 << 20);
+    let grid: Vec<f64> = (0..points).map(|i| i as f64 / (points - 1) as f64).collect();
+    let (rate, accumulated, _) = monotone::on_grid(spline, &knots.x, &grid);
+    let (moved, rough) = (chosen.moved, chosen.rough);
+    let whole = Fitted { bins, knots, lambda, spline, grid: &grid, closest, moved, rough };
+    let Banded { mut rate, accumulated_deviation, deviation, jumps, extra, replicates, factor } =
+        whole.banded(rate);
+    if replicates.len() < 2 {
+        note(&mut gaps, projected, GapKind::Missing, 0, "one instance, no band");
+    }
+    for suspect in &chosen.suspects {
+        whole.doubt(&mut rate, suspect, factor);
+    }
+    let accumulated = around(accumulated, &accumulated_deviation, factor, 1.0);
+    let held_out_error = score::halves(projected, bins, lambda, kinks);
+    let mean_square = deviation.iter().map(|d| d * d).sum::<f64>() / deviation.len() as f64;
+    let estimated_error = Some(mean_square.sqrt()).filter(|error| error.is_finite());
+    let scales = scales(projected, bins.groups);
+    let evidence =
+        Evidence { instances: projected.instances.clone(), rates: replicates, scales, extra };
+    Ok(Curve {
+        counter: projected.counter.clone(),
+        x: grid,
+        rate,
+        accumulated,
+        jumps,
+        lambda: lambda * samples as f64,
+        instances,
+        samples,
+        mean_total: projected.mean_total(),
+        mean_seconds: projected.mean_seconds(),
+        held_out_error,
+        estimated_error,
+        gaps,
+        evidence,
+    })
+}
+
+/// Choices for the curve of one counter.
+struct Chosen {
+    bins: Bins,
+    knots: Knots,
+    /// Lambda for weights that sum to 1.
+    lambda: f64,
+    /// A rougher one whose prediction is as good within chance.
+    rough: f64,
+    kinks: Vec<f64>,
+    suspects: Vec<Choice>,
+    /// Share of an instance that was repaired.
+    moved: f64,
+    spline: Spline,
+    closest: f64,
+}
+
+fn note(gaps: &mut Gaps, of: &Projected, kind: GapKind, count: u64, detail: &str) {
+    let detail = format!("{}: {detail}", of.counter);
+    gaps.note(Gap { kind, rank: None, detail, count });
+}
+
+/// Chooses smoothing and jumps, and repairs steps that occur in one instance only.
+fn choose(of: &Projected, options: &FitOptions, gaps: &mut Gaps) -> Result<Chosen, FitError> {
+    let count = of.x.len() as f64;
+    let groups = of.instances.len().min(MOST_GROUPS);
+    let wanted = options.bins.clamp(16, 1 << 16);
+    let mut bins = Bins::new(of, &of.y, groups, wanted);
+    let mut held = Held::new(of, &of.y, &bins);
+    // Lambda of a bandwidth of half a bin, below which there is no detail.
+    let least = (0.5 * bins.width()).powi(4);
+    let best = match options.smoothing {
+        Smoothing::Fixed(lambda) => Some((lambda / count, lambda / count)),
+        Smoothing::HeldOut => held.as_ref().and_then(|held| held::smoothing(held, &[], least)),
+    };
+    if best.is_none() {
+        let detail = "one instance, smoothing is the usual one, not chosen";
+        note(gaps, of, GapKind::Estimated, 0, detail);
+    }
+    let usual = NUGGET / 12.0 / count;
+    let (mut lambda, mut rough) =
+        best.filter(|(l, _)| l.is_finite() && *l > 0.0).unwrap_or((usual, usual));
+    let counter = || of.counter.clone();
+    let mut knots = bins.knots(std::iter::empty());
+    if knots.x.len() < 3 {
+        let (instances, samples) = (of.instances.len(), of.x.len());
+        return Err(FitError::Nothing { counter: counter(), instances, samples });
+    }
+    let spline_of = |knots: &Knots, lambda: f64, kinks: &[f64]| {
+        let system = System::new(knots, lambda);
+        system.map(|s| s.fit(kinks)).map_err(|_| FitError::Shares { counter: counter() })
+    };
+    let mut moved = 0.0;
+    if let Some(found) = repair::repaired(of, &spline_of(&knots, lambda, &[])?) {
+        let Repaired { y, replaced, .. } = found;
+        moved = found.moved;
+        let detail = format!(
+            "{replaced} intervals between samples differ from all other instances and are replaced"
+        );
+        note(gaps, of, GapKind::Estimated, replaced, &detail);
+        bins = Bins::new(of, &y, groups, wanted);
+        held = Held::new(of, &y, &bins);
+        knots = bins.knots(std::iter::empty());
+    }
+    let (mut kinks, mut suspects) = (Vec::new(), Vec::new());
+    // Between two jumps there must be enough samples for the level, so that they do not make a
+    // spike of a few, or one of each instance.
+    let closest = held::spacing(of).min(12.0 / count).clamp(2.0 * bins.width(), 0.125);
+    if let (Some(held), Jumps::Tested) = (&held, options.jumps) {
+        let scores = held.scores(lambda, &[]);
+        let search = Search { bins: &bins, knots: &knots, held, closest };
+        let found = search.run(Choice { lambda, kinks: Vec::new(), scores });
+        suspects = search.suspects(&found);
+        kinks = found.kinks;
+        if options.smoothing == Smoothing::HeldOut {
+            lambda = found.lambda;
+        }
+        if !kinks.is_empty() {
+            rough = lambda;
+        }
+    }
+    let spline = spline_of(&knots, lambda, &kinks)?;
+    Ok(Chosen { bins, knots, lambda, rough, kinks, suspects, moved, spline, closest })
+}
+
+/// `None` if the columns do not fit together.
+fn check(projected: &Projected) -> Option<()> {
+    let count = projected.instances.len();
+    let lengths = projected.starts.len() == count + 1
+        && projected.durations.len() == count
+        && projected.totals.len() == count
+        && projected.y.len() == projected.x.len()
+        && projected.starts.is_sorted()
+        && projected.starts.first() == Some(&0)
+        && projected.starts.last() == Some(&projected.x.len());
+    let inside = lengths
+        && projected.x.iter().all(|x| (0.0..=1.0).contains(x))
+        && projected.y.iter().all(|y| (0.0..=1.0).contains(y));
+    let rising = inside && (0..count).all(|at| projected.samples(at).0.is_sorted());
+    rising.then_some(())
+}
+
+/// Counts per second without each group.
+fn scales(projected: &Projected, groups: usize) -> Vec<f64> {
+    let (mut totals, mut seconds) = (vec![0.0; groups], vec![0.0; groups]);
+    for (at, (total, duration)) in projected.totals.iter().zip(&projected.durations).enumerate() {
+        totals[at % groups] += total;
+        seconds[at % groups] += duration.seconds();
+    }
+    let all: (f64, f64) = (totals.iter().sum(), seconds.iter().sum());
+    totals.iter().zip(&seconds).map(|(t, s)| (all.0 - t) / (all.1 - s)).collect()
+}

@@ -1,0 +1,262 @@
+//! From a trace to a `.prv` that Paraver opens.
+//!
+//! Owns the text of header, communicators and records, in the order of the trace, with kept lines
+//! in their places. Applications are separated as in Extrae, communicators are counted at the end
+//! of the header, microseconds are explicit. Times are written in the trace's unit if all of them
+//! are whole there, else in nanoseconds. Output goes to the caller's writer in large pieces.
+
+use std::io::{self, Write};
+
+use talea_model::Trace;
+use talea_model::trace::{Members, RecordKind, Shape, TimeUnit, UNKNOWN_TIME};
+
+/// Errors of writing a trace.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// Columns do not fit each other.
+    #[error("the trace is not consistent: {0}")]
+    Shape(Shape),
+    /// The writer failed.
+    #[error("writing the trace failed")]
+    Write(#[from] io::Error),
+}
+
+/// Number of bytes that are collected before they are written.
+const PIECE: usize = 1 << 17;
+
+/// Writes a `.prv`.
+pub fn write(trace: &Trace, mut out: impl Write) -> Result<(), WriteError> {
+    trace.check().map_err(WriteError::Shape)?;
+    let unit = unit(trace);
+    let mut text = Text { bytes: Vec::with_capacity(2 * PIECE), nanos: unit.nanos() };
+    header(trace, unit, &mut text);
+    communicators(trace, &mut text, &mut out)?;
+    let mut kept = trace.lines.iter().peekable();
+    let (mut state, mut event, mut message) = (0, 0, 0);
+    for (kind, written) in trace.order.iter().zip(0_u64..) {
+        while let Some((_, line)) = kept.next_if(|&(after, _)| after <= written) {
+            text.line(line);
+        }
+        let row = match kind {
+            RecordKind::State => &mut state,
+            RecordKind::Event => &mut event,
+            RecordKind::Message => &mut message,
+        };
+        // `check` found every row, so that none is left out here.
+        let _all_there = match kind {
+            RecordKind::State => write_state(trace, *row, &mut text),
+            RecordKind::Event => write_event(trace, *row, &mut text),
+            RecordKind::Message => write_message(trace, *row, &mut text),
+        };
+        *row += 1;
+        text.hand_on(&mut out)?;
+    }
+    for (_, line) in kept {
+        text.line(line);
+        text.hand_on(&mut out)?;
+    }
+    out.write_all(&text.bytes)?;
+    out.flush()?;
+    Ok(())
+}
+
+/// The trace's own unit if every time is whole in it.
+fn unit(trace: &Trace) -> TimeUnit {
+    let nanos = trace.unit.nanos();
+    let columns = [
+        &trace.states.begin,
+        &trace.states.end,
+        &trace.events.time,
+        &trace.messages.logical_send,
+        &trace.messages.physical_send,
+        &trace.messages.logical_receive,
+        &trace.messages.physical_receive,
+    ];
+    let whole = |time: &u64| *time == UNKNOWN_TIME || time.is_multiple_of(nanos);
+    let all = nanos == 1
+        || (trace.duration.0.is_multiple_of(nanos)
+            && columns.iter().all(|one| one.iter().all(whole)));
+    if all { trace.unit } else { TimeUnit::Nanoseconds }
+}
+
+fn header(trace: &Trace, unit: TimeUnit, text: &mut Text) {
+    text.bytes.extend_from_slice(b"#Paraver (");
+    // Paraver reads a date here, so that there must be one.
+    let date = if trace.date.is_empty() { "01/01/1970 at 00:00" } else { &trace.date };
+    let date: String = date.chars().filter(|one| *one != ')' && !one.is_control()).collect();
+    text.bytes.extend_from_slice(date.as_bytes());
+    text.bytes.extend_from_slice(b"):");
+    text.number(trace.duration.0 / text.nanos);
+    text.bytes.extend_from_slice(match unit {
+        TimeUnit::Nanoseconds => b"_ns:",
+        TimeUnit::Microseconds => b"_us:",
+        TimeUnit::Milliseconds => b"_ms:",
+        TimeUnit::Seconds => b"_s:",
+    });
+    let locations = &trace.locations;
+    text.number(locations.nodes.len() as u64);
+    if !locations.nodes.is_empty() {
+        text.list(b'(', locations.nodes.iter().map(|&cpus| u64::from(cpus)));
+        text.bytes.push(b')');
+    }
+    text.field(locations.applications() as u64);
+    for application in 1..=locations.applications() as u32 {
+        text.bytes.push(if application == 1 { b':' } else { b',' });
+        let tasks = locations.tasks(application);
+        text.number(tasks.len() as u64);
+        text.bytes.push(b'(');
+        for (number, (threads, node)) in tasks.enumerate() {
+            if number > 0 {
+                text.bytes.push(b',');
+            }
+            text.number(u64::from(threads));
+            text.field(u64::from(node));
+        }
+        text.bytes.push(b')');
+    }
+    text.bytes.push(b',');
+    text.number(trace.communicators.len() as u64);
+    text.bytes.push(b'\n');
+}
+
+fn communicators(trace: &Trace, text: &mut Text, out: &mut impl Write) -> io::Result<()> {
+    for communicator in &trace.communicators {
+        let tasks = matches!(communicator.members, Members::Tasks(_));
+        text.bytes.push(if tasks { b'c' } else { b'i' });
+        text.field(u64::from(communicator.application));
+        text.field(communicator.id);
+        match &communicator.members {
+            Members::Tasks(tasks) => {
+                text.field(tasks.len() as u64);
+                for &task in tasks {
+                    text.field(u64::from(task));
+                }
+            }
+            Members::Between { local, local_leader, remote, remote_leader } => {
+                for &number in [local, local_leader, remote, remote_leader] {
+                    text.field(number);
+                }
+            }
+        }
+        text.bytes.push(b'\n');
+        text.hand_on(out)?;
+    }
+    Ok(())
+}
+
+/// `:cpu:appl:task:thread`
+fn write_place(trace: &Trace, location: u32, cpu: u32, text: &mut Text) -> Option<()> {
+    let place = trace.locations.get(location)?;
+    for number in [cpu, place.application, place.task, place.thread] {
+        text.field(u64::from(number));
+    }
+    Some(())
+}
+
+fn write_state(trace: &Trace, row: usize, text: &mut Text) -> Option<()> {
+    let state = trace.states.get(row)?;
+    text.bytes.push(b'1');
+    write_place(trace, state.location, state.cpu, text)?;
+    text.time(state.begin);
+    text.time(state.end);
+    text.field(u64::from(state.state));
+    text.bytes.push(b'\n');
+    Some(())
+}
+
+fn write_event(trace: &Trace, row: usize, text: &mut Text) -> Option<()> {
+    let event = trace.events.get(row)?;
+    // The format has no event without pairs.
+    if event.types.is_empty() {
+        return None;
+    }
+    text.bytes.push(b'2');
+    write_place(trace, event.location, event.cpu, text)?;
+    text.time(event.time);
+    for (&event_type, &value) in event.types.iter().zip(event.values) {
+        text.field(u64::from(event_type));
+        text.signed(value);
+    }
+    text.bytes.push(b'\n');
+    Some(())
+}
+
+fn write_message(trace: &Trace, row: usize, text: &mut Text) -> Option<()> {
+    let message = trace.messages.get(row)?;
+    text.bytes.push(b'3');
+    write_place(trace, message.sender, message.sender_cpu, text)?;
+    text.time(message.logical_send);
+    text.time(message.physical_send);
+    write_place(trace, message.receiver, message.receiver_cpu, text)?;
+    text.time(message.logical_receive);
+    text.time(message.physical_receive);
+    text.signed(message.size);
+    text.signed(message.tag);
+    text.bytes.push(b'\n');
+    Some(())
+}
+
+/// Collected text, and nanoseconds of its unit of time.
+struct Text {
+    bytes: Vec<u8>,
+    nanos: u64,
+}
+
+impl Text {
+    fn number(&mut self, mut number: u64) {
+        let mut digits = [0; 20];
+        let mut at = digits.len();
+        loop {
+            at -= 1;
+            digits[at] = b'0' + (number % 10) as u8;
+            number /= 10;
+            if number == 0 {
+                break;
+            }
+        }
+        self.bytes.extend_from_slice(&digits[at..]);
+    }
+
+    /// A colon and a number.
+    fn field(&mut self, number: u64) {
+        self.bytes.push(b':');
+        self.number(number);
+    }
+
+    fn signed(&mut self, number: i64) {
+        self.bytes.push(b':');
+        if number < 0 {
+            self.bytes.push(b'-');
+        }
+        self.number(number.unsigned_abs());
+    }
+
+    fn time(&mut self, time: u64) {
+        match time {
+            UNKNOWN_TIME => self.bytes.extend_from_slice(b":-1"),
+            _ => self.field(time / self.nanos),
+        }
+    }
+
+    fn list(&mut self, first: u8, numbers: impl Iterator<Item = u64>) {
+        let mut separator = first;
+        for number in numbers {
+            self.bytes.push(separator);
+            self.number(number);
+            separator = b',';
+        }
+    }
+
+    fn line(&mut self, line: &[u8]) {
+        self.bytes.extend_from_slice(line);
+        self.bytes.push(b'\n');
+    }
+
+    fn hand_on(&mut self, out: &mut impl Write) -> io::Result<()> {
+        if self.bytes.len() >= PIECE {
+            out.write_all(&self.bytes)?;
+            self.bytes.clear();
+        }
+        Ok(())
+    }
+}

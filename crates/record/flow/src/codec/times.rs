@@ -1,0 +1,246 @@
+//! Times of all events: entropy coding of the quantiser's cells, or of exact nanoseconds in
+//! [`exact`].
+//!
+//! Owns the order of a stream: for each event its gap, in the context of the edge that led to it,
+//! then its duration, in the context of its node. The statistics are learned while coding
+//! (`cells`); the extra bits of a cell are equally likely and copied. The contexts are not stored:
+//! the decoder of the events knows them.
+
+use std::collections::BTreeMap;
+
+use super::DecodeError;
+use super::range::{self, Bits};
+use crate::times::Cell;
+
+mod cells;
+pub mod exact;
+mod ids;
+mod mixture;
+mod place;
+pub mod sums;
+
+use cells::{Cells, INDICES};
+
+/// Writes times; `F` returns the number of extra bits of a cell, at most 32.
+#[derive(Debug)]
+pub struct Encoder<F> {
+    coder: range::Encoder,
+    cells: Cells,
+    extra_bits: F,
+}
+
+impl<F: Fn(u16) -> u8> Encoder<F> {
+    /// An empty stream.
+    pub fn new(extra_bits: F) -> Self {
+        Self { coder: range::Encoder::new(), cells: Cells::new(), extra_bits }
+    }
+
+    /// Appends the times of an event: gap before it and duration, each with its context, an edge
+    /// and a node.
+    ///
+    /// # Panics
+    ///
+    /// If the index of a cell is 1024 or more.
+    pub fn push(&mut self, gap_context: u32, gap: Cell, duration_context: u32, duration: Cell) {
+        for index in [gap.index, duration.index] {
+            assert!(index < INDICES, "cell {index} is not below {INDICES}");
+        }
+        self.cells.gap(&mut self.coder, gap_context, duration_context, gap.index);
+        self.extra(gap);
+        self.cells.duration(&mut self.coder, duration.index);
+        self.extra(duration);
+    }
+
+    fn extra(&mut self, cell: Cell) {
+        let width = u32::from((self.extra_bits)(cell.index)).min(32);
+        self.coder.raw(width, u64::from(cell.extra));
+    }
+
+    /// Ends the stream.
+    pub fn finish(self) -> Vec<u8> {
+        self.coder.finish()
+    }
+}
+
+/// Reads times back.
+#[derive(Debug)]
+pub struct Decoder<'a, F> {
+    coder: range::Decoder<'a>,
+    cells: Cells,
+    extra_bits: F,
+}
+
+impl<'a, F: Fn(u16) -> u8> Decoder<'a, F> {
+    /// Begins to read the output of [`Encoder::finish`].
+    pub fn new(bytes: &'a [u8], extra_bits: F) -> Self {
+        Self { coder: range::Decoder::new(bytes), cells: Cells::new(), extra_bits }
+    }
+
+    /// Gap and duration of the next event, with the contexts of its `push`.
+    pub fn next(
+        &mut self,
+        gap_context: u32,
+        duration_context: u32,
+    ) -> Result<(Cell, Cell), DecodeError> {
+        let gap = self.cells.gap(&mut self.coder, gap_context, duration_context, 0);
+        let gap = self.cell(gap);
+        let duration = self.cells.duration(&mut self.coder, 0);
+        let duration = self.cell(duration);
+        if self.coder.exhausted() {
+            return Err(DecodeError::Truncated);
+        }
+        Ok((gap, duration))
+    }
+
+    #[inline]
+    fn cell(&mut self, index: u16) -> Cell {
+        let width = u32::from((self.extra_bits)(index)).min(32);
+        Cell { index, extra: self.coder.raw(width, 0) as u32 }
+    }
+
+    /// Checks, after the last event, that all bytes were used.
+    pub fn finish(&self) -> Result<(), DecodeError> {
+        if self.coder.at_end() { Ok(()) } else { Err(DecodeError::Trailing) }
+    }
+}
+
+/// Number of bits of the same cells if each context had a perfect code for its own distribution.
+///
+/// The empirical conditional entropy of order 0, plus the extra bits: the usual measure, to which a
+/// real coder adds the cost of learning.
+#[derive(Clone, Debug)]
+pub struct Entropy<F> {
+    counts: BTreeMap<(bool, u32), BTreeMap<u16, u64>>,
+    extra: u64,
+    extra_bits: F,
+}
+
+impl<F: Fn(u16) -> u8> Entropy<F> {
+    /// The entropy of nothing.
+    pub const fn new(extra_bits: F) -> Self {
+        Self { counts: BTreeMap::new(), extra: 0, extra_bits }
+    }
+
+    /// Takes the arguments of [`Encoder::push`].
+    pub fn push(&mut self, gap_context: u32, gap: Cell, duration_context: u32, duration: Cell) {
+        for (context, cell) in [((false, gap_context), gap), ((true, duration_context), duration)] {
+            *self.counts.entry(context).or_default().entry(cell.index).or_default() += 1;
+            self.extra += u64::from((self.extra_bits)(cell.index));
+        }
+    }
+
+    /// The entropy of all of them together, in bits.
+    pub fn bits(&self) -> f64 {
+        let of = |cells: &BTreeMap<u16, u64>| -> f64 {
+            let all = cells.values().sum::<u64>() as f64;
+            cells.values().map(|&count| count as f64 * (all / count as f64).log2()).sum()
+        };
+        self.extra as f64 + self.counts.values().map(of).sum::<f64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use talea_model::Nanos;
+
+    use super::*;
+    use crate::times::{Bound, Drift, Quantiser};
+
+    fn extra_bits(index: u16) -> u8 {
+        (index / 100) as u8
+    }
+
+    fn cell(index: u16, extra: u32) -> Cell {
+        Cell { index, extra: extra & ((1 << extra_bits(index)) - 1) }
+    }
+
+    fn events() -> impl Strategy<Value = Vec<(u32, Cell, u32, Cell)>> {
+        let index = prop_oneof![0..1024_u16, 40..50_u16];
+        let cells = (index, any::<u32>()).prop_map(|(index, extra)| cell(index, extra));
+        let context = prop_oneof![0..6_u32, any::<u32>()];
+        prop::collection::vec((context.clone(), cells.clone(), context, cells), 0..400)
+    }
+
+    proptest! {
+        #[test]
+        fn times_come_back(events in events()) {
+            let mut encoder = Encoder::new(extra_bits);
+            for &(a, gap, b, duration) in &events {
+                encoder.push(a, gap, b, duration);
+            }
+            let bytes = encoder.finish();
+            let mut decoder = Decoder::new(&bytes, extra_bits);
+            for &(a, gap, b, duration) in &events {
+                prop_assert_eq!(decoder.next(a, b), Ok((gap, duration)));
+            }
+            prop_assert_eq!(decoder.finish(), Ok(()));
+        }
+
+        #[test]
+        fn any_bytes_give_cells_or_an_error(
+            bytes in prop::collection::vec(any::<u8>(), 0..200),
+            contexts in prop::collection::vec((0..5_u32, any::<u32>()), 0..400),
+        ) {
+            let mut decoder = Decoder::new(&bytes, extra_bits);
+            for (a, b) in contexts {
+                if let Ok((gap, duration)) = decoder.next(a, b) {
+                    prop_assert!(gap.index < INDICES && duration.index < INDICES);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn entropy_of_two_equally_likely_cells_is_a_bit() {
+        let mut entropy = Entropy::new(|_| 0);
+        for i in 0..10 {
+            entropy.push(0, cell(i % 2, 0), 0, cell(7, 0));
+        }
+        assert!((entropy.bits() - 10.0).abs() < 1e-9);
+    }
+
+    /// Bytes of 13,000 events of 60 nodes, and their entropy in bytes, for times drawn by `time`
+    /// from the node, the visit and a normally distributed number.
+    fn sizes(time: impl Fn(usize, usize, f64) -> f64) -> (f64, f64) {
+        let quantiser = Quantiser::new(Bound::default());
+        let extra_bits = |index| quantiser.extra_bits(index);
+        let mut state = 1_u64;
+        let mut normal = || {
+            (0..12).fold(-6.0, |sum, _| {
+                state =
+                    state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+                sum + (state >> 40) as f64 / f64::from(1 << 24)
+            })
+        };
+        let (mut encoder, mut entropy) = (Encoder::new(extra_bits), Entropy::new(extra_bits));
+        let mut drift = Drift::default();
+        for event in 0..13_000 {
+            let (node, visit) = (event % 60, event / 60);
+            let mut draw = |node| {
+                let time = time(node, visit, normal());
+                quantiser.quantise(Nanos(time as u64), &mut drift)
+            };
+            let (gap, duration) = (draw(node + 60), draw(node));
+            encoder.push(node as u32, gap, node as u32, duration);
+            entropy.push(node as u32, gap, node as u32, duration);
+        }
+        (encoder.finish().len() as f64, entropy.bits() / 8.0)
+    }
+
+    #[test]
+    fn short_recordings_come_near_their_entropy() {
+        let spread = |node| 0.2 + 0.01 * (node * 37 % 50) as f64;
+        let level = |node| 7.0 + 0.1 * (node * 17 % 60) as f64;
+        let plain = sizes(|node, _, x| f64::exp(level(node) + spread(node) * x));
+        assert!(plain.0 < 1.12 * plain.1, "{plain:?}");
+        let drifting =
+            sizes(|node, visit, x| f64::exp(level(node) + spread(node) * x + 0.005 * visit as f64));
+        assert!(drifting.0 < 1.10 * drifting.1, "{drifting:?}");
+        let outliers = sizes(|node, visit, x| {
+            let outlier = if visit % 20 == 19 { 2.0 } else { 0.0 };
+            f64::exp(level(node) + 0.2 * x + outlier)
+        });
+        assert!(outliers.0 < 1.15 * outliers.1, "{outliers:?}");
+    }
+}

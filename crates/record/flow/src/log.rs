@@ -1,0 +1,204 @@
+//! The plain form of a recording, common to recorder, packed file and analysis.
+//!
+//! Owns a thread's nodes with their streams as runs of equal values, and the walk that turns them
+//! back into the sequence of calls. One entry per visit in each stream; visits count from 0. It
+//! knows nothing of bytes: the recorder's memory, and the packed file, are read into this.
+
+use serde::{Deserialize, Serialize};
+use talea_model::{NodeId, Signature};
+
+/// A sequence of values held as (value, number of repetitions).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Runs<T>(Vec<(T, u64)>);
+
+impl<T: PartialEq + Copy> Runs<T> {
+    /// An empty sequence.
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Appends `value` `count` times.
+    pub fn push(&mut self, value: T, count: u64) {
+        if count == 0 {
+            return;
+        }
+        match self.0.last_mut() {
+            Some((last, run)) if *last == value => *run = run.saturating_add(count),
+            _ => self.0.push((value, count)),
+        }
+    }
+
+    /// Removes the last value.
+    pub fn pop(&mut self) -> Option<T> {
+        let (value, count) = self.0.last_mut()?;
+        let value = *value;
+        *count -= 1;
+        if *count == 0 {
+            self.0.pop();
+        }
+        Some(value)
+    }
+
+    /// The runs, each different from its neighbours.
+    pub fn runs(&self) -> &[(T, u64)] {
+        &self.0
+    }
+
+    /// Number of values.
+    pub fn len(&self) -> u64 {
+        self.0.iter().fold(0, |sum: u64, (_, count)| sum.saturating_add(*count))
+    }
+
+    /// True without any value.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Every value in order.
+    pub fn values(&self) -> impl Iterator<Item = T> + '_ {
+        self.0.iter().flat_map(|&(value, count)| (0..count).map(move |_| value))
+    }
+}
+
+impl<T: PartialEq + Copy> FromIterator<T> for Runs<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        let mut runs = Self::new();
+        for value in values {
+            runs.push(value, 1);
+        }
+        runs
+    }
+}
+
+/// One node of a thread's temporal event flow graph with the streams beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeLog {
+    /// The common signature of its visits.
+    pub signature: Signature,
+    /// Number of visits.
+    pub visits: u64,
+    /// The successors, in the order of first use.
+    pub successors: Vec<NodeId>,
+    /// After each visit, the index of the next node in `successors`. The last event of the thread
+    /// has no successor, so that its node has one choice fewer than visits.
+    pub choices: Runs<u32>,
+    /// One stream for each recorded argument of the procedure, in its order; a value per visit.
+    pub columns: Vec<Runs<i64>>,
+    /// Number of calls per visit: 1, or more where unsuccessful polls in a row are one event.
+    pub polls: Runs<u64>,
+}
+
+/// Recording of one thread, without its times.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ThreadLog {
+    /// Nodes in the order of first visit: the walk begins at node 0.
+    pub nodes: Vec<NodeLog>,
+    /// Number of events.
+    pub events: u64,
+}
+
+impl ThreadLog {
+    /// The node of every event in order.
+    ///
+    /// Stops early, without a panic, where the streams contradict each other.
+    pub fn walk(&self) -> Walk<'_> {
+        Walk {
+            log: self,
+            at: vec![(0, 0); self.nodes.len()],
+            edges: self
+                .nodes
+                .iter()
+                .scan(0_u32, |sum, node| {
+                    let first = *sum;
+                    *sum = sum.saturating_add(node.successors.len() as u32);
+                    Some(first)
+                })
+                .collect(),
+            edge: None,
+            next: (self.events > 0 && !self.nodes.is_empty()).then_some(0),
+            left: self.events,
+        }
+    }
+}
+
+/// The walk through a thread's graph; see [`ThreadLog::walk`].
+#[derive(Debug)]
+pub struct Walk<'a> {
+    log: &'a ThreadLog,
+    /// For each node the current run of its choices, and the used part of it.
+    at: Vec<(usize, u64)>,
+    /// For each node the number of its first edge.
+    edges: Vec<u32>,
+    /// The edge that leads to `next`.
+    edge: Option<u32>,
+    next: Option<u32>,
+    left: u64,
+}
+
+impl Walk<'_> {
+    /// The next event's node, and the number of the edge to it (`None` for the first event). Edges
+    /// count through all nodes and their successors.
+    pub fn next_step(&mut self) -> Option<(NodeId, Option<u32>)> {
+        let edge = self.edge;
+        let node = self.next()?;
+        Some((node, edge))
+    }
+}
+
+impl Iterator for Walk<'_> {
+    type Item = NodeId;
+
+    fn next(&mut self) -> Option<NodeId> {
+        let current = self.next?;
+        self.left -= 1;
+        if self.left == 0 {
+            self.next = None;
+            return Some(NodeId(current));
+        }
+        let node = &self.log.nodes[current as usize];
+        let (run, used) = &mut self.at[current as usize];
+        self.next = node.choices.runs().get(*run).and_then(|&(choice, count)| {
+            *used += 1;
+            if *used == count {
+                *run += 1;
+                *used = 0;
+            }
+            let next = node.successors.get(choice as usize)?.0;
+            self.edge = Some(self.edges[current as usize].saturating_add(choice));
+            ((next as usize) < self.log.nodes.len()).then_some(next)
+        });
+        Some(NodeId(current))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use talea_model::{PathId, ProcedureId};
+
+    use super::*;
+
+    #[test]
+    fn walk_restores_a_nested_loop() {
+        // init, then twice (a three times, b), then end.
+        let sequence = [0, 1, 1, 1, 2, 1, 1, 1, 2, 3];
+        let node = |visits, successors: &[u32], choices: &[u32]| NodeLog {
+            signature: Signature { procedure: ProcedureId(0), path: PathId(0) },
+            visits,
+            successors: successors.iter().map(|&n| NodeId(n)).collect(),
+            choices: choices.iter().copied().collect(),
+            columns: Vec::new(),
+            polls: Runs::new(),
+        };
+        let log = ThreadLog {
+            nodes: vec![
+                node(1, &[1], &[0]),
+                node(6, &[1, 2], &[0, 0, 1, 0, 0, 1]),
+                node(2, &[1, 3], &[0, 1]),
+                node(1, &[], &[]),
+            ],
+            events: 10,
+        };
+        assert_eq!(log.walk().map(|n| n.0).collect::<Vec<_>>(), sequence);
+    }
+}

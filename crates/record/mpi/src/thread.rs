@@ -1,0 +1,255 @@
+//! State of one thread for every call.
+//!
+//! Owns the thread's own variable, its part of the mapped file, and writing an event there.
+
+use std::arch::{asm, global_asm};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use talea_run::live::layout::{MAX_THREADS, Thread};
+
+use crate::around::Around;
+use crate::clock;
+use crate::left::Frames;
+use crate::memory::Memory;
+use crate::paths;
+use crate::polls::Series;
+use crate::process::Process;
+use crate::pu_time;
+use crate::record::{HotNode, MAX_WORDS, Recorder};
+use crate::sampler;
+use crate::sampler::probes::ProbeThread;
+use crate::sites::{Known, Signature};
+use crate::table::PROCEDURES;
+use crate::values::Reader;
+
+// A variable of the thread in the initial-exec model: two instructions, where the default model
+// calls a function. Global within the library, as these may stand in another object file than the
+// variable.
+global_asm!(
+    ".section .tbss,\"awT\",@nobits",
+    ".type talea_thread, @object",
+    ".globl talea_thread",
+    ".hidden talea_thread",
+    ".balign 8",
+    "talea_thread:",
+    ".zero 8",
+    ".size talea_thread, 8",
+    ".text",
+);
+
+#[inline(always)]
+pub(crate) fn this_thread() -> *mut State {
+    let state: *mut State;
+    // SAFETY: reads the thread's own variable; zero until `set_this_thread`.
+    unsafe {
+        asm!(
+            "mov {0}, qword ptr [rip + talea_thread@GOTTPOFF]",
+            "mov {0}, qword ptr fs:[{0}]",
+            out(reg) state,
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    state
+}
+
+pub(crate) fn set_this_thread(state: *mut State) {
+    // SAFETY: writes the thread's own variable.
+    unsafe {
+        asm!(
+            "mov {0}, qword ptr [rip + talea_thread@GOTTPOFF]",
+            "mov qword ptr fs:[{0}], {1}",
+            out(reg) _,
+            in(reg) state,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// State of a thread for every call; the fields that all calls need stand first.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct State {
+    /// Not zero inside an intercepted call, whose own calls are not the program's ([`BUSY`]), and
+    /// in a thread that is sampled ([`PROBED`]): its calls take another path, so that the usual one
+    /// needs no test.
+    pub(crate) busy: u32,
+    /// Its number in the process.
+    pub(crate) number: u32,
+    /// Place on the stack of the newest recorded call.
+    pub(crate) open_at: usize,
+    pub(crate) stack_top: usize,
+    pub(crate) process: &'static Process,
+    /// Open addressing by site: index + 1 into `known`.
+    pub(crate) table: Vec<u32>,
+    pub(crate) known: Vec<Known>,
+    /// The one of `known` that was met last.
+    pub(crate) met: u32,
+    /// Ticks of the next reading of the two clocks.
+    pub(crate) next_sync: u64,
+    pub(crate) recorder: Recorder,
+    /// Words that identify the tuple of the call that is being recorded.
+    pub(crate) words: [u64; MAX_WORDS],
+    /// Calls that are only counted, by procedure.
+    pub(crate) counts: *mut u64,
+    pub(crate) series: Series,
+    pub(crate) around: Around,
+    /// A status for calls whose program passes none.
+    pub(crate) status: [u64; 8],
+    /// Reads counters at calls, in a thread that is sampled.
+    pub(crate) probe: Option<&'static ProbeThread>,
+    pub(crate) nodes: HashMap<Signature, *mut HotNode>,
+    pub(crate) frames: Frames,
+}
+
+/// See [`State::busy`].
+pub(crate) const BUSY: u32 = 1;
+/// See [`State::busy`].
+pub(crate) const PROBED: u32 = 2;
+
+/// Ticks between two readings of the two clocks.
+const SYNC_TICKS: u64 = 1 << 31;
+
+impl State {
+    /// A thread that makes its first call; `None` if there is no room for it.
+    pub(crate) fn new(process: &'static Process, frames: Frames) -> Option<Self> {
+        let memory: &'static Memory = process.memory;
+        // SAFETY: the piece is fresh; the list of threads in the header is appended to atomically.
+        unsafe {
+            let count = AtomicU32::from_ptr(&raw mut (*memory.header()).thread_count);
+            // A thread without a place tests this at every call: it must not take memory each time.
+            if count.load(Ordering::Acquire) as usize >= MAX_THREADS {
+                return None;
+            }
+            let size = (size_of::<Thread>() as u64).next_multiple_of(16);
+            let offset = memory.allocate(size + 8 * PROCEDURES.len() as u64).ok()?;
+            let counts = offset + size;
+            let thread = memory.at::<Thread>(offset);
+            (*thread).counts = counts;
+            (*thread).tid = libc::gettid() as u32;
+            let number = count.fetch_add(1, Ordering::AcqRel);
+            if number as usize >= MAX_THREADS {
+                count.fetch_sub(1, Ordering::AcqRel);
+                return None;
+            }
+            (*memory.header()).threads[number as usize] = offset;
+            let probe = sampler::is_on().then(|| ProbeThread::numbered(number));
+            Some(Self {
+                busy: if probe.is_some() { PROBED } else { 0 },
+                probe,
+                number,
+                process,
+                recorder: Recorder::new(memory, thread, process.quantiser.clone(), process.mode),
+                table: vec![0; 256],
+                known: Vec::new(),
+                met: 0,
+                nodes: HashMap::new(),
+                around: Around::default(),
+                series: Series::none(),
+                words: [0; MAX_WORDS],
+                status: [0; 8],
+                counts: memory.at(counts),
+                stack_top: paths::stack_top(),
+                open_at: 0,
+                frames,
+                next_sync: process.start,
+            })
+        }
+    }
+
+    /// Notes the call that begins now, for a reader after a crash; returns the present ticks.
+    #[inline(always)]
+    pub(crate) unsafe fn open(&mut self, node: *mut HotNode) -> u64 {
+        // SAFETY: the thread's part in the file is its own.
+        unsafe {
+            (*self.recorder.thread).open_node = (*node).index + 1;
+            let begin = clock::ticks();
+            (*self.recorder.thread).open_begin = begin;
+            begin
+        }
+    }
+
+    /// Records the event of the open call, with [`Self::words`], and the series of polls that it
+    /// ends.
+    #[inline(always)]
+    pub(crate) unsafe fn commit(&mut self, node: *mut HotNode, begin: u64, end: u64) {
+        // SAFETY: see `dispatch::record`.
+        unsafe {
+            if self.series.is_open() {
+                self.close_series();
+            }
+            // Compared only now: the node may be one of the series.
+            let same = (*node).is_current(self.words.as_ptr());
+            self.finish(node, begin, end, same);
+        }
+    }
+
+    /// As [`Self::commit`], for calls that are no polls; `same` is true if the words are those of
+    /// the node's current tuple.
+    #[inline(always)]
+    pub(crate) unsafe fn commit_as(
+        &mut self,
+        node: *mut HotNode,
+        begin: u64,
+        end: u64,
+        same: bool,
+    ) {
+        // SAFETY: see `dispatch::record`.
+        unsafe {
+            if self.series.is_open() {
+                self.close_series();
+            }
+            self.finish(node, begin, end, same);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn finish(&mut self, node: *mut HotNode, begin: u64, end: u64, same: bool) {
+        // SAFETY: see `dispatch::record`.
+        unsafe {
+            self.write(node, begin, end, self.words.as_ptr(), same, 1);
+            (*self.recorder.thread).open_node = 0;
+            (*self.recorder.thread).end_ticks = end;
+            if end > self.next_sync {
+                self.sync(end);
+            }
+        }
+    }
+
+    /// Writes an event, of this many calls, to the thread's part of the file.
+    #[inline(always)]
+    pub(crate) unsafe fn write(
+        &mut self,
+        node: *mut HotNode,
+        begin: u64,
+        end: u64,
+        words: *const u64,
+        same: bool,
+        polls: u64,
+    ) {
+        let (start, mult) = (self.process.start, self.process.mult);
+        let begin = clock::nanos(begin.saturating_sub(start), mult);
+        let end = clock::nanos(end.saturating_sub(start), mult);
+        // SAFETY: the node belongs to this thread, and has as many words.
+        unsafe {
+            let words = std::slice::from_raw_parts(words, (*node).used as usize);
+            let mut reader = Reader { process: self.process };
+            self.recorder.event(node, begin, end, words, same, polls, &mut reader);
+        };
+    }
+
+    /// Notes the thread's running time, and its time waiting for a PU.
+    pub(crate) fn note_pu_time(&mut self, now: u64) {
+        // SAFETY: the thread's part in the file is its own.
+        unsafe { pu_time::note(self.recorder.thread, now) };
+    }
+
+    #[cold]
+    fn sync(&mut self, now: u64) {
+        self.next_sync = now + SYNC_TICKS;
+        self.note_pu_time(now);
+        if self.number == 0 {
+            self.process.sync();
+        }
+    }
+}

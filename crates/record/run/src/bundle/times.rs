@@ -1,0 +1,115 @@
+//! The packed times of one thread, in the form after the clock of their process.
+//!
+//! Owns their bytes: the number of events with times, the packed cells, and packed for each node
+//! the difference of its exact sums from those of its restored times; or, where times were not
+//! kept, sums and extremes of each node.
+
+use talea_flow::codec::times;
+use talea_flow::log::ThreadLog;
+use talea_flow::times::{Cell, Quantiser};
+
+use crate::live::layout::TimesMode;
+use crate::live::numbers::{Cursor, put_number};
+use crate::live::read::NodeSums;
+use crate::recording::Times;
+use talea_model::Nanos;
+
+/// Packs the times of a thread.
+pub(super) fn pack_times(
+    log: &ThreadLog,
+    live: &[u8],
+    sums: &[NodeSums],
+    mode: TimesMode,
+    quantiser: &Quantiser,
+) -> Vec<u8> {
+    let mut from = Cursor::new(live);
+    let mut walk = log.walk();
+    let mut kept = 0_u64;
+    let mut restored = vec![[0_u64; 2]; log.nodes.len()];
+    let packed = match mode {
+        TimesMode::Statistics => Vec::new(),
+        TimesMode::Exact => {
+            let mut encoder = times::exact::Encoder::new();
+            while let Some((node, edge)) = walk.next_step() {
+                let (Some(gap), Some(duration)) = (from.number(), from.number()) else { break };
+                encoder.push(edge.map_or(0, |e| e + 1), gap, node.0, duration);
+                let sums = &mut restored[node.0 as usize];
+                sums[0] = sums[0].wrapping_add(gap);
+                sums[1] = sums[1].wrapping_add(duration);
+                kept += 1;
+            }
+            encoder.finish()
+        }
+        TimesMode::Bounded => {
+            let mut encoder = times::Encoder::new(|index| quantiser.extra_bits(index));
+            while let Some((node, edge)) = walk.next_step() {
+                let (Some(gap), Some(duration)) =
+                    (cell(&mut from, quantiser), cell(&mut from, quantiser))
+                else {
+                    break;
+                };
+                encoder.push(edge.map_or(0, |e| e + 1), gap, node.0, duration);
+                let sums = &mut restored[node.0 as usize];
+                sums[0] = sums[0].wrapping_add(quantiser.restore(gap).0);
+                sums[1] = sums[1].wrapping_add(quantiser.restore(duration).0);
+                kept += 1;
+            }
+            encoder.finish()
+        }
+    };
+    let mut out = Vec::new();
+    put_number(&mut out, kept);
+    put_number(&mut out, packed.len() as u64);
+    out.extend_from_slice(&packed);
+    if mode == TimesMode::Statistics {
+        for sums in sums {
+            for number in [sums.gap, sums.duration, sums.min, sums.max] {
+                put_number(&mut out, number);
+            }
+        }
+        return out;
+    }
+    let mut encoder = times::sums::Encoder::default();
+    for ((node, sums), restored) in log.nodes.iter().zip(sums).zip(restored) {
+        let expected =
+            restored.map(|sum| quantiser.bound().tolerance_of_sum(Nanos(sum), node.visits).0);
+        let missing = [sums.gap.wrapping_sub(restored[0]), sums.duration.wrapping_sub(restored[1])];
+        encoder.push(expected, missing.map(|sum| sum as i64));
+    }
+    out.extend_from_slice(&encoder.finish());
+    out
+}
+
+/// A cell in the recorder's form.
+fn cell(from: &mut Cursor<'_>, quantiser: &Quantiser) -> Option<Cell> {
+    let first = from.byte()?;
+    if first < 224 {
+        return Some(Cell { index: u16::from(first), extra: 0 });
+    }
+    let index = u16::from(first & 31) << 8 | u16::from(from.byte()?);
+    let bits = quantiser.extra_bits(index);
+    let mut extra = [0; 4];
+    let bytes = usize::from(bits).div_ceil(8);
+    extra[..bytes].copy_from_slice(from.take(bytes)?);
+    let mask = ((1_u64 << bits) - 1) as u32;
+    Some(Cell {
+        index: index.min(Quantiser::CELLS as u16 - 1),
+        extra: u32::from_le_bytes(extra) & mask,
+    })
+}
+
+/// Packed cells, and everything after them.
+pub(super) fn read_times(from: &mut Cursor<'_>) -> Option<Times> {
+    let kept = from.number()?;
+    let length = usize::try_from(from.number()?).ok()?;
+    let cells = from.take(length)?.to_vec();
+    let mut rest = *from;
+    let corrections = rest.take(rest.left())?.to_vec();
+    Some(Times { kept, cells, corrections })
+}
+
+/// Sums and extremes of a node whose times were not kept.
+pub(super) fn get_sums(from: &mut Cursor<'_>) -> Option<NodeSums> {
+    let (gap, duration) = (from.number()?, from.number()?);
+    Some(NodeSums { gap, duration, min: from.number()?, max: from.number()? })
+}

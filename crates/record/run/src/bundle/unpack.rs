@@ -1,0 +1,339 @@
+//! From a bundle to a recording whose ids are the same for all ranks.
+//!
+//! Owns the translation of streams back, and all checks: a bundle read from a file may have any
+//! content.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use talea_flow::codec::sequence;
+use talea_flow::log::{NodeLog, Runs, ThreadLog};
+use talea_model::{
+    ArgKind, Frame, GapKind, Gaps, Location, NodeId, PathId, ProcedureId, Rank, Signature,
+};
+
+use super::decoded::Decoded;
+use super::gaps::{gap_of, note_missing, note_process};
+use super::peers::value_of;
+use super::times::{get_sums, read_times};
+use super::type_lists::TypeLists;
+use super::{Bundle, Clock, Column, Process, Thread};
+use crate::clock::ClockMap;
+use crate::limits::{Limits, MOST_EVENTS};
+use crate::lists::Lists;
+use crate::live::layout::{TimesMode, state};
+use crate::live::numbers::Cursor;
+use crate::live::read::LiveProcess;
+use crate::places::ThreadPlace;
+use crate::pu_time;
+use crate::recording::{self, Ended, Open, Recording, Sizes, Started};
+
+impl Recording {
+    /// Merges the processes of a run, read from their mapped files.
+    pub fn from_live(live: &[LiveProcess]) -> Self {
+        let mut all: Option<Bundle> = None;
+        for process in live {
+            let bundle = Bundle::of(process);
+            match &mut all {
+                None => all = Some(bundle),
+                Some(all) => all.merge(&bundle),
+            }
+        }
+        let sizes = Sizes::default();
+        let Some(mut all) = all else {
+            return Bundle::empty(super::Settings::default()).into_recording(&[], sizes);
+        };
+        let times = all.take_times();
+        all.into_recording(&times, sizes)
+    }
+}
+
+impl Bundle {
+    /// The recording; `times` has the packed times of each process (empty where they are lost).
+    /// Worlds are numbered in the order of their earliest process.
+    pub fn into_recording(self, times: &[Vec<u8>], sizes: Sizes) -> Recording {
+        let limits = Limits::of_processes(self.processes.len());
+        self.into_recording_within(times, sizes, limits)
+    }
+
+    /// As [`Self::into_recording`], within these limits.
+    pub fn into_recording_within(
+        self,
+        times: &[Vec<u8>],
+        sizes: Sizes,
+        limits: Limits,
+    ) -> Recording {
+        let mut times: Vec<Cursor<'_>> = times.iter().map(|t| Cursor::new(t)).collect();
+        times.resize(self.processes.len(), Cursor::new(&[]));
+        let clocks: Vec<Clock> =
+            times.iter_mut().map(|t| Clock::get(t).unwrap_or_default()).collect();
+        let worlds = self.worlds(&clocks);
+        let start = clocks.iter().map(Clock::begin).min().unwrap_or(0);
+        let mut gaps = Gaps::default();
+        let decoded = Decoded::new(&self, limits);
+        let mut processes: Vec<recording::Process> = Vec::new();
+        for ((process, clock), times) in self.processes.iter().zip(&clocks).zip(times) {
+            let world = worlds.get(&process.world).copied().unwrap_or(0);
+            let rank = Rank(process.rank.max(0) as u32);
+            note_process(process, clock, rank, &mut gaps);
+            // Ranks of a world measure the offsets of their clocks; others cannot, and hosts share
+            // no clock.
+            if process.world == 0 && process.host != self.processes[0].host {
+                let what = "its times are from another clock, nobody knows how far apart";
+                gaps.note(gap_of(GapKind::Estimated, rank, what, 0));
+            }
+            let clocks = (clock.started(start), clock.map(start));
+            processes.push(self.process(process, world, rank, clocks, &decoded, times, &mut gaps));
+        }
+        processes.sort_by_key(|p| p.location);
+        note_missing(&processes, &mut gaps);
+        let start_realtime = clocks.iter().map(|c| c.start_realtime).min().unwrap_or(0);
+        Recording {
+            processes,
+            procedures: self.procedures.values().to_vec(),
+            modules: self.modules.values().to_vec(),
+            paths: self
+                .paths
+                .values()
+                .iter()
+                .map(|path| path.iter().map(|&(module, offset)| Frame { module, offset }).collect())
+                .collect(),
+            comms: self.comms.values().to_vec(),
+            datatypes: self.datatypes.values().to_vec(),
+            ops: self.ops.values().to_vec(),
+            lists: self.all_lists(),
+            times: TimesMode::from_number(self.settings.times).unwrap_or(TimesMode::Bounded),
+            bound: self.settings.bound,
+            calls_all: self.settings.calls_all,
+            start_realtime,
+            sizes,
+            gaps,
+        }
+    }
+
+    /// The table of lists, then that of lists of datatypes.
+    fn all_lists(&self) -> Lists {
+        let mut all = self.lists.lists().clone();
+        for list in self.type_lists.values() {
+            all.push(list);
+        }
+        all
+    }
+
+    /// Numbers of the worlds.
+    fn worlds(&self, clocks: &[Clock]) -> HashMap<u64, u32> {
+        let mut starts: HashMap<u64, (usize, u64)> = HashMap::new();
+        for (process, clock) in self.processes.iter().zip(clocks) {
+            let met = starts.len();
+            let (_, start) = starts.entry(process.world).or_insert((met, u64::MAX));
+            *start = (*start).min(clock.start_realtime);
+        }
+        let mut worlds: Vec<(u64, (usize, u64))> = starts.into_iter().collect();
+        // Processes killed before they knew their world come last.
+        worlds.sort_by_key(|&(world, (met, start))| (world == 0, start, met));
+        worlds.iter().zip(0..).map(|(&(world, _), number)| (world, number)).collect()
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one place puts a process together from all its parts"
+    )]
+    fn process(
+        &self,
+        process: &Process,
+        world: u32,
+        rank: Rank,
+        (started, clock): (Started, ClockMap),
+        decoded: &Decoded<'_>,
+        mut from: Cursor<'_>,
+        gaps: &mut Gaps,
+    ) -> recording::Process {
+        let mut threads: Vec<recording::Thread> = process
+            .threads
+            .iter()
+            .zip(0..)
+            .map(|(thread, number)| {
+                let times = from
+                    .number()
+                    .and_then(|length| from.take(usize::try_from(length).ok()?))
+                    .unwrap_or_default();
+                let Some(thread) = self.thread(process, thread, number, decoded, times) else {
+                    let what = match decoded.refusal.take() {
+                        Some(refusal) => format!("thread {number} {refusal}"),
+                        None => format!("the streams of thread {number} cannot be read"),
+                    };
+                    gaps.note(gap_of(GapKind::Damaged, rank, &what, 0));
+                    return recording::Thread::default();
+                };
+                let events = thread.log.events;
+                let untimed = events.saturating_sub(thread.times.kept);
+                if untimed > 0 && self.settings.times != TimesMode::Statistics as u32 {
+                    let what = format!("the last {untimed} of {events} calls have no times");
+                    // Times are dropped first, for lack of either kind of room.
+                    let disk = process.lost[1] > 0;
+                    let kind = if disk { GapKind::DiskFull } else { GapKind::MemoryBound };
+                    gaps.note(gap_of(kind, rank, &what, untimed));
+                }
+                thread
+            })
+            .collect();
+        // Earlier recordings end here.
+        for thread in &mut threads {
+            let Some(readings) = pu_time::get(&mut from, |nominal| clock.nanos(nominal)) else {
+                break;
+            };
+            thread.pu_times = readings;
+        }
+        let text = |id: u32| self.texts.get(id).cloned().unwrap_or_default();
+        let places = process
+            .places
+            .iter()
+            .map(|place| ThreadPlace {
+                tid: place.tid,
+                name: text(place.name),
+                allowed: text(place.allowed),
+                last: place.last,
+                busy: ThreadPlace::of_steps(place.busy),
+            })
+            .collect();
+        let mut open = process.open.iter().filter_map(|&[procedure, path, begin, polls]| {
+            self.procedures.get(procedure as u32)?;
+            self.paths.get(path as u32)?;
+            Some(Open {
+                procedure: ProcedureId(procedure as u16),
+                path: PathId(path as u32),
+                begin: clock.nanos(begin),
+                polls,
+            })
+        });
+        recording::Process {
+            location: Location { world, rank, thread: 0 },
+            world_size: process.size,
+            host: text(process.host),
+            pid: process.pid,
+            library: text(process.library),
+            started,
+            ended: match process.state {
+                state::FINALIZED => Ended::Finalized,
+                state::ABORTED => Ended::Aborted(process.abort_code),
+                state::EXITED => Ended::Exited,
+                _ => Ended::Killed,
+            },
+            open: open.next(),
+            polling: open.collect(),
+            threads,
+            places,
+            clock,
+        }
+    }
+
+    fn thread(
+        &self,
+        process: &Process,
+        thread: &Thread,
+        number: u32,
+        decoded: &Decoded<'_>,
+        times: &[u8],
+    ) -> Option<recording::Thread> {
+        let body = self.bodies.get(thread.body)?;
+        let graph = self.graphs.get(body.graph)?;
+        decoded.claim(graph)?;
+        let mut columns = body.columns.iter();
+        let mut peers = self.numbers.get(thread.peers)?.iter();
+        let map = |id: u32| self.numbers.get(id).map_or(&[][..], Vec::as_slice);
+        let first = self.lists.len() as i64;
+        let type_lists = TypeLists::new(map(process.type_list_map), first);
+        let mut nodes = Vec::new();
+        for (node, &polls) in graph.nodes.iter().zip(&body.polls) {
+            let procedure = self.procedures.get(node.procedure)?;
+            self.paths.get(node.path)?;
+            let choices = if node.choices == 0 {
+                // Only a last event without successors has no choice at all.
+                let count = if node.successors.is_empty() { 0 } else { node.visits };
+                let mut runs = Runs::new();
+                runs.push(0, count);
+                runs
+            } else {
+                let last = u64::from(nodes.len() as u32 == graph.last);
+                let choices = decoded.stream(node.choices - 1, node.visits.checked_sub(last)?)?;
+                decoded.mapped(&choices, |v| u32::try_from(v).unwrap_or(u32::MAX))?
+            };
+            let mut node_columns = Vec::new();
+            for arg in &procedure.args {
+                let &Column { stream, base, step } = columns.next()?;
+                let numbers = decoded.stream(stream, node.visits)?;
+                let scale = |number| sequence::unscaled(number, base, step);
+                let column = match (base, step) {
+                    (0, 1) => numbers,
+                    _ => Rc::new(decoded.mapped(&numbers, scale)?),
+                };
+                node_columns.push(match arg.kind {
+                    ArgKind::Peer => {
+                        let count = *peers.next()?;
+                        let meant: Vec<i64> =
+                            peers.by_ref().take(usize::try_from(count).ok()?).copied().collect();
+                        decoded.mapped(&column, |v| {
+                            let meant = usize::try_from(v)
+                                .ok()
+                                .and_then(|v| meant.get(v))
+                                .copied()
+                                .unwrap_or(1);
+                            value_of(meant, process.rank)
+                        })?
+                    }
+                    ArgKind::Comm => decoded.renumbered(&column, map(process.comm_map))?,
+                    ArgKind::Datatype => decoded.renumbered(&column, map(process.datatype_map))?,
+                    ArgKind::Op => decoded.renumbered(&column, map(process.op_map))?,
+                    ArgKind::Datatypes => decoded.mapped(&column, |own| type_lists.of(own))?,
+                    ArgKind::List | ArgKind::Peers | ArgKind::Requests => {
+                        decoded.renumbered(&column, map(process.list_map))?
+                    }
+                    _ => decoded.mapped(&column, |v| v)?,
+                });
+            }
+            let polls = if polls == 0 {
+                Runs::new()
+            } else {
+                let polls = decoded.stream(polls - 1, node.visits)?;
+                decoded.mapped(&polls, |v| u64::try_from(v).unwrap_or(0).min(MOST_EVENTS))?
+            };
+            nodes.push(NodeLog {
+                signature: Signature {
+                    procedure: ProcedureId(node.procedure as u16),
+                    path: PathId(node.path),
+                },
+                visits: node.visits,
+                successors: node.successors.iter().map(|&n| NodeId(n)).collect(),
+                choices,
+                columns: node_columns,
+                polls,
+            });
+        }
+        let counts = map(thread.counts)
+            .chunks_exact(2)
+            .filter(|pair| {
+                usize::try_from(pair[0]).is_ok_and(|p| p < self.procedures.values().len())
+            })
+            .map(|pair| {
+                let count = u64::try_from(pair[1]).unwrap_or(0).min(MOST_EVENTS);
+                (ProcedureId(pair[0] as u16), count)
+            })
+            .collect();
+        let statistics = self.settings.times == TimesMode::Statistics as u32;
+        let mut from = Cursor::new(times);
+        let times = read_times(&mut from).unwrap_or_default();
+        let sums = if statistics {
+            nodes.iter().map(|_| get_sums(&mut from)).collect::<Option<_>>().unwrap_or_default()
+        } else {
+            Vec::new()
+        };
+        Some(recording::Thread {
+            number,
+            log: ThreadLog { nodes, events: graph.events },
+            sums,
+            counts,
+            pu_times: Vec::new(),
+            times,
+        })
+    }
+}

@@ -1,0 +1,52 @@
+//! Limits of claims in a recording that are not backed by its bytes.
+//!
+//! Owns the numbers. Repetition is free in a recording: a billion identical calls are as few bytes
+//! as two, and stay one run in memory. Calls that alternate as predicted are free on disk too, but
+//! a run each once they are read; so are equal threads and processes. Beyond these limits a claim
+//! is damage, not a reason to run out of memory.
+
+/// Maximum number of calls of a recording: a million processes with a call every microsecond for a
+/// quarter of an hour. Sums of counts stay far from 64 bits.
+pub const MOST_EVENTS: u64 = 1 << 50;
+/// Maximum number of numbers in the packed tables of a recording: those of a hundred thousand
+/// nodes, each with a few arguments, for each of a hundred classes of ranks.
+pub const MOST_TABLE: u64 = 1 << 26;
+/// Maximum number of frames of a call path, and of all paths of a recording together: paths share
+/// frames in a file, but not in memory.
+pub const MOST_FRAMES: usize = 64;
+/// See [`MOST_FRAMES`].
+pub const MOST_FRAMES_IN_ALL: usize = 1 << 24;
+/// Maximum number of runs, of 16 bytes, that a recording may unfold to, besides those for each
+/// process.
+const MOST_RUNS: u64 = 1 << 27;
+/// The same for each process that has a section of its own.
+const RUNS_OF_PROCESS: u64 = 1 << 20;
+
+/// Limits of reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Maximum number of runs of equal values that streams may unfold to, all together.
+    pub runs: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { runs: MOST_RUNS }
+    }
+}
+
+impl Limits {
+    /// Limits for a recording of this many processes.
+    #[must_use]
+    pub fn of_processes(processes: usize) -> Self {
+        Self { runs: MOST_RUNS.saturating_add(RUNS_OF_PROCESS.saturating_mul(processes as u64)) }
+    }
+}
+
+/// Maximum number of steps from list to list in comparing the lists of a recording, for lists of
+/// this many numbers. Lists are in the order in which they are derived from each other, so that
+/// each change is a step or two, and a full list that others are derived from as many as it has
+/// entries.
+pub(crate) const fn most_list_steps(numbers: usize) -> u64 {
+    (1 << 24) + 256 * numbers as u64
+}

@@ -1,0 +1,16 @@
+//! The mapped file of a process while the program runs, and its recovery afterwards.
+//!
+//! Owns the layout ([`layout`]), the small binary records inside it ([`record`], of [`numbers`])
+//! and the reader ([`read`]) which converts it to plain logs, also when the process was killed in
+//! the middle of a call. The writer, which needs raw memory, is the interposition library's
+//! recorder.
+
+pub mod layout;
+pub mod numbers;
+pub mod read;
+pub mod record;
+mod settle;
+mod streams;
+mod threads;
+
+pub use read::{LiveError, LiveProcess, LiveThread};

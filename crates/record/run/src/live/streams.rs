@@ -1,0 +1,171 @@
+//! Access to a live file's bytes, and its streams of bytes and symbols.
+//!
+//! Owns the checks of offsets and of the work that a file may cause. Every byte of a file that a
+//! recorder wrote belongs to one structure or one stream, so that no more bytes are ever read than
+//! the file has: streams and nodes that share their bytes are damage. Correctly predicted runs take
+//! no bytes; their unfolded number is limited.
+
+use std::cell::Cell;
+
+use zerocopy::{FromBytes, FromZeros, IntoBytes};
+
+use super::layout::{self, Chunk, Stream, TUPLE_SLOTS};
+use super::numbers::Cursor;
+use crate::limits::Limits;
+
+/// Bytes with checked access.
+pub(super) struct File<'a> {
+    bytes: &'a [u8],
+    limits: Limits,
+    /// Number of bytes that may still be read.
+    bytes_left: Cell<usize>,
+    /// Number of runs that may still be unfolded.
+    runs_left: Cell<u64>,
+}
+
+impl<'a> File<'a> {
+    pub(super) fn new(bytes: &'a [u8], limits: Limits) -> Self {
+        let (bytes_left, runs_left) = (Cell::new(bytes.len()), Cell::new(limits.runs));
+        Self { bytes, limits, bytes_left, runs_left }
+    }
+
+    /// Claims of the file beyond all limits, in words.
+    pub(super) fn refused(&self) -> impl Iterator<Item = String> {
+        let shared = (self.bytes_left.get() == usize::MAX)
+            .then(|| "parts of the record share their bytes; what came later is left out".into());
+        let runs = self.limits.runs;
+        let many = (self.runs_left.get() == u64::MAX).then(|| {
+            format!("the record claims more runs of calls than the {runs} that are read at most")
+        });
+        shared.into_iter().chain(many)
+    }
+
+    /// True if this many bytes may still be read; once refused, none may.
+    pub(super) fn spend(&self, bytes: usize) -> bool {
+        // The largest number marks a refusal.
+        let left = self.bytes_left.get();
+        let left = if left == usize::MAX { None } else { left.checked_sub(bytes) };
+        self.bytes_left.set(left.unwrap_or(usize::MAX));
+        left.is_some()
+    }
+
+    fn unfold(&self, runs: u64) -> bool {
+        let left = self.runs_left.get();
+        let left = if left == u64::MAX { None } else { left.checked_sub(runs) };
+        self.runs_left.set(left.unwrap_or(u64::MAX));
+        left.is_some()
+    }
+
+    /// The structure at an offset; `None` at 0 and where it would end after the file.
+    pub(super) fn get<T: FromBytes>(&self, offset: u64) -> Option<T> {
+        let offset = usize::try_from(offset).ok()?;
+        let bytes = self.bytes.get(offset..)?;
+        (offset != 0).then_some(())?;
+        T::read_from_prefix(bytes).ok().map(|(value, _)| value)
+    }
+
+    /// As [`Self::get`], for a structure of which the file has only this many bytes: fields that a
+    /// later version added are zero.
+    pub(super) fn get_first<T: FromZeros + FromBytes + IntoBytes>(
+        &self,
+        offset: u64,
+        length: usize,
+    ) -> Option<T> {
+        let from = usize::try_from(offset).ok().filter(|&from| from != 0)?;
+        let length = length.min(size_of::<T>());
+        let bytes = self.bytes.get(from..from.checked_add(length)?)?;
+        let mut value = T::new_zeroed();
+        value.as_mut_bytes()[..length].copy_from_slice(bytes);
+        Some(value)
+    }
+
+    /// Bytes of a stream. Chunks must be in the order of their allocation, without overlap, which
+    /// ends a cycle.
+    pub(super) fn stream(&self, stream: &Stream) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut offset = stream.head;
+        while let Some(chunk) = self.get::<Chunk>(offset) {
+            let last = offset == stream.tail || chunk.next == 0;
+            let used = if last { stream.tail_len } else { chunk.used }.min(chunk.cap) as usize;
+            let from = offset as usize + size_of::<Chunk>();
+            let Some(bytes) = self.bytes.get(from..from + used) else {
+                break;
+            };
+            if !self.spend(size_of::<Chunk>() + used) {
+                break;
+            }
+            out.extend_from_slice(bytes);
+            if last || chunk.next < (from + used) as u64 {
+                break;
+            }
+            offset = chunk.next;
+        }
+        out
+    }
+
+    /// Runs of a [`layout::Symbols`]: symbol, length, and whether it is new with this run; no more
+    /// than `limit` visits. Each takes the memory of `width` runs.
+    pub(super) fn symbols(
+        &self,
+        symbols: &layout::Symbols,
+        slots: bool,
+        limit: u64,
+        width: u64,
+        mut each: impl FnMut(u32, u64, bool),
+    ) {
+        if symbols.run == 0 {
+            return;
+        }
+        let tokens = self.stream(&symbols.tokens);
+        let mut from = Cursor::new(&tokens);
+        // For each symbol the run and the symbol that followed it the last time.
+        let mut foretold: Vec<Option<(u64, u32)>> = vec![None];
+        let (mut current, mut new, mut next_new, mut visits) = (0_u32, true, 1_u32, 0_u64);
+        let mut pending = Some(symbols.hits << 1);
+        while let Some(token) = from.number().or_else(|| pending.take()) {
+            if token & 1 == 0 {
+                for _ in 0..token >> 1 {
+                    let Some((run, next)) = foretold[current as usize] else {
+                        return;
+                    };
+                    if visits > limit || !self.unfold(width) {
+                        return;
+                    }
+                    each(current, run, new);
+                    visits = visits.saturating_add(run.max(1));
+                    (current, new) = (next, false);
+                }
+                continue;
+            }
+            let Some(symbol) = from.number() else { return };
+            let run = token >> 1;
+            if visits > limit || !self.unfold(width) {
+                return;
+            }
+            each(current, run, new);
+            visits = visits.saturating_add(run);
+            new = symbol == 0;
+            let next = if new {
+                let next = if slots { next_new % TUPLE_SLOTS } else { next_new };
+                next_new = next_new.wrapping_add(1);
+                next as usize
+            } else {
+                symbol as usize - 1
+            };
+            if next > foretold.len() {
+                return;
+            }
+            if next == foretold.len() {
+                foretold.push(None);
+            }
+            foretold[current as usize] = Some((run, next as u32));
+            if new {
+                foretold[next] = None;
+            }
+            current = next as u32;
+        }
+        if visits <= limit && self.unfold(width) {
+            each(current, symbols.run, new);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The events of a thread, one after the other, with times and arguments.
+//!
+//! Owns the merge of a thread's walk with its argument streams and its times.
+
+use talea_flow::codec::times;
+use talea_flow::log::{Runs, Walk};
+use talea_flow::times::{Cell, Quantiser};
+use talea_model::{Nanos, NodeId};
+
+use super::{Process, Recording, Thread};
+use crate::clock::ClockMap;
+use crate::live::layout::TimesMode;
+
+/// One call, or a series of unsuccessful polls.
+#[derive(Clone, Copy, Debug)]
+pub struct Event<'a> {
+    /// Node of the thread's graph: `thread.log.nodes[node]` has its signature.
+    pub node: NodeId,
+    /// Time since the start of the run; absent where times were not kept.
+    pub begin: Option<Nanos>,
+    /// Duration of the call; absent where times were not kept.
+    pub duration: Option<Nanos>,
+    /// Number of its calls.
+    pub polls: u64,
+    /// One value for each recorded argument of the procedure.
+    pub args: &'a [i64],
+}
+
+/// Position in a stream.
+#[derive(Clone, Copy, Debug, Default)]
+struct At {
+    run: usize,
+    used: u64,
+}
+
+fn step<T: Copy + PartialEq>(runs: &Runs<T>, at: &mut At) -> Option<T> {
+    let &(value, count) = runs.runs().get(at.run)?;
+    at.used += 1;
+    if at.used == count {
+        *at = At { run: at.run + 1, used: 0 };
+    }
+    Some(value)
+}
+
+/// Extra bits of a cell.
+type ExtraBits = Box<dyn Fn(u16) -> u8>;
+
+/// The decoder of a thread's times.
+enum Reader<'a> {
+    Bounded(times::Decoder<'a, ExtraBits>, Box<Quantiser>),
+    Exact(times::exact::Decoder<'a>),
+    None,
+}
+
+/// See [`Process::events`].
+pub struct Events<'a> {
+    thread: &'a Thread,
+    walk: Walk<'a>,
+    columns: Vec<Vec<At>>,
+    polls: Vec<At>,
+    args: Vec<i64>,
+    times: Reader<'a>,
+    /// Number of events that still have times.
+    timed: u64,
+    clock: &'a ClockMap,
+    /// Nominal nanoseconds since the process's start at the end of the last event.
+    end: u64,
+}
+
+impl<'a> Events<'a> {
+    pub(super) fn new(recording: &'a Recording, process: &'a Process, thread: &'a Thread) -> Self {
+        let nodes = &thread.log.nodes;
+        Self {
+            thread,
+            walk: thread.log.walk(),
+            columns: nodes.iter().map(|n| vec![At::default(); n.columns.len()]).collect(),
+            polls: vec![At::default(); nodes.len()],
+            args: Vec::new(),
+            times: match recording.times {
+                TimesMode::Bounded => {
+                    let quantiser = recording.quantiser();
+                    let bits = quantiser.clone();
+                    let bits: ExtraBits = Box::new(move |index| bits.extra_bits(index));
+                    Reader::Bounded(
+                        times::Decoder::new(&thread.times.cells, bits),
+                        Box::new(quantiser),
+                    )
+                }
+                TimesMode::Exact => Reader::Exact(times::exact::Decoder::new(&thread.times.cells)),
+                TimesMode::Statistics => Reader::None,
+            },
+            timed: thread.times.kept,
+            clock: &process.clock,
+            end: 0,
+        }
+    }
+
+    /// The same events without begin and duration, which is faster.
+    #[must_use]
+    pub fn without_times(mut self) -> Self {
+        self.timed = 0;
+        self
+    }
+
+    /// The next event; its arguments are valid until the next call.
+    pub fn next_event(&mut self) -> Option<Event<'_>> {
+        let (node, edge) = self.walk.next_step()?;
+        let index = node.0 as usize;
+        let log = &self.thread.log.nodes[index];
+        self.args.clear();
+        for (column, at) in log.columns.iter().zip(&mut self.columns[index]) {
+            self.args.push(step(column, at)?);
+        }
+        let polls = if log.polls.is_empty() {
+            1
+        } else {
+            step(&log.polls, &mut self.polls[index]).unwrap_or(1)
+        };
+        let times = self.next_times(edge.map_or(0, |e| e + 1), node.0);
+        Some(Event {
+            node,
+            begin: times.map(|(begin, _)| begin),
+            duration: times.map(|(_, duration)| duration),
+            polls,
+            args: &self.args,
+        })
+    }
+
+    /// Node, gap and duration of the next event, in nominal nanoseconds.
+    pub(super) fn next_nominal(&mut self) -> Option<(NodeId, u64, u64)> {
+        let (node, edge) = self.walk.next_step()?;
+        let (gap, duration) = self.nominal(edge.map_or(0, |e| e + 1), node.0)?;
+        Some((node, gap, duration))
+    }
+
+    fn nominal(&mut self, edge: u32, node: u32) -> Option<(u64, u64)> {
+        self.timed = self.timed.checked_sub(1)?;
+        match &mut self.times {
+            Reader::Bounded(decoder, quantiser) => {
+                let (gap, duration) = decoder.next(edge, node).ok()?;
+                Some((quantiser.restore(gap).0, quantiser.restore(duration).0))
+            }
+            Reader::Exact(decoder) => decoder.next(edge, node).ok(),
+            Reader::None => None,
+        }
+    }
+
+    fn next_times(&mut self, edge: u32, node: u32) -> Option<(Nanos, Nanos)> {
+        let (gap, duration) = self.nominal(edge, node)?;
+        let begin = self.end.saturating_add(gap);
+        self.end = begin.saturating_add(duration);
+        Some((self.clock.nanos(begin), Nanos(duration)))
+    }
+}
+
+/// Quantised times of a thread's events; see [`Process::cells`].
+pub struct Cells<'a> {
+    events: Events<'a>,
+}
+
+impl Process {
+    /// For each event of a thread that has quantised times: context and cell of its gap, context
+    /// and cell of its duration.
+    pub fn cells<'a>(&'a self, recording: &'a Recording, thread: &'a Thread) -> Cells<'a> {
+        Cells { events: Events::new(recording, self, thread) }
+    }
+}
+
+impl Iterator for Cells<'_> {
+    type Item = (u32, Cell, u32, Cell);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (node, edge) = self.events.walk.next_step()?;
+        self.events.timed = self.events.timed.checked_sub(1)?;
+        let edge = edge.map_or(0, |e| e + 1);
+        let Reader::Bounded(decoder, _) = &mut self.events.times else { return None };
+        let (gap, duration) = decoder.next(edge, node.0).ok()?;
+        Some((edge, gap, node.0, duration))
+    }
+}

@@ -1,0 +1,279 @@
+//! The packed trace: one file for all processes of a world.
+//!
+//! Owns the set of its sections (`STRC`, the bundle, and for each process in the bundle's order
+//! `TIME` with its packed times) and loading a run from its traces and from remaining live files.
+//! Ranks write their own sections at the same time; see [`layout`].
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+
+use talea_model::{Bytes, Gap, GapKind};
+
+use crate::bundle::{Bundle, BundleError};
+use crate::container::{Container, Layout, LayoutError, SectionId, Tag};
+use crate::directory::RunDirectory;
+use crate::live::{LiveError, LiveProcess};
+use crate::mapped::read_live;
+use crate::recording::{Recording, Sizes};
+
+const STRUCTURE: SectionId = SectionId::new(*b"STRC", 0);
+const TIMES: [u8; 4] = *b"TIME";
+
+/// Errors of writing a recording.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// No trace file could be created.
+    #[error("cannot make the trace file: {source}: `{}`", path.display())]
+    Create {
+        /// Error of the system.
+        source: io::Error,
+        /// The file.
+        path: PathBuf,
+    },
+    /// Writing failed.
+    #[error("{source}: `{}`", path.display())]
+    Write {
+        /// The error of the layout.
+        source: LayoutError,
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// Place of each section of a trace: the structure first, then the times of each process.
+pub fn layout(structure: u64, times: &[u64]) -> Result<Layout, LayoutError> {
+    let mut sections = vec![(STRUCTURE, structure)];
+    sections.extend(times.iter().zip(0..).map(|(&length, n)| (SectionId::new(TIMES, n), length)));
+    Layout::new(Tag::RUN, &sections)
+}
+
+/// Creates the next free trace file of a run directory.
+pub fn create(directory: &Path) -> Result<(PathBuf, File), TraceError> {
+    let mut world = 0_u32;
+    loop {
+        let name =
+            if world == 0 { "trace.talea".to_owned() } else { format!("trace.{world}.talea") };
+        let path = directory.join(name);
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(file) => return Ok((path, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && world < 100_000 => {
+                world += 1;
+            }
+            Err(source) => return Err(TraceError::Create { source, path }),
+        }
+    }
+}
+
+/// Writes a whole trace from one process.
+pub fn write(directory: &Path, bundle: &mut Bundle) -> Result<PathBuf, TraceError> {
+    let times = bundle.take_times();
+    let structure = bundle.to_bytes();
+    let (path, file) = create(directory)?;
+    let written = (|| {
+        let lengths: Vec<u64> = times.iter().map(|t| t.len() as u64).collect();
+        let layout = layout(structure.len() as u64, &lengths)?;
+        layout.write_header(&file)?;
+        let payloads = std::iter::once(&structure).chain(&times);
+        let checksums: Result<Vec<u32>, LayoutError> = layout
+            .placements()
+            .iter()
+            .zip(payloads)
+            .map(|(place, payload)| place.write(&file, payload))
+            .collect();
+        layout.write_tail(&file, &checksums?)
+    })();
+    if let Err(source) = written {
+        // Half a trace would hide its live files.
+        let _ = std::fs::remove_file(&path);
+        return Err(TraceError::Write { source, path });
+    }
+    Ok(path)
+}
+
+/// A run, read from everything in its directory. Unreadable parts are gaps, not errors.
+pub fn load(directory: &RunDirectory) -> io::Result<Recording> {
+    let mut loaded = Loaded::default();
+    for (_, path) in directory.traces()? {
+        loaded.trace(&path);
+    }
+    for path in live_files(directory)? {
+        loaded.live(&path);
+    }
+    for path in directory.live_files()? {
+        if path.extension().is_some_and(|extension| extension == "new") {
+            let path = path.display();
+            let what = "a process left no record: the disk had no room for its head, or it was killed before it had one";
+            loaded.gap(GapKind::Missing, format!("{what}: `{path}`"));
+        }
+    }
+    Ok(loaded.finish())
+}
+
+/// Live files that are worth reading: one without a whole head has another ending.
+fn live_files(directory: &RunDirectory) -> io::Result<Vec<PathBuf>> {
+    let files = directory.live_files()?;
+    Ok(files.into_iter().filter(|path| path.extension().is_some_and(|e| e == "live")).collect())
+}
+
+/// A process's part of a future trace.
+struct Left {
+    world: u64,
+    /// Start and rank: the order in which bundles are merged.
+    order: (u64, i32),
+    bundle: Bundle,
+    path: PathBuf,
+}
+
+/// Packs live files that were left behind into traces, one a world, and removes them. Files that
+/// cannot be read stay.
+///
+/// Files are read on all available processors.
+pub fn pack_left_behind(directory: &RunDirectory) -> Result<usize, TraceError> {
+    let files = live_files(directory).unwrap_or_default();
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let share = files.len().div_ceil(threads).max(1);
+    let read = |path: &PathBuf| {
+        let process = LiveProcess::read(&read_live(path).ok()?).ok()?;
+        let header = &process.header;
+        let (world, order) = (header.world, (header.start_realtime, header.rank));
+        Some(Left { world, order, bundle: Bundle::of(&process), path: path.clone() })
+    };
+    let mut left: Vec<Left> = std::thread::scope(|scope| {
+        let chunks: Vec<_> = files
+            .chunks(share)
+            .map(|chunk| scope.spawn(move || chunk.iter().filter_map(read).collect::<Vec<_>>()))
+            .collect();
+        // A panic was a bug in reading that file's chunk; the files stay.
+        chunks.into_iter().flat_map(|chunk| chunk.join().unwrap_or_default()).collect()
+    });
+    left.sort_by_key(|one| one.order);
+    let count = left.len();
+    let mut worlds: Vec<(u64, Bundle, Vec<PathBuf>)> = Vec::new();
+    for one in left {
+        match worlds.iter_mut().find(|(world, ..)| *world == one.world) {
+            Some((_, all, paths)) => {
+                all.merge(&one.bundle);
+                paths.push(one.path);
+            }
+            None => worlds.push((one.world, one.bundle, vec![one.path])),
+        }
+    }
+    for (_, mut bundle, paths) in worlds {
+        write(directory.path(), &mut bundle)?;
+        for path in paths {
+            // A file that stays would be counted twice, but that cannot be prevented here.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+    Ok(count)
+}
+
+#[derive(Default)]
+struct Loaded {
+    bundle: Option<Bundle>,
+    times: Vec<Vec<u8>>,
+    sizes: Sizes,
+    gaps: Vec<Gap>,
+}
+
+impl Loaded {
+    fn gap(&mut self, kind: GapKind, detail: String) {
+        self.gaps.push(Gap { kind, rank: None, detail, count: 0 });
+    }
+
+    fn add(&mut self, bundle: Bundle) {
+        match &mut self.bundle {
+            None => self.bundle = Some(bundle),
+            Some(all) => all.merge(&bundle),
+        }
+    }
+
+    fn trace(&mut self, path: &Path) {
+        let bytes = match read_whole(path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                return self.gap(GapKind::Missing, format!("{error}: `{}`", path.display()));
+            }
+        };
+        let container = match Container::read(&bytes, Tag::RUN, path) {
+            Ok(container) => container,
+            Err(error) => return self.gap(GapKind::Damaged, error.to_string()),
+        };
+        for damage in container.damage() {
+            let gap = damage.gap();
+            self.gaps.push(Gap { detail: format!("{}: `{}`", gap.detail, path.display()), ..gap });
+        }
+        let Some(structure) = container.get(STRUCTURE) else {
+            return self.gap(
+                GapKind::Damaged,
+                format!("the structure of the recording is lost: `{}`", path.display()),
+            );
+        };
+        let processes = container.all(Tag(TIMES)).count()
+            + container.damage().iter().filter(|damage| damage.id.tag == Tag(TIMES)).count();
+        let bundle = match Bundle::from_bytes(structure.bytes, processes) {
+            Ok(bundle) => bundle,
+            Err(error) => {
+                return self.gap(GapKind::Damaged, describe(&error, structure.offset, path));
+            }
+        };
+        for number in 0..bundle.len() as u32 {
+            let times = container.get(SectionId::new(TIMES, number));
+            self.times.push(times.map_or_else(Vec::new, |section| section.bytes.to_vec()));
+        }
+        let (tables, sequence) = bundle.part_sizes();
+        let times: usize = container.all(Tag(TIMES)).map(|section| section.bytes.len()).sum();
+        self.sizes.total += Bytes(bytes.len() as u64);
+        self.sizes.tables += Bytes(tables);
+        self.sizes.sequence += Bytes(sequence);
+        self.sizes.times += Bytes(times as u64);
+        self.add(bundle);
+    }
+
+    fn live(&mut self, path: &Path) {
+        let read = read_live(path).map_err(|e| e.to_string()).and_then(|bytes| {
+            let length = bytes.len() as u64;
+            let process = LiveProcess::read(&bytes)
+                .map_err(|e: LiveError| format!("{e}: `{}`", path.display()))?;
+            Ok((process, length))
+        });
+        match read {
+            Ok((process, length)) => {
+                let mut bundle = Bundle::of(&process);
+                self.times.append(&mut bundle.take_times());
+                self.sizes.total += Bytes(length);
+                self.add(bundle);
+            }
+            Err(detail) => self.gap(GapKind::Damaged, detail),
+        }
+    }
+
+    fn finish(self) -> Recording {
+        let bundle = self.bundle.unwrap_or_else(Bundle::nothing);
+        let mut recording = bundle.into_recording(&self.times, self.sizes);
+        for gap in self.gaps {
+            recording.gaps.note(gap);
+        }
+        recording
+    }
+}
+
+/// A file's bytes, if it is a regular file and fits in memory.
+fn read_whole(path: &Path) -> io::Result<Vec<u8>> {
+    let metadata = std::fs::metadata(path)?;
+    // Before opening, because opening a pipe would wait for its writer.
+    if !metadata.is_file() {
+        return Err(io::Error::other("expected a regular file"));
+    }
+    let mut bytes = Vec::new();
+    let length = usize::try_from(metadata.len()).map_err(io::Error::other)?;
+    bytes.try_reserve_exact(length).map_err(io::Error::other)?;
+    File::open(path)?.take(metadata.len()).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn describe(error: &BundleError, offset: u64, path: &Path) -> String {
+    format!("{error}, in the section at offset {offset}: `{}`", path.display())
+}

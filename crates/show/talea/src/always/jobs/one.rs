@@ -1,0 +1,149 @@
+//! One job: what its cores did, where, and how differently.
+//!
+//! Owns the questions and the form of the answer. The spread over cores is as agents told it;
+//! without agents that count it is absent.
+
+use serde_json::{Map, Value, json};
+use talea_model::Gaps;
+use talea_model::shares::Activity;
+use talea_rules::{Names, Sum, by_name};
+use talea_store::{
+    Dimension, JobSeen, MOST_ROWS, Proportion, Question, Rates, SpreadSeen, Store, StoreError,
+    Text, Value as Key, public,
+};
+
+use crate::always::rates;
+
+/// The parts that a job's time is told apart by.
+pub(super) const PARTS: [(Dimension, &str); 4] = [
+    (Dimension::Executable, "executable"),
+    (Dimension::Library, "library"),
+    (Dimension::Function, "function"),
+    (Dimension::Phase, "phase"),
+];
+
+/// A name with its samples.
+pub(super) struct Part {
+    pub(super) name: Option<String>,
+    pub(super) samples: u64,
+    pub(super) core_seconds: f64,
+    pub(super) share: Option<Proportion>,
+}
+
+/// What is known of a job.
+pub(super) struct Detail {
+    /// In the order of [`Activity::ALL`].
+    pub(super) activities: Vec<(Activity, Part)>,
+    /// In the order of [`PARTS`].
+    pub(super) parts: Vec<Vec<Part>>,
+    pub(super) spreads: Vec<SpreadSeen>,
+    /// What counters did around samples, by library.
+    pub(super) rates: Rates,
+    pub(super) gaps: Gaps,
+}
+
+pub(super) fn detail(
+    store: &dyn Store,
+    question: &Question,
+    seen: &JobSeen,
+    limit: usize,
+    names: &mut dyn Names,
+) -> Result<Detail, StoreError> {
+    let own = Question {
+        job: Some(Text::Is(seen.job.id.clone())),
+        user: seen.job.user.or(question.user),
+        limit: MOST_ROWS,
+        ..question.clone()
+    };
+    let answer = store.usage(&Question { by: vec![Dimension::Activity], ..own.clone() })?;
+    let all = answer.totals.samples;
+    let mut activities: Vec<(Activity, Part)> = answer
+        .rows
+        .iter()
+        .filter_map(|row| match row.key.first() {
+            Some(Key::Activity(activity)) => {
+                let share = answer.proportion(row.samples, all);
+                let (samples, core_seconds) = (row.samples, row.core_seconds);
+                Some((*activity, Part { name: None, samples, core_seconds, share }))
+            }
+            _ => None,
+        })
+        .collect();
+    activities.sort_by_key(|(activity, _)| Activity::ALL.iter().position(|one| one == activity));
+    let (mut parts, mut gaps) = (Vec::new(), answer.gaps);
+    for (dimension, _) in PARTS {
+        let (of_it, lacks) = of_dimension(store, &own, dimension, all, limit, names)?;
+        parts.push(of_it);
+        gaps.merge(lacks);
+    }
+    let spreads = store.spreads(&own)?;
+    let rates = store.rates(&Question { by: vec![Dimension::Library], limit, ..own })?;
+    gaps.merge(rates.gaps.clone());
+    Ok(Detail { activities, parts, spreads, rates, gaps })
+}
+
+/// The parts of one dimension, most samples first, and what they lack; idle time is of none of
+/// them.
+fn of_dimension(
+    store: &dyn Store,
+    own: &Question,
+    dimension: Dimension,
+    all: u64,
+    limit: usize,
+    names: &mut dyn Names,
+) -> Result<(Vec<Part>, Gaps), StoreError> {
+    let by = vec![dimension, Dimension::Activity];
+    let answer = store.usage(&Question { by, ..own.clone() })?;
+    let busy =
+        |key: Option<&Key>| matches!(key, Some(Key::Activity(activity)) if activity.is_busy());
+    let rows = answer.rows.iter().filter(|row| busy(row.key.get(1)));
+    let rows = rows.map(|row| (&row.key[0], row.samples, row.core_seconds));
+    let mut sums = by_name(rows, names);
+    // Programs without phases have none worth a table.
+    if dimension == Dimension::Phase && sums.keys().all(Option::is_none) {
+        sums.clear();
+    }
+    let part = |(name, Sum { samples, core_seconds })| Part {
+        name,
+        samples,
+        core_seconds,
+        share: answer.proportion(samples, all),
+    };
+    let mut parts: Vec<Part> = sums.into_iter().map(part).collect();
+    parts.sort_by_key(|part| std::cmp::Reverse(part.samples));
+    parts.truncate(limit);
+    Ok((parts, answer.gaps))
+}
+
+fn of_part(part: &Part, key: &str, name: Value) -> Value {
+    let share = part.share;
+    let mut object = Map::new();
+    object.insert(key.to_owned(), name);
+    object.insert("samples".to_owned(), json!(part.samples));
+    object.insert("core_seconds".to_owned(), json!(part.core_seconds));
+    object.insert("share".to_owned(), json!(share.map(|share| share.share)));
+    object.insert("low".to_owned(), json!(share.map(|share| share.low)));
+    object.insert("high".to_owned(), json!(share.map(|share| share.high)));
+    Value::Object(object)
+}
+
+/// The keys of one job beside those of lists.
+pub(super) fn object(detail: &Detail) -> Map<String, Value> {
+    let mut object = Map::new();
+    let activities: Vec<Value> = detail
+        .activities
+        .iter()
+        .map(|(activity, part)| of_part(part, "activity", json!(activity)))
+        .collect();
+    object.insert("activities".to_owned(), json!(activities));
+    for ((_, word), parts) in PARTS.iter().zip(&detail.parts) {
+        let parts: Vec<Value> =
+            parts.iter().map(|part| of_part(part, word, json!(part.name))).collect();
+        let key = if *word == "library" { "libraries".to_owned() } else { format!("{word}s") };
+        object.insert(key, json!(parts));
+    }
+    let spreads: Vec<Value> = detail.spreads.iter().map(public::spread).collect();
+    object.insert("spreads".to_owned(), json!(spreads));
+    object.insert("rates".to_owned(), json!(rates::objects(&detail.rates)));
+    object
+}

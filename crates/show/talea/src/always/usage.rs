@@ -1,0 +1,181 @@
+//! `talea usage`: use of the cores in a time, from a store.
+//!
+//! Owns the table; the JSON is `talea_store::public`'s. A share is of all samples of the time, idle
+//! ones included; its interval is that of sampling. Stores keep slices of time, so that the printed
+//! time may be longer than the samples: the agent may have begun within a slice.
+
+use std::io::Write as _;
+
+use serde_json::{Value, json};
+use talea_model::Nanos;
+use talea_model::shares::Activity;
+use talea_run::functions::Functions;
+use talea_store::public::{self, Named};
+use talea_store::{
+    Answer, Dimension, LONGEST_INTERVAL, MOST_ROWS, Proportion, Question, Text, Visible,
+};
+
+use super::rates;
+use super::{AlwaysError, Place};
+use crate::table::{Column, Table};
+use crate::terminal::{Palette, fitted, gaps, grouped};
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    /// The store.
+    pub(crate) place: Place,
+    /// Columns that separate rows.
+    pub(crate) by: Vec<Dimension>,
+    /// How long before now the time begins; all of it if absent.
+    pub(crate) last: Option<Nanos>,
+    /// What else is asked for.
+    pub(crate) filters: Filters,
+    /// Most rows.
+    pub(crate) limit: usize,
+    /// What counters did instead of shares.
+    pub(crate) rates: bool,
+    /// JSON instead of text.
+    pub(crate) json: bool,
+}
+
+/// Names with `*` and `?` stand for all that are like them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Filters {
+    pub(crate) node: Option<String>,
+    pub(crate) job: Option<String>,
+    pub(crate) user: Option<u32>,
+    pub(crate) executable: Option<String>,
+    pub(crate) library: Option<String>,
+    pub(crate) phase: Option<String>,
+}
+
+impl Filters {
+    /// What is asked for, in words; nothing without filters.
+    pub(super) fn words(&self) -> Option<String> {
+        let user = self.user.map(|user| user.to_string());
+        let all = [
+            ("node", &self.node),
+            ("job", &self.job),
+            ("user", &user),
+            ("executable", &self.executable),
+            ("library", &self.library),
+            ("phase", &self.phase),
+        ];
+        let named = all.into_iter().filter_map(|(word, name)| Some((word, name.as_ref()?)));
+        let words: Vec<String> = named.map(|(word, name)| format!("{word} `{name}`")).collect();
+        (!words.is_empty()).then(|| words.join(", "))
+    }
+}
+
+/// Answers on standard output.
+pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
+    let store = options.place.open()?;
+    let (from, to) = since(options.last, Nanos::now());
+    let text = |name: &Option<String>| name.as_deref().map(Text::asked);
+    let question = Question {
+        node: text(&options.filters.node),
+        job: text(&options.filters.job),
+        user: options.filters.user,
+        executable: text(&options.filters.executable),
+        library: text(&options.filters.library),
+        phase: text(&options.filters.phase),
+        by: options.by.clone(),
+        limit: limit(options),
+        ..Question::of(Visible::All, from, to)
+    };
+    if options.rates {
+        let told = rates::told(&*store, options, &question)?;
+        return std::io::stdout().write_all(told.as_bytes()).map_err(AlwaysError::Output);
+    }
+    let answer = store.usage(&question)?;
+    let out = print(options, &answer);
+    std::io::stdout().write_all(out.as_bytes()).map_err(AlwaysError::Output)
+}
+
+/// The time that is so long until now; all of it where nobody says how long. The slice that is not
+/// over yet counts: its end may be after now, though not by more than a slice; what is beyond is of
+/// clocks that are wrong.
+pub(super) fn since(last: Option<Nanos>, now: Nanos) -> (Nanos, Nanos) {
+    match last {
+        Some(last) => (now - last, now + LONGEST_INTERVAL),
+        None => (Nanos(0), Nanos(i64::MAX as u64)),
+    }
+}
+
+/// How many rows are asked for: functions are brought together after they are resolved, of which
+/// nobody knows beforehand how many addresses they have.
+pub(super) fn limit(options: &Options) -> usize {
+    if options.by.contains(&Dimension::Function) { MOST_ROWS } else { options.limit }
+}
+
+/// An answer as text or JSON.
+pub(super) fn print(options: &Options, answer: &Answer) -> String {
+    let mut functions = None;
+    let mut name = |module: Option<&_>, address| {
+        functions.get_or_insert_with(Functions::new).name(module, address)
+    };
+    let mut rows = public::named(answer, &mut name);
+    rows.truncate(options.limit);
+    if options.json {
+        let value = public::usage(&options.place.store, answer, &rows);
+        return format!("{}\n", serde_json::to_string_pretty(&value).unwrap_or_default());
+    }
+    table(options, answer, &rows)
+}
+
+fn table(options: &Options, answer: &Answer, rows: &[Named]) -> String {
+    let totals = &answer.totals;
+    let mut lines = Vec::new();
+    let Some((begin, end)) = totals.time else {
+        return format!("Nothing was observed in this time: {}\n", fitted(&options.place.store));
+    };
+    lines.push(fitted(&format!(
+        "{} samples: {:.0} core seconds, in slices that cover {}",
+        grouped(totals.all_samples),
+        totals.all_core_seconds,
+        end - begin
+    )));
+    let mut columns =
+        vec![("share", Column::Right), ("95 %", Column::Right), ("core s", Column::Right)];
+    let words: Vec<String> = options.by.iter().map(|&by| public::word(by)).collect();
+    columns.extend(words.iter().map(|word| (word.as_str(), Column::Path)));
+    let mut table = Table::new(&columns);
+    let mut has_mpi = false;
+    for row in rows {
+        let percent = |part: f64| format!("{:.1} %", part * 100.0);
+        let between =
+            |share: Proportion| format!("{:.1} to {:.1}", share.low * 100.0, share.high * 100.0);
+        let mut cells = vec![
+            row.share.map_or_else(String::new, |share| percent(share.share)),
+            row.share.map_or_else(String::new, between),
+            format!("{:.1}", row.core_seconds),
+        ];
+        cells.extend(options.by.iter().zip(&row.names).map(|(by, name)| {
+            let mpi = *by == Dimension::Activity && *name == json!(Activity::Mpi);
+            has_mpi |= mpi;
+            if mpi { Activity::Mpi.words().to_owned() } else { cell(name) }
+        }));
+        table.row_of(cells);
+    }
+    if rows.is_empty() {
+        let what = options.filters.words().unwrap_or_else(|| "what was asked for".to_owned());
+        lines.push(fitted(&format!("None of them is of {what}.")));
+    } else {
+        lines.extend(table.lines());
+    }
+    if has_mpi {
+        lines.extend(super::mpi_note(Palette::stdout()));
+    }
+    lines.extend(gaps(&answer.gaps, Palette::stdout()));
+    lines.join("\n") + "\n"
+}
+
+/// A name of a row.
+pub(super) fn cell(name: &Value) -> String {
+    match name {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

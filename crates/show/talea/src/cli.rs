@@ -1,0 +1,420 @@
+//! The command line: every command, option and help text of `talea`, here and in the files of the
+//! two large commands, [`show`] and [`mod@topo`].
+//!
+//! Owns the definitions, from which help, man pages and completions are made. It does no work and
+//! looks at no file. How values such as `200ms` are read is [`values`]', what they become for the
+//! commands [`task`]'s.
+
+// Doc comments of fields are help texts, which know no markup.
+#![allow(clippy::doc_markdown)]
+
+mod always;
+mod cluster;
+mod convert;
+mod fabric;
+mod fabric_table;
+mod fold;
+mod metrics;
+mod network;
+mod part;
+mod place;
+mod serve;
+mod show;
+mod store;
+mod task;
+mod top;
+mod topo;
+mod values;
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
+use talea_model::{Bytes, Nanos, Rank};
+
+pub(crate) use serve::Serve;
+pub(crate) use task::Task;
+
+/// Reads the command line of this process; wrong use ends it with code 2, `--help` and `--version`
+/// with 0.
+pub(crate) fn parse() -> Task {
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    if words.first().is_some_and(|word| word == "show")
+        && let Some(why) = show::ShowArgs::wrong_order(&words[1..])
+    {
+        command().error(clap::error::ErrorKind::InvalidSubcommand, why).exit()
+    }
+    Cli::parse().command.into()
+}
+
+/// The definitions, for help that is made elsewhere.
+pub(crate) fn command() -> clap::Command {
+    Cli::command()
+}
+
+#[derive(Debug, Parser)]
+#[command(name = "talea", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(
+    about = "Finds the pattern that a parallel program repeats, and explains where its time goes"
+)]
+#[command(long_about = "\
+Finds the pattern that a parallel program repeats, and explains where its time goes.
+
+Talea records every MPI call of a program at the cost of a profile, and finds its loops, its phases, its \
+behaviour inside one iteration, and the calls and ranks that the others wait for.")]
+#[command(after_long_help = "\
+Examples:
+  talea run -- mpirun -n 4 ./app          record a program; leaves a run directory with report.html
+  talea show talea-app structure          its loops, as a tree with times
+  talea events talea-app --rank 0         every call of rank 0 with its arguments
+  talea metrics talea-app                 efficiency, and metrics from counters
+  talea cluster trace.prv                 which stretches of computation are alike
+  talea topo                              this node's caches and cores with live values on them
+  talea fabric counters                   what the ports of this node's network carry
+  talea agent --store sqlite:t.db         sample every core of this node, all the time
+  talea usage --store sqlite:t.db         what its cores were used for
+  talea serve --store sqlite:t.db         the same for many nodes, on pages
+  talea store forget --store sqlite:t.db --node n1 --all    remove what a node sent
+  talea top                               the same, live on a screen
+  talea jobs --store sqlite:t.db          the jobs that ran, and what is wrong with them
+  talea doctor                            what works on this machine, and how to get the rest
+
+Exit codes: 0 done; 2 wrong use or bad input; 3 the machine lacks something; 70 a bug in talea.
+`talea run` exits with the program's own code, and with 3 if it succeeded and nothing was recorded.
+
+Environment: NO_COLOR switches colours off; TALEA_MPI_LIBRARY is the path of libtalea_mpi.so;
+TALEA_ALONE=1 records a process that a launcher started as a run of its own.")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Run(RunArgs),
+    Report(Box<ReportArgs>),
+    Show(show::ShowArgs),
+    Events(EventsArgs),
+    Cluster(Box<cluster::ClusterArgs>),
+    Track(Box<cluster::TrackArgs>),
+    Convert(convert::ConvertArgs),
+    Metrics(metrics::MetricsArgs),
+    Fold(Box<fold::FoldArgs>),
+    Topo(Box<topo::TopoArgs>),
+    Fabric(fabric::FabricArgs),
+    Agent(Box<talea_node::args::AgentArgs>),
+    Usage(always::UsageArgs),
+    Serve(Box<serve::ServeArgs>),
+    Store(store::StoreArgs),
+    Top(top::TopArgs),
+    Jobs(top::JobsArgs),
+    Doctor(DoctorArgs),
+    Schema(SchemaArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+}
+
+/// Run an MPI program and record it
+#[derive(Debug, Args)]
+#[command(long_about = "\
+Run an MPI program and record it.
+
+Put `talea run --` before the command as you would start it, with its launcher. The program needs no change and \
+no recompilation; C and Fortran, Open MPI and MPICH work alike. Input, output and signals pass through, and \
+talea exits with the program's own code (3 where that is 0 and nothing was recorded). What was recorded survives a crash and a `kill -9`.")]
+#[command(after_long_help = "\
+Examples:
+  talea run -- mpirun -n 4 ./app input.dat
+  talea run --out runs/first -- srun -n 128 ./app
+  talea run --times exact -- mpirun -n 4 ./app       every time to the nanosecond; more bytes
+  talea run --live-dir /dev/shm -- mpirun -n 4 ./app     record into one node's memory, then copy
+  talea run --sample 100Hz -- mpirun -n 4 ./app      where every thread is, 100 times a second
+  talea run --sample 100Hz -- ./openmp-program       also programs without MPI
+  talea run --sample-counter instructions=50M --counters cycles,cache-misses \
+            --counters branches,branch-misses -- mpirun -n 4 ./app
+  talea run --fabric -- mpirun -n 4 ./app            what the nodes' network ports carried;
+                                                     --fabric=100ms reads more often. Then:
+                                                     talea fabric table talea-app
+
+Samples: `talea show RUN samples` tells where threads were. Each sample has the call stack and the
+counters; counters are also read at begin and end of MPI calls, at most every 50 us and for half a
+percent of the time where reading them takes a system call. Without hardware counters (PMU) what
+exists is counted: task-clock, page faults, context switches; missing ones are listed at the end.
+
+The run directory is `talea-PROGRAM`, then `talea-PROGRAM.1` and so on; it holds run.json,
+report.html, sites.json and the record itself. All ranks must see it, unless --live-dir is given.")]
+#[command(group(clap::ArgGroup::new("sampling").args(["sample", "sample_counter"])))]
+struct RunArgs {
+    /// Run directory to create; if it exists, DIR.1, DIR.2 ... is used
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    out: Option<PathBuf>,
+    /// How times are kept
+    #[arg(long, value_enum, default_value_t = Times::Bounded)]
+    times: Times,
+    /// Largest relative error of a recorded time: 2%, 0.5% [with --times bounded]
+    #[arg(long, value_name = "PERCENT", value_parser = values::percent, default_value = "2%")]
+    bound_relative: u32,
+    /// Error allowed where the relative one is smaller: 100ns, 1us [with --times bounded]
+    #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "100ns")]
+    bound_absolute: Nanos,
+    /// Largest error of an absolute time, however long the run: 10us [with --times bounded]
+    #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "10us")]
+    bound_drift: Nanos,
+    /// Which calls are events: `mpi` counts local calls (MPI_Comm_rank ...) and folds unsuccessful
+    /// polls in a row into one event; `all` records each
+    #[arg(long, value_enum, default_value_t = Calls::Mpi)]
+    calls: Calls,
+    /// Maximum number of frames in a call path: 1 is the direct caller; a hash stands for further
+    /// ones
+    #[arg(long, value_name = "N", default_value_t = 48, value_parser = clap::value_parser!(u8).range(1..=48))]
+    callers: u8,
+    /// Maximum memory of one process's record, 1M to 16G: 64M, 1G
+    #[arg(long, value_name = "SIZE", value_parser = values::size, default_value = "64M")]
+    memory: Bytes,
+    /// Folder on the node's own disk or memory for the record while the program runs; copied to the
+    /// run directory afterwards
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    live_dir: Option<PathBuf>,
+    /// Where the records of the ranks are merged: `ranks` do it in MPI_Finalize; with `auto` only
+    /// those that run on several hosts, and talea does it afterwards for those on one, so that it
+    /// takes none of the program's time
+    #[arg(long, value_enum, default_value_t = Merge::Auto)]
+    merge: Merge,
+    /// Take samples of every thread at this rate of its own time: 100Hz, 1kHz
+    #[arg(long, value_name = "RATE", value_parser = values::rate)]
+    sample: Option<f64>,
+    /// Take a sample of a thread each time that a counter has grown so far: instructions=50M
+    #[arg(long, value_name = "COUNTER=PERIOD", value_parser = values::growth)]
+    sample_counter: Option<(String, u64)>,
+    /// Counters of each sample, as `talea topo --counters` has them; repeated: sets that take turns
+    /// [default: what exists of instructions, cycles, cache-misses, branch-misses and the kernel's
+    /// own counts]
+    #[arg(long, value_name = "A,B[,..]", requires = "sampling")]
+    counters: Vec<String>,
+    /// How call stacks of samples are found
+    #[arg(long, value_enum, default_value_t = Unwind::Dwarf, requires = "sampling")]
+    unwind: Unwind,
+    /// Read the counters of the network's ports on every node: before, at this interval, and after
+    /// [default: 1s]
+    #[arg(long, value_name = "TIME", value_parser = values::interval, num_args = 0..=1, require_equals = true,
+          default_missing_value = "1s")]
+    fabric: Option<Nanos>,
+    /// Only record: no analysis, no report
+    #[arg(long)]
+    no_report: bool,
+    /// The program with its launcher and arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND",
+          value_hint = ValueHint::CommandWithArguments)]
+    command: Vec<std::ffi::OsString>,
+}
+
+/// How times are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Times {
+    /// Begin and duration of every event within the stated bounds
+    Bounded,
+    /// Begin and duration of every event to the nanosecond
+    Exact,
+    /// Sum, minimum and maximum of each call site only
+    Statistics,
+}
+
+/// Who brings the records of ranks together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Merge {
+    /// Ranks on several hosts, talea on one host
+    Auto,
+    /// Ranks, in MPI_Finalize
+    Ranks,
+}
+
+/// How call stacks of samples are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Unwind {
+    /// By the tables that compilers leave for exceptions; works for any program
+    Dwarf,
+    /// By frame pointers, in the kernel: cheaper, for programs compiled with
+    /// -fno-omit-frame-pointer
+    Fp,
+}
+
+/// Which calls are events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Calls {
+    /// Calls that communicate
+    Mpi,
+    /// Every call
+    All,
+}
+
+/// Write the report of a run again
+#[derive(Debug, Args)]
+#[command(long_about = "\
+Write the report of a run again: one HTML file that needs nothing but a browser.
+
+`talea run` does this at the end. Use it after a run was killed together with talea, or after an update. With a description of the network between \
+nodes, the report also shows what the run's messages put on its links by a model; ranks are on their hosts.")]
+#[command(after_long_help = "\
+Examples:
+  talea report talea-app                       writes talea-app/report.html
+  talea report talea-app --out /tmp/app.html
+  talea report talea-app --out - > app.html
+  talea report talea-app --topology-conf topology.conf
+  talea report talea-app --torus 16x12x24 --called node01=c0-0c0s0n0,node02=c0-0c0s0n1")]
+struct ReportArgs {
+    /// Run directory, or a file in it
+    #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
+    run: PathBuf,
+    /// Where to write; `-` is standard output
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    network: network::NetworkArgs,
+    /// What the network calls the hosts of the run, where it has other names
+    #[arg(long, value_name = "HOST=NODE,...", value_delimiter = ',', value_parser = network::called, requires = "network")]
+    called: Vec<(String, String)>,
+}
+
+impl From<ReportArgs> for crate::report::Options {
+    fn from(args: ReportArgs) -> Self {
+        let ReportArgs { run, out, network, called: hosts } = args;
+        let network = network.options();
+        let network = network.map(|network| talea_network::report::Options { network, hosts });
+        Self { run, out, network }
+    }
+}
+
+/// Print the calls of one rank in order
+#[derive(Debug, Args)]
+#[command(long_about = "\
+Print the calls of one rank in order, with times and arguments.
+
+Ranks and roots are those of MPI_COMM_WORLD whatever the communicator; requests are numbered in the order in which \
+the thread made them.")]
+#[command(after_long_help = "\
+Examples:
+  talea events talea-app --rank 3 --from 1.5s --to 1.6s
+  talea events talea-app --rank 0 --json-lines | jq 'select(.call == \"MPI_Waitall\") | .duration_ns'
+
+JSON: one object a line with the keys
+  begin_ns      begin since the start of the run; null where times were not kept
+  duration_ns   null where times were not kept
+  call          the procedure's name in C, also for Fortran
+  args          by their names in the standard; ranks are numbers or MPI_PROC_NULL, MPI_ANY_SOURCE,
+                MPI_ROOT, and `?2` for rank 2 of a group that is not of this world; tags numbers or
+                MPI_ANY_TAG; communicators by how they came to be (world, self, world.split0);
+                datatypes by name or `type#3(24 B)`, operations by name or `op#3`, other handles by
+                their number (`win#0`); requests as `r17`, those of thread 1 as `t1.r17`, null where
+                it is not known which one; status.source and status.tag only where a wild card
+                received, and for calls that complete several requests `statuses`: [[position in the
+                list, source, tag]]; absent where they have no value
+  polls         unsuccessful polls that this event stands for; 0 for any other call
+  site          where it is called, file:line")]
+struct EventsArgs {
+    /// Run directory, or a file in it
+    #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
+    run: PathBuf,
+    /// Rank in MPI_COMM_WORLD
+    #[arg(long, value_name = "N", value_parser = values::rank)]
+    rank: Rank,
+    /// Thread of that rank; 0 is the one that initialised MPI
+    #[arg(long, value_name = "T", default_value_t = 0)]
+    thread: u32,
+    /// World: 0 is what was started first, 1 and so on what MPI_Comm_spawn started
+    #[arg(long, value_name = "W", default_value_t = 0)]
+    world: u32,
+    /// Leave out what ends before: 1.5s, 200ms, or nanoseconds since the start
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    from: Option<Nanos>,
+    /// Leave out what begins after
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    to: Option<Nanos>,
+    /// One JSON object a line
+    #[arg(long)]
+    json_lines: bool,
+}
+
+/// Check the features of this machine and print remedies
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  talea doctor
+  talea doctor --json | jq '.[] | select(.state != \"ok\")'
+
+Exit code 0 if programs can be recorded here, 3 if something that this needs is missing.
+
+JSON: [{check, state: ok|limited|missing, found, remedy}]")]
+struct DoctorArgs {
+    /// JSON with stable keys instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+/// Print the JSON Schema of a view's --json
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  talea schema                     the views, and the commands that print them
+  talea schema stats               keys of `talea show RUN stats --json`, with units
+  talea schema fold > fold.json    for validators and generators of code
+
+Schemas are of draft 2020-12. Each key has a description with its unit.")]
+struct SchemaArgs {
+    /// View; without it all are listed
+    #[arg(value_name = "VIEW", value_parser = views())]
+    view: Option<talea_report::data::schema::View>,
+}
+
+fn views() -> impl TypedValueParser<Value = talea_report::data::schema::View> {
+    use talea_report::data::schema::VIEWS;
+    // The parser lets only these names pass.
+    PossibleValuesParser::new(VIEWS.iter().map(|view| view.name))
+        .try_map(|name| VIEWS.iter().find(|view| view.name == name).copied().ok_or("unknown view"))
+}
+
+/// Print a completion script for a shell
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  talea completions bash > /etc/bash_completion.d/talea
+  talea completions zsh > ~/.zfunc/_talea
+  talea completions fish > ~/.config/fish/completions/talea.fish")]
+struct CompletionsArgs {
+    /// Which shell
+    shell: clap_complete::Shell,
+}
+
+/// Print the manual page, or write the pages of all commands
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  talea man | man -l -
+  talea man --out /usr/local/share/man/man1")]
+struct ManArgs {
+    /// Write talea.1, talea-run.1 and so on into this folder
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    out: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_definitions_are_sound() {
+        super::command().debug_assert();
+    }
+
+    /// What clap would break at 100 columns stands as it was written.
+    #[test]
+    fn lines_of_help_fit() {
+        let mut commands = vec![super::command()];
+        while let Some(command) = commands.pop() {
+            let help = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+            let long = help.lines().find(|line| line.chars().count() > 100);
+            // Lines that were joined on purpose are much longer.
+            let long = long.filter(|line| line.chars().count() < 120);
+            assert_eq!(long, None, "talea {}", command.get_name());
+            commands.extend(command.get_subcommands().cloned());
+        }
+    }
+}

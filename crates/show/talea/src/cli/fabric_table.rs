@@ -1,0 +1,166 @@
+//! The arguments of `talea fabric table` and `talea fabric regions`.
+//!
+//! Owns their definitions and help texts, in which the public keys of the JSON are listed.
+
+// Doc comments of fields are help texts, which know no markup.
+#![allow(clippy::doc_markdown)]
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use talea_fabric::Coordinate;
+use talea_network::links::{self, own};
+use talea_network::places::Placed;
+
+use super::network::{NetworkArgs, PictureArgs};
+use crate::fabric::pictures::Files;
+use crate::fabric::table::{self, Form};
+use crate::fabric::{self, regions};
+
+/// What each link of a network carried, and how long it was stalled
+#[derive(Debug, Args)]
+#[command(long_about = "\
+What each link of a network carried, and how long it was stalled.
+
+Of a run that kept counters (`talea run --fabric`): the ports of all its nodes. Of a recording of tiles of a Gemini or Aries machine, which \
+`talea fabric counters --replay` reads too: the tiles of each link summed, for each router what came in from each neighbour and from its own \
+nodes, between the first and the last reading. With --matrix the model's loads of the job's own messages stand beside it; what is more is other \
+traffic: of other jobs, of file systems.")]
+#[command(after_long_help = "\
+Examples:
+  talea fabric table RUN
+  talea fabric table tiles.txt --interconnect interconnect.txt --routers '0,1,1;0,0,1'
+  talea fabric table tiles.txt --interconnect interconnect.txt --shares --each
+  talea fabric table tiles.txt --torus 16x12x24 --matrix RUN --rankfile ranks.txt
+  talea fabric table after.txt --since before.txt --ibnetdiscover network.txt
+
+A tile is a port of the recording that is named by router and place, `c0-0c0s0g0l32`, with the
+counters VC0_PHITS, VC1_PHITS (3B), VC0_PKTS, VC1_PKTS (packets), INQ_STALLS and OUTQ_STALLS
+(800000000Hz), of 48 bits that wrap. Sums that lack a counter are absent and printed as -, with a
+gap. Where only one of the two nodes of a Gemini is the job's, its counters have the traffic of
+both, which is said.
+
+JSON: {source, routing, frames: [{begin_seconds, end_seconds, rows: [{router, from, way, host,
+tiles, bytes_per_second, vc0_phits, vc1_phits, vc0_packets, vc1_packets, input_stalls,
+output_stalls, utilisation, stalled_in, stalled_out, bytes_per_packet, phits_per_packet, beside:
+{own_model_bytes, other_bytes, deviation_percent, nodes, own_nodes}}]}], findings, gaps}; `beside`
+is there with --matrix, its nodes in rows of hosts; what is absent is null.
+JSON of what perfquery printed: {cables: [{from, to, kinds, bytes, packets, wait_ticks}], gaps}; a
+row is one way between two switches, or a switch and a node.
+JSON of a run: {command, nodes: [{node, ranks, source, interval_ns, readings, seconds, ended, sent,
+received, ports: [{port, network, state, bytes_per_second, above_others, sent, received, faults,
+counters: [{name, unit, hertz, grown}]}], steps: [{time_ns, realtime_ns, bytes}]}],
+collective_bytes, gaps}; a node's sent and received are {ports, own, other}, a port's {bytes,
+packets, bytes_per_packet, bytes_per_second, utilisation, stalled, stall_ticks_per_second, most}.")]
+#[command(group(clap::ArgGroup::new("placed").args(["hostfile", "rankfile", "rank_order"]).requires("matrix")))]
+pub(super) struct TableArgs {
+    /// A recording of tiles, what perfquery printed of all ports (with --ibnetdiscover), or a run
+    /// that kept counters
+    #[arg(value_name = "FILE|RUN", value_hint = ValueHint::AnyPath)]
+    of: PathBuf,
+    #[command(flatten)]
+    network: NetworkArgs,
+    /// Earlier perfquery output to subtract [default: none, since last cleared]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "ibnetdiscover")]
+    since: Option<PathBuf>,
+    /// Shares of capacity and of time stalled, bytes and phits of a packet, instead of sums
+    #[arg(long)]
+    shares: bool,
+    /// Every interval between two readings, instead of the whole
+    #[arg(long, conflicts_with = "matrix")]
+    each: bool,
+    /// Only these routers, by coordinate, in this order
+    #[arg(long, value_name = "X,Y,Z;...", value_delimiter = ';')]
+    routers: Vec<Coordinate>,
+    /// The job's nodes, as the network names them; without --routers only their routers are shown
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    hosts: Vec<String>,
+    /// What the job sent: a run, or a table with the columns from, to and bytes
+    #[arg(long, value_name = "RUN|FILE", value_hint = ValueHint::AnyPath)]
+    matrix: Option<PathBuf>,
+    /// Where its ranks were: Slurm's host file [default: as the run says, else in order on --hosts]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    hostfile: Option<PathBuf>,
+    /// The same, Open MPI's rankfile
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    rankfile: Option<PathBuf>,
+    /// The same, MPICH_RANK_ORDER of Cray's MPICH, on --hosts
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "hosts")]
+    rank_order: Option<PathBuf>,
+    /// Ranks on a node, where nodes are filled in order
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
+    cores: u16,
+    #[command(flatten)]
+    pictures: PictureArgs,
+    /// Print JSON, see below
+    #[arg(long, conflicts_with = "shares")]
+    json: bool,
+}
+
+impl From<TableArgs> for fabric::Options {
+    fn from(args: TableArgs) -> Self {
+        let placed = match (args.hostfile, args.rankfile, args.rank_order) {
+            (Some(path), ..) => Placed::Hostfile(path),
+            (_, Some(path), _) => Placed::Rankfile(path),
+            (_, _, Some(path)) => Placed::RankOrder(path),
+            _ => Placed::AsRun,
+        };
+        let cores = args.cores;
+        let pictures = Files::from(args.pictures);
+        Self::Table(Box::new(table::Options {
+            links: links::Options {
+                recording: args.of,
+                network: args.network.options(),
+                each: args.each || pictures.html.is_some(),
+                routers: args.routers,
+                hosts: args.hosts,
+                own: args.matrix.map(|matrix| own::Options { matrix, placed, cores }),
+            },
+            since: args.since,
+            form: if args.shares { Form::Shares } else { Form::JobWide },
+            each: args.each,
+            pictures,
+            json: args.json,
+        }))
+    }
+}
+
+/// Packets of a torus's links by region of the code, from tables that PAVE's tools recorded
+#[derive(Debug, Args)]
+#[command(long_about = "\
+Packets of a torus's links by region of the code, from tables that PAVE's tools recorded.
+
+META is the description (..._meta.yaml), which tells the torus and names the tables of links, nodes and ranks beside it. Of each region: \
+packets over all links, the busiest link and how it stands to the mean, and shares of the ways along the axes. Regions below 0 are what the \
+recording has beside those of the code.")]
+#[command(after_long_help = "\
+Examples:
+  talea fabric regions bgpc_meta.yaml
+  talea fabric regions bgpc_meta.yaml --region 7 --json
+
+JSON: {torus, nodes, ranks, most_ranks_of_a_node, regions: [{region, packets, links, links_used,
+max_packets, max_link, mean_packets, max_over_mean, ways: [{way, links, packets, max_packets,
+share}]}], findings, gaps}; what is absent is null.")]
+pub(super) struct RegionsArgs {
+    /// The description of the recording
+    #[arg(value_name = "META", value_hint = ValueHint::FilePath)]
+    meta: PathBuf,
+    /// Only these regions
+    #[arg(long, value_name = "N,...", value_delimiter = ',', allow_negative_numbers = true)]
+    region: Vec<i64>,
+    #[command(flatten)]
+    pictures: PictureArgs,
+    /// Print JSON, see below
+    #[arg(long)]
+    json: bool,
+}
+
+impl From<RegionsArgs> for fabric::Options {
+    fn from(args: RegionsArgs) -> Self {
+        Self::Regions(regions::Options {
+            which: talea_network::regions::Options { meta: args.meta, regions: args.region },
+            pictures: args.pictures.into(),
+            json: args.json,
+        })
+    }
+}

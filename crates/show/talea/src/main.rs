@@ -1,0 +1,86 @@
+//! `talea`: performance introspection for parallel programs, from the command line.
+//!
+//! Owns nothing but the way from the command line to a command and from its result to an exit code.
+//! Definitions are in [`cli`], each command in the file of its name; analyses are libraries
+//! (`talea-analysis`).
+
+mod always;
+mod cli;
+mod clusters;
+mod completions;
+mod convert;
+mod doctor;
+mod events;
+mod exit;
+mod fabric;
+mod folding;
+mod metrics;
+mod recorder;
+mod report;
+mod schema;
+mod show;
+mod table;
+mod terminal;
+mod topo;
+mod tracks;
+
+use std::process::ExitCode;
+
+use cli::Task;
+use exit::{Exit, Expected};
+use talea_run::pages::Pages;
+
+#[global_allocator]
+static ALLOCATOR: Pages = Pages;
+
+fn main() -> ExitCode {
+    let task = cli::parse();
+    std::panic::set_hook(Box::new(terminal::say_bug));
+    // The program's own exit code must not get lost in a bug of ours, so that `run` catches its
+    // own.
+    let exit = std::panic::catch_unwind(|| perform(task));
+    exit.unwrap_or_else(|_| Exit::Bug.into())
+}
+
+fn perform(task: Task) -> ExitCode {
+    match task {
+        Task::Run(options) => match recorder::run(&options) {
+            Ok(code) => code.into(),
+            Err(error) => exit::report(&error).into(),
+        },
+        Task::Report(options) => code(report::report(&options)),
+        Task::Show(options) => code(show::show(&options)),
+        Task::Events(options) => code(events::events(&options)),
+        Task::Convert(options) => code(convert::convert(&options)),
+        Task::Metrics(options) => code(metrics::metrics(&options)),
+        Task::Cluster(options) => code(clusters::cluster(&options)),
+        Task::Track(options) => code(tracks::track(&options)),
+        Task::Fold(options) => code(folding::fold(&options)),
+        Task::Topo(options) => match topo::topo(&options) {
+            Ok(code) => code.into(),
+            Err(error) => exit::report(&error).into(),
+        },
+        Task::Fabric(options) => code(fabric::fabric(&options)),
+        Task::Agent(options) => code(talea_node::perform(&options, &terminal::say)),
+        Task::Usage(options) => code(always::usage(&options)),
+        Task::Serve(cli::Serve::Serve(options)) => code(always::serve(&options)),
+        Task::Serve(cli::Serve::Change(config, change)) => code(always::change(&config, &change)),
+        Task::Store(task) => code(always::store(&task)),
+        Task::Top(options) => code(always::top(&options)),
+        Task::Jobs(options) => code(always::jobs(&options)),
+        Task::Doctor { json } => match doctor::doctor(json) {
+            Ok(exit) => exit.into(),
+            Err(error) => exit::report(&error).into(),
+        },
+        Task::Schema(view) => code(schema::schema(view.as_ref())),
+        Task::Completions(shell) => code(completions::completions(shell)),
+        Task::Man(options) => code(completions::man(&options)),
+    }
+}
+
+fn code<E: Expected>(result: Result<(), E>) -> ExitCode {
+    match result {
+        Ok(()) => Exit::Done.into(),
+        Err(error) => exit::report(&error).into(),
+    }
+}

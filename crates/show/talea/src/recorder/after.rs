@@ -1,0 +1,224 @@
+//! What `talea run` does when the program has ended: call sites, report, and a summary of a few
+//! lines.
+//!
+//! Owns the words of the summary and the warnings about runs that cannot be intended. Whatever
+//! fails here is said and changes nothing about the program's exit code.
+
+use talea_model::units::percent;
+use talea_model::{Bytes, Gaps, Nanos};
+use talea_run::recording::Recording;
+use talea_run::{Metadata, Outcome, RunDirectory};
+
+use super::{After, Options, fabric, launched, sampling};
+use crate::report;
+use crate::terminal::{Progress, grouped, say};
+use talea_analysis::findings::signal_name;
+use talea_analysis::rank::{RankStudy, part};
+use talea_analysis::{Analysis, findings};
+use talea_run::load::{self, Run};
+
+/// Explains a run that has ended; whether anything of the program was recorded.
+pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &Options) -> bool {
+    let mut progress = Progress::new();
+    let sampled = options.sampling.is_some().then(|| sampling::settle(directory));
+    // What ranks did not bring together themselves, because they never came to MPI_Finalize.
+    if let Err(error) = talea_run::trace::pack_left_behind(directory) {
+        say(&format!("warning: {error}"));
+    }
+    let recording = match load::recording(directory) {
+        Ok(mut recording) => {
+            load::note_counters(&mut recording, metadata);
+            recording
+        }
+        Err(error) => {
+            say(&format!("warning: {error}"));
+            return true;
+        }
+    };
+    // Of samples or of marked phases.
+    let has_samples = sampled.as_ref().is_some_and(|sampled| sampled.processes > 0);
+    // A record that cannot be read says so in its gaps.
+    let recorded = !recording.processes.is_empty()
+        || !recording.gaps.is_empty()
+        || has_samples
+        || metadata.fabric.is_some();
+    warn(&recording, metadata, has_samples, options);
+    if options.after == After::Nothing {
+        drop(progress);
+        sampled.iter().for_each(sampling::Settled::say);
+        metadata.fabric.iter().for_each(fabric::say_kept);
+        say(&format!("recorded {}", directory.path().display()));
+        return recorded;
+    }
+    progress.step("resolving call sites");
+    let sites = load::resolve(&recording);
+    if let Err(error) = sites.write(&directory.sites()) {
+        say(&format!("warning: {error}"));
+    }
+    if let Err(error) = talea_run::sampled::keep(directory) {
+        say(&format!("warning: {error}"));
+    }
+    let mut run =
+        Run { directory: directory.clone(), metadata: metadata.clone(), recording, sites };
+    run.recording.gaps.merge(run.sites.gaps.clone());
+    if let Some(sampled) = &sampled {
+        run.recording.gaps.merge(sampled.gaps.clone());
+    }
+    let analysis = Analysis::new(&run, &mut progress.steps());
+    progress.step("writing the report");
+    let written = report::write(&analysis, &directory.report());
+    drop(progress);
+    summary(&analysis, sampled.as_ref());
+    match written {
+        Ok(()) => say(&format!("report   {}", directory.report().display())),
+        Err(error) => say(&format!("warning: {error}")),
+    }
+    recorded
+}
+
+/// Prints a summary of the recording in about six lines.
+fn summary(analysis: &Analysis<'_>, sampled: Option<&sampling::Settled>) {
+    let run = &analysis.run;
+    let recording = &run.recording;
+    let wall = run.metadata.wall.unwrap_or(analysis.wall);
+    let outcome = match run.metadata.outcome {
+        Some(Outcome::ExitCode(0)) | None => String::new(),
+        Some(Outcome::ExitCode(code)) => format!(", exit code {code}"),
+        Some(Outcome::Signal(signal)) => format!(", ended by {}", signal_name(signal)),
+    };
+    let outcome = match run.metadata.interrupted {
+        Some(signal) if !outcome.contains("ended by") => {
+            format!("{outcome} after {}", signal_name(signal))
+        }
+        _ => outcome,
+    };
+    if analysis.ranks.is_empty() {
+        say(&format!("time     {wall}{outcome}"));
+        if let Some(sampled) = sampled {
+            sampled.say();
+            say_gaps(&run.recording.gaps);
+        }
+        run.metadata.fabric.iter().for_each(fabric::say_kept);
+        return;
+    }
+    let size = recording.sizes.total;
+    say(&format!(
+        "time     {wall}{}, {} rank{}{}{outcome}; {} events recorded in {}",
+        inside(wall, analysis.ranks.iter().map(|rank| rank.lead().map_or(rank.run, |one| one.run))),
+        analysis.ranks.len(),
+        if analysis.ranks.len() == 1 { "" } else { "s" },
+        threads(analysis),
+        grouped(recording.events()),
+        if size == Bytes(0) { "memory".to_owned() } else { size.to_string() }
+    ));
+    if let Some(finding) = findings::dominant(analysis) {
+        say(&format!("loop     {}", finding.text.replace('`', "")));
+    }
+    let all = analysis.time_of_all();
+    if all > Nanos(0) {
+        let mut shares: Vec<f64> = analysis.ranks.iter().map(RankStudy::mpi_share).collect();
+        shares.sort_by(f64::total_cmp);
+        let mpi: Nanos = analysis.ranks.iter().map(|rank| rank.mpi).sum();
+        say(&format!(
+            "in MPI   {} of the time{} (ranks {} to {})",
+            percent(part(mpi, all)),
+            if analysis.has_threads() { " of all threads" } else { "" },
+            percent(shares[0]),
+            percent(shares[shares.len() - 1])
+        ));
+    }
+    if let Some(sampled) = sampled {
+        sampled.say();
+    }
+    run.metadata.fabric.iter().for_each(fabric::say_kept);
+    say_gaps(&recording.gaps);
+}
+
+/// The time to which all shares refer, where it is not nearly all of the run: the longest of a
+/// rank.
+fn inside(wall: Nanos, ranks: impl Iterator<Item = Nanos>) -> String {
+    const NEARLY: f64 = 0.99;
+    match ranks.max() {
+        Some(longest) if longest > Nanos(0) && part(longest, wall) < NEARLY => {
+            format!(" ({longest} between MPI_Init and MPI_Finalize, of which shares are)")
+        }
+        _ => String::new(),
+    }
+}
+
+/// How many threads there are, where ranks have several.
+fn threads(analysis: &Analysis<'_>) -> String {
+    let threads: usize = analysis.ranks.iter().map(|study| study.active().count()).sum();
+    if analysis.has_threads() { format!(" with {threads} threads") } else { String::new() }
+}
+
+fn say_gaps(gaps: &Gaps) {
+    let mut gaps = gaps.iter();
+    match (gaps.next(), gaps.count()) {
+        (None, _) => say("gaps     none"),
+        (Some(first), 0) => say(&format!("gaps     {}", first.detail)),
+        (Some(first), more) => say(&format!("gaps     {} (and {more} more)", first.detail)),
+    }
+}
+
+/// Why there may be no record of any process.
+fn nothing(metadata: &Metadata, options: &Options) -> String {
+    let begin = "nothing is recorded: no process of the program initialised MPI";
+    match metadata.outcome {
+        // Its own words stand above.
+        Some(Outcome::ExitCode(code)) if code != 0 => {
+            format!("{begin} before the command ended with exit code {code}")
+        }
+        Some(Outcome::Signal(signal)) => {
+            format!("{begin} before {} ended the command", signal_name(signal))
+        }
+        _ => {
+            let program = launched(&options.command).to_string_lossy();
+            format!(
+                "{begin}. `ldd {program}` must name an MPI library; a program that links it statically, or clears LD_PRELOAD, cannot be recorded. \
+                 A program without MPI: `talea run --sample 100Hz -- {}`",
+                metadata.command
+            )
+        }
+    }
+}
+
+/// Warnings about runs that cannot be intended.
+fn warn(recording: &Recording, metadata: &Metadata, has_samples: bool, options: &Options) {
+    let processes = &recording.processes;
+    if processes.is_empty() {
+        if has_samples {
+            say("no process of the program initialised MPI; there are samples of it");
+        } else if recording.gaps.is_empty() {
+            say(&nothing(metadata, options));
+        } else {
+            say("no record of the program can be read");
+        }
+        return;
+    }
+    let alone = processes.iter().all(|process| process.world_size <= 1);
+    if alone && processes.len() > 1 {
+        let library = &processes[0].library;
+        let launcher = metadata.argv.first().map_or("", String::as_str);
+        say(&format!(
+            "warning: {} processes ran as {} programs of one rank each: the launcher `{launcher}` and the program's library ({library}) belong to different MPIs",
+            processes.len(),
+            processes.len()
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_denominator_of_shares_is_said_where_it_is_not_the_run() {
+        let ms = |count: u64| Nanos(count * 1_000_000);
+        let said = |wall, ranks: &[u64]| inside(ms(wall), ranks.iter().map(|&rank| ms(rank)));
+        let expected = " (100 ms between MPI_Init and MPI_Finalize, of which shares are)";
+        assert_eq!(said(900, &[90, 100]), expected);
+        assert_eq!(said(1000, &[995]), "");
+        assert_eq!(said(1000, &[]), "");
+    }
+}

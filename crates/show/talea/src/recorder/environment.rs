@@ -1,0 +1,140 @@
+//! Settings of the recording library inside the ranks, and the folder that it writes to.
+//!
+//! Owns the variables of the library and the folder for its files on a node's own disk. What values
+//! mean is said by the options of `talea run`; the library itself takes defaults where a variable
+//! is missing.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use talea_run::live::read::LiveProcess;
+use talea_run::mapped::read_live;
+use talea_run::{RunDirectory, counters};
+
+use super::{Options, library};
+use crate::cli::{Calls, Merge, Times};
+
+/// Variables to set for the program.
+#[derive(Debug)]
+pub(crate) struct Variables(Vec<(&'static str, OsString)>);
+
+impl Variables {
+    /// Their names.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        self.0.iter().map(|(name, _)| *name)
+    }
+
+    /// Names and values.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, &OsStr)> + '_ {
+        self.0.iter().map(|(name, value)| (*name, value.as_os_str()))
+    }
+}
+
+/// The library's name for a way to keep times.
+pub(super) fn times(times: Times) -> &'static str {
+    match times {
+        Times::Bounded => "bounded",
+        Times::Exact => "exact",
+        Times::Statistics => "statistics",
+    }
+}
+
+/// All variables for a recording that lies in `live` while it grows, and in the run directory `out`
+/// when it is complete. Times are in nanoseconds, sizes in bytes, parts in millionths.
+pub(super) fn variables(options: &Options, recorder: &Path, live: &Path, out: &Path) -> Variables {
+    let number = |value: u64| OsString::from(value.to_string());
+    // Files on a node's own disk can be out of reach when the program has ended.
+    let merge = if options.live_dir.is_some() { Merge::Ranks } else { options.merge };
+    let calls = if options.calls == Calls::All { "all" } else { "mpi" };
+    // Marked phases are recorded with samples; their library makes the program's markers do
+    // something.
+    let mark = options.sampling.as_ref().and_then(|_| library::marks(recorder));
+    let others = std::env::var_os("LD_PRELOAD");
+    let preloaded = preload(recorder, mark.as_deref(), others.as_deref());
+    let mut variables = vec![
+        ("LD_PRELOAD", preloaded),
+        ("TALEA_LIVE", live.into()),
+        ("TALEA_OUT", out.into()),
+        ("TALEA_TIMES", times(options.times).into()),
+        ("TALEA_BOUND_RELATIVE", number(options.bound.relative_ppm.into())),
+        ("TALEA_BOUND_ABSOLUTE", number(options.bound.absolute.0)),
+        ("TALEA_BOUND_DRIFT", number(options.bound.drift.0)),
+        ("TALEA_CALLS", calls.into()),
+        ("TALEA_CALLERS", number(options.callers.into())),
+        ("TALEA_MEMORY", number(options.memory.0)),
+        ("TALEA_MERGE", if merge == Merge::Ranks { "ranks" } else { "auto" }.into()),
+    ];
+    if let Some(sampling) = &options.sampling {
+        variables.extend(sampling.variables(out));
+    }
+    if let Some(interval) = options.fabric {
+        let folder = if options.live_dir.is_some() { live.into() } else { counters::folder(out) };
+        variables.extend([
+            ("TALEA_FABRIC", number(interval.0)),
+            ("TALEA_FABRIC_DIR", folder.into_os_string()),
+        ]);
+    }
+    Variables(variables)
+}
+
+/// The libraries before what is preloaded already.
+fn preload(library: &Path, mark: Option<&Path>, others: Option<&OsStr>) -> OsString {
+    let mut list = library.as_os_str().to_owned();
+    let others = others.filter(|others| !others.is_empty());
+    for more in mark.map(Path::as_os_str).into_iter().chain(others) {
+        list.push(":");
+        list.push(more);
+    }
+    list
+}
+
+/// A folder for this run alone inside one that the user named.
+pub(super) fn node_local(folder: &Path, directory: &RunDirectory) -> io::Result<PathBuf> {
+    let name = directory.path().file_name().unwrap_or_default().to_string_lossy();
+    let path = std::path::absolute(folder)?.join(format!("{name}-{}.live", std::process::id()));
+    std::fs::create_dir_all(&path)?;
+    Ok(path)
+}
+
+/// Copies what the ranks of this node wrote into the run directory, without the part of each file
+/// that is not in use, and removes the folder.
+pub(super) fn bring_back(live: &Path, directory: &RunDirectory) -> io::Result<()> {
+    let entries = match std::fs::read_dir(live) {
+        // Ranks brought everything together, and the last one took the folder with it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let from = entry?.path();
+        let Some(name) = from.file_name() else { continue };
+        if counters::is_counters(&from) {
+            std::fs::copy(&from, counters::folder(directory.path()).join(name))?;
+            continue;
+        }
+        let bytes = read_live(&from).map_err(io::Error::other)?;
+        // A damaged file is copied whole: its reader says what is wrong with it.
+        let used =
+            LiveProcess::read(&bytes).map_or(bytes.len(), |process| process.header.used as usize);
+        std::fs::write(directory.live().join(name), &bytes[..used.min(bytes.len())])?;
+    }
+    std::fs::remove_dir_all(live)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_preloads_stay() {
+        let check = |mark: Option<&str>, others: Option<&str>, expected: &str| {
+            let list = preload(Path::new("/a/t.so"), mark.map(Path::new), others.map(OsStr::new));
+            assert_eq!(list, OsStr::new(expected));
+        };
+        check(None, None, "/a/t.so");
+        check(None, Some(""), "/a/t.so");
+        check(None, Some("/b.so:/c.so"), "/a/t.so:/b.so:/c.so");
+        check(Some("/a/m.so"), None, "/a/t.so:/a/m.so");
+        check(Some("/a/m.so"), Some("/b.so"), "/a/t.so:/a/m.so:/b.so");
+    }
+}

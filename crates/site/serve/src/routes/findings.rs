@@ -1,0 +1,115 @@
+//! Findings of rules.
+//!
+//! Owns the way to them; the rules decide which user may see which finding. Evaluation reads much
+//! of the store: equal queries wait for the first of them, whose answer is remembered, and few
+//! evaluations run at a time. Neither takes a turn of queries to the store while it waits.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use serde_json::{Value, json};
+use talea_model::{Gaps, Nanos};
+use talea_store::{Bounds, Text, Visible};
+use tokio::sync::Semaphore;
+
+use crate::access::Person;
+use crate::question::Parameters;
+use crate::refusal::Refusal;
+use crate::state::Shared;
+
+/// Maximum number of evaluations at a time: fewer than queries.
+const AT_ONCE: usize = 2;
+/// Maximum wait for other evaluations.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Times that end now end on whole minutes, so that equal queries share an answer.
+const MINUTE: u64 = 60_000_000_000;
+
+type Question = (Option<u32>, Option<(Nanos, Nanos)>, Option<(String, Option<u32>)>);
+
+/// Evaluations under way.
+pub(crate) struct Asking {
+    under_way: Mutex<HashMap<Question, Weak<tokio::sync::Mutex<()>>>>,
+    permits: Arc<Semaphore>,
+}
+
+impl Default for Asking {
+    fn default() -> Self {
+        Self { under_way: Mutex::default(), permits: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+}
+
+impl Asking {
+    /// The place of equal queries; places without queries are removed.
+    fn place(&self, question: Question) -> Arc<tokio::sync::Mutex<()>> {
+        let mut all = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = all.get(&question).and_then(Weak::upgrade) {
+            return place;
+        }
+        all.retain(|_, place| place.strong_count() > 0);
+        let place = Arc::default();
+        all.insert(question, Arc::downgrade(&place));
+        place
+    }
+}
+
+pub(super) async fn findings(
+    State(state): State<Shared>,
+    person: Person,
+    parameters: Parameters,
+) -> Result<Json<Value>, Refusal> {
+    // Without a time, findings of now: each rule has its own time range.
+    parameters.only(&[&["from", "to"], &["job", "node"]])?;
+    let now = Nanos::now();
+    let (from, to) = parameters.time(now)?;
+    let whole = parameters.get("from").is_some() || parameters.get("to").is_some();
+    let minute = Nanos(now.0 / MINUTE * MINUTE);
+    let now = if minute > from { minute } else { now };
+    let time = whole.then_some((from, to.min(now)));
+    let job = parameters.get("job").map(|job| (job.to_owned(), None));
+    let node = parameters.get("node").map(Text::asked);
+    let asked = move |finding: &Value| {
+        let name = finding["node"].as_str();
+        node.as_ref().is_none_or(|node| name.is_some_and(|name| node.matches(name)))
+    };
+    let (findings, gaps) = of(&state, &person, time, job, asked).await?;
+    Ok(Json(json!({ "findings": findings, "gaps": gaps })))
+}
+
+/// Findings of a time.
+pub(super) async fn of(
+    state: &Shared,
+    person: &Person,
+    time: Option<(Nanos, Nanos)>,
+    job: Option<(String, Option<u32>)>,
+    asked: impl Fn(&Value) -> bool + Send + 'static,
+) -> Result<(Vec<Value>, Gaps), Refusal> {
+    let visible = person.visible();
+    let user = match visible {
+        Visible::All => None,
+        Visible::User(user) => Some(user),
+    };
+    let place = state.asking.place((user, time, job.clone()));
+    let turn = async {
+        let own = place.lock_owned().await;
+        let permit = Arc::clone(&state.asking.permits).acquire_owned().await;
+        permit.map(|permit| (own, permit))
+    };
+    let busy = |_| Refusal::busy("rules are looked at for others");
+    let turn = tokio::time::timeout(PATIENCE, turn).await.map_err(busy)?;
+    let turn = turn.map_err(|_| Refusal::bug())?;
+    let rules = Arc::clone(&state.findings);
+    let named = job.as_ref().map(|(name, _)| json!(name));
+    let of_job = move |bounds: &Arc<Bounds>| {
+        // The thread owns the turn: a client that disconnects frees it when the evaluation has
+        // stopped.
+        let _turn = turn;
+        let job = job.as_ref().map(|(name, owner)| (name.as_str(), *owner));
+        rules.findings(visible, time, job, bounds)
+    };
+    let (findings, gaps) = state.work(person, move |_, bounds| Ok(of_job(bounds))).await?;
+    let of_it = |finding: &Value| named.as_ref().is_none_or(|job| finding["job"] == *job);
+    Ok((findings.into_iter().filter(|one| of_it(one) && asked(one)).collect(), gaps))
+}
