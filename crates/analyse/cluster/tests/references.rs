@@ -5,7 +5,6 @@
 //! CI it fails.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use std::path::Path;
 use std::process::Command;
 
 use talea_cluster::{Clustering, Dbscan, Label, Points, dbscan, workload};
@@ -21,7 +20,7 @@ fn is_there(package: &str) -> bool {
     let is_there = output.as_ref().is_ok_and(|output| output.status.success());
     if !is_there {
         let why = format!("`{}` has no {package}: run scripts/setup.sh test", python());
-        skip(&format!("{why}: {output:?}"));
+        talea_testing::skip(&format!("{why}: {output:?}"));
     }
     is_there
 }

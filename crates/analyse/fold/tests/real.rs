@@ -8,7 +8,6 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used, clippy::float_cmp)]
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use talea_fold::score::{ALL_SPLITS, part, score};
 use talea_fold::{

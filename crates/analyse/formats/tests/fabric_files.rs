@@ -3,8 +3,6 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use std::path::PathBuf;
-
 use talea_fabric::degraded::{Alike, degraded};
 use talea_fabric::{Coordinate, Fabric};
 use talea_formats::fabric::{blue_gene, cables, ibnetdiscover, nodemap, perfquery, topology_conf};

@@ -4,7 +4,6 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::io::Read;
-use std::path::PathBuf;
 
 use talea_formats::paraver::{
     Options, read, read_bytes, read_labels, read_rows, write, write_labels, write_rows,

@@ -10,10 +10,14 @@
 pub mod clusters;
 pub mod folded;
 mod graph;
+pub mod links;
+pub mod machine;
 pub mod metrics;
 pub mod network;
+pub mod ports;
 pub mod regions;
 pub mod schema;
+pub mod site;
 mod study;
 mod time;
 mod tree;

@@ -9,9 +9,15 @@ use schemars::{JsonSchema, Schema};
 
 use crate::clusters::{ClusterData, TrackData};
 use crate::folded::FoldedData;
+use crate::links::{CableTable, ExperimentResult, LinkTables, PlacementTable, RegionTables};
+use crate::machine::{Check, CounterData, MachineData, MapData};
 use crate::metrics::MetricsData;
+use crate::ports::{JobPorts, PortRates, SonarResult};
 use crate::regions::RegionList;
-use crate::views::{ClassData, GraphView, MatrixData, SamplesData, StatsData, StructureData};
+use crate::site::{Findings, Forgotten, JobDetails, JobList, RatesData, UsageData};
+use crate::views::{
+    ClassData, EventLine, GraphView, MatrixData, SamplesData, StatsData, StructureData,
+};
 use crate::{HostData, ReportData, SiteGroup, SiteRow};
 
 /// A result with a schema.
@@ -53,21 +59,40 @@ const fn view<T: JsonSchema>(name: &'static str, command: &'static str) -> View 
 
 /// All views, by name.
 pub const VIEWS: &[View] = &[
+    view::<CableTable>("cables", "talea fabric table PERFQUERY --json"),
     view::<Vec<SiteGroup>>("call-groups", "talea show RUN calls --by line|routine --json"),
     view::<Vec<SiteRow>>("calls", "talea show RUN calls --by path --json"),
     view::<Vec<ClassData>>("classes", "talea show RUN classes --json"),
     view::<ClusterData>("cluster", "talea cluster INPUT --json"),
+    view::<Vec<CounterData>>("counters", "talea topo --counters --json"),
+    view::<Vec<Check>>("doctor", "talea doctor --json"),
+    view::<EventLine<'_>>("event", "talea events RUN --json-lines, each line"),
+    view::<ExperimentResult>("experiment", "talea fabric sonar --simulate ... --json"),
+    view::<Findings>("findings", "talea jobs --findings --json"),
     view::<FoldedData>("fold", "talea fold INPUT --json"),
     view::<Vec<RegionList>>("fold-list", "talea fold INPUT --list --json"),
+    view::<Vec<Forgotten>>("forgotten", "talea store forgotten --json"),
     view::<GraphView>("graph", "talea show RUN graph --json"),
     view::<Vec<HostData>>("hosts", "talea show RUN hosts --json"),
+    view::<JobDetails>("job", "talea jobs --job NAME --json"),
+    view::<JobPorts>("job-ports", "talea fabric table RUN --json"),
+    view::<JobList>("jobs", "talea jobs --json"),
+    view::<LinkTables>("links", "talea fabric table TILES --json"),
+    view::<MachineData>("machine", "talea topo --json, without monitors"),
+    view::<MapData>("map", "talea topo --json, with monitors"),
     view::<MatrixData>("matrix", "talea show RUN matrix --json"),
     view::<MetricsData>("metrics", "talea metrics INPUT --json"),
+    view::<PlacementTable>("place", "talea fabric place --json"),
+    view::<PortRates>("ports", "talea fabric counters --json"),
+    view::<RatesData>("rates", "talea usage --rates --json"),
+    view::<RegionTables>("region-links", "talea fabric regions META --json"),
     view::<ReportData>("report", "data of report.html, written by talea report RUN"),
     view::<Vec<SamplesData>>("samples", "talea show RUN samples --json"),
+    view::<SonarResult>("sonar", "talea fabric sonar --json"),
     view::<StatsData>("stats", "talea show RUN stats --json"),
     view::<Vec<StructureData>>("structure", "talea show RUN structure --json"),
     view::<TrackData>("track", "talea track INPUT... --json"),
+    view::<UsageData>("usage", "talea usage --json"),
 ];
 
 #[cfg(test)]

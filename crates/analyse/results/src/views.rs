@@ -71,6 +71,23 @@ pub struct StructureNode {
     pub children: Vec<StructureNode>,
 }
 
+/// An event: one line of `talea events RUN --json-lines`.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct EventLine<'a> {
+    /// Its begin, since `MPI_Init`; null where times were not recorded.
+    pub begin_ns: Option<u64>,
+    /// Its duration.
+    pub duration_ns: Option<u64>,
+    /// The procedure.
+    pub call: &'a str,
+    /// Its arguments by name; kinds of values differ by argument.
+    pub args: serde_json::Map<String, serde_json::Value>,
+    /// Number of unsuccessful polls that it stands for; 0 for other calls.
+    pub polls: u64,
+    /// Its call site.
+    pub site: &'a str,
+}
+
 /// The event flow graph of one thread.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GraphView {

@@ -27,6 +27,7 @@
 pub mod c_api;
 pub mod machine;
 pub mod recording;
+pub mod result;
 pub mod selection;
 mod session;
 pub mod summary;

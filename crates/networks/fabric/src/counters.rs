@@ -57,6 +57,20 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// Its name in JSON, as `Serialize` writes it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::FourBytes => "four_bytes",
+            Self::Phits => "phits",
+            Self::Flits => "flits",
+            Self::Packets => "packets",
+            Self::Ticks => "ticks",
+            Self::GeminiTicks => "gemini_ticks",
+            Self::Events => "events",
+        }
+    }
+
     /// Bytes of this many steps; `None` for units that are not data.
     pub fn bytes(self, steps: u64) -> Option<u64> {
         match self {

@@ -7,8 +7,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
 use talea_model::{Gap, GapKind, Gaps, Nanos};
+use talea_results::ports::PortFrame;
 use talea_sampling::Root;
 use talea_sampling::fabric::recorded::Recorded;
 use talea_sampling::fabric::{CounterSource, Port, Readings, of_machine};
@@ -101,14 +101,14 @@ impl Meter {
 #[derive(Debug, Default)]
 pub struct Frames {
     /// The first intervals, with the public keys.
-    pub kept: Vec<Value>,
+    pub kept: Vec<PortFrame>,
     /// Number of intervals beyond the maximum.
     left: u64,
 }
 
 impl Frames {
     /// Adds an interval, which is not made beyond the maximum.
-    pub fn add(&mut self, frame: impl FnOnce() -> Value) {
+    pub fn add(&mut self, frame: impl FnOnce() -> PortFrame) {
         if self.kept.len() < MOST_FRAMES {
             self.kept.push(frame());
         } else {
@@ -154,10 +154,9 @@ impl Frame {
     }
 
     /// With the public keys.
-    pub fn json(&self, ports: &[Port]) -> Value {
-        let ports: Vec<Value> =
-            ports.iter().zip(&self.rates).map(|(port, rates)| rates.json(port)).collect();
-        json!({ "at_ns": self.at, "seconds": self.seconds, "ports": ports })
+    pub fn row(&self, ports: &[Port]) -> PortFrame {
+        let ports = ports.iter().zip(&self.rates).map(|(port, rates)| rates.row(port)).collect();
+        PortFrame { at_ns: self.at, seconds: self.seconds, ports }
     }
 }
 
@@ -168,7 +167,9 @@ mod tests {
     #[test]
     fn intervals_that_json_has_not_are_said() {
         let mut frames = Frames::default();
-        (0..MOST_FRAMES).for_each(|_| frames.add(|| Value::Null));
+        (0..MOST_FRAMES).for_each(|_| {
+            frames.add(|| PortFrame { at_ns: None, seconds: None, ports: Vec::new() });
+        });
         assert!(frames.gaps().is_empty());
         (0..3).for_each(|_| frames.add(|| panic!("nobody keeps it")));
         let told: Vec<_> = frames.gaps().iter().map(Gap::told).collect();

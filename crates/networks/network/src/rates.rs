@@ -3,8 +3,8 @@
 //! Owns the sums over counters of one role. One that is absent makes its sum absent: half of the
 //! traffic classes are not the traffic. The sum of faults has the available ones.
 
-use serde_json::{Value, json};
 use talea_model::Gaps;
+use talea_results::ports::{CounterRow, DirectionRates, PortRow};
 use talea_sampling::fabric::{Counter, Port, PortKind, Reading, Role, Unit, Width};
 
 /// A port over an interval.
@@ -81,28 +81,41 @@ impl Rates {
     }
 
     /// With the public keys.
-    pub fn json(&self, port: &Port) -> Value {
+    pub fn row(&self, port: &Port) -> PortRow {
         let counters = port.counters.iter().zip(&self.counters);
-        let counters: Vec<Value> = counters
-            .map(|(counter, (total, grown))| {
-                let (unit, hertz) = (counter.unit, counter.hertz);
-                let (Width::Wraps(bits) | Width::Stops(bits)) = counter.width;
-                json!({ "name": counter.name, "unit": unit, "hertz": hertz, "bits": bits, "total": total, "grown": grown })
-            })
-            .collect();
-        json!({
-            "port": port.name, "network": port.kind.word(), "state": port.state, "bytes_per_second": port.speed,
-            "sent": self.sent.json(), "received": self.received.json(), "faults": self.faults, "counters": counters,
-        })
+        let counters = counters.map(|(counter, &(total, grown))| {
+            let (Width::Wraps(bits) | Width::Stops(bits)) = counter.width;
+            CounterRow {
+                name: counter.name.clone(),
+                unit: counter.unit.word(),
+                hertz: counter.hertz,
+                bits,
+                total,
+                grown,
+            }
+        });
+        PortRow {
+            port: port.name.clone(),
+            network: port.kind.word(),
+            state: port.state.clone(),
+            bytes_per_second: port.speed,
+            sent: self.sent.row(),
+            received: self.received.row(),
+            faults: self.faults,
+            counters: counters.collect(),
+        }
     }
 }
 
 impl Way {
-    fn json(self) -> Value {
-        json!({
-            "bytes_per_second": self.bytes, "utilisation": self.utilisation, "packets_per_second": self.packets,
-            "stalled": self.stalled, "stall_ticks_per_second": self.ticks,
-        })
+    fn row(self) -> DirectionRates {
+        DirectionRates {
+            bytes_per_second: self.bytes,
+            utilisation: self.utilisation,
+            packets_per_second: self.packets,
+            stalled: self.stalled,
+            stall_ticks_per_second: self.ticks,
+        }
     }
 }
 

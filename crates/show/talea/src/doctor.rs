@@ -6,8 +6,8 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
 use talea_model::Bytes;
+use talea_report::data::machine::{Check, CheckState as State};
 use talea_sampling::{Sources, system};
 use talea_topo::Machine;
 
@@ -28,26 +28,6 @@ impl Expected for DoctorError {
         let Self::Output(error) = self;
         Exit::of_output(error)
     }
-}
-
-/// What a check found.
-#[derive(Debug, Serialize)]
-struct Finding {
-    check: &'static str,
-    state: State,
-    found: String,
-    /// A command, or what to do; empty where nothing has to be done.
-    remedy: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-enum State {
-    Ok,
-    /// Programs can be recorded; something beside that does not work.
-    Limited,
-    /// No program can be recorded.
-    Missing,
 }
 
 /// Runs all checks. The code is 3 if one of them says that nothing can be recorded.
@@ -90,11 +70,11 @@ fn found(
     state: State,
     found: impl Into<String>,
     remedy: impl Into<String>,
-) -> Finding {
-    Finding { check, state, found: found.into(), remedy: remedy.into() }
+) -> Check {
+    Check { check, state, found: found.into(), remedy: remedy.into() }
 }
 
-fn recording_library() -> Finding {
+fn recording_library() -> Check {
     match library::find() {
         Ok(path) => found("recording library", State::Ok, path.display().to_string(), ""),
         Err(error) => found(
@@ -113,7 +93,7 @@ fn recording_library() -> Finding {
     }
 }
 
-fn marking_library(recorder: &Path) -> Finding {
+fn marking_library(recorder: &Path) -> Check {
     match library::marks(recorder) {
         Some(path) => found("phase markers", State::Ok, path.display().to_string(), ""),
         None => found(
@@ -129,7 +109,7 @@ fn marking_library(recorder: &Path) -> Finding {
 }
 
 /// All MPI launchers in PATH, each once.
-fn launchers() -> Vec<Finding> {
+fn launchers() -> Vec<Check> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let mut programs: Vec<PathBuf> = std::env::split_paths(&folders)
         .filter_map(|folder| std::fs::read_dir(folder).ok())
@@ -155,7 +135,7 @@ fn launchers() -> Vec<Finding> {
     programs.iter().map(|path| one_launcher(path)).collect()
 }
 
-fn one_launcher(path: &Path) -> Finding {
+fn one_launcher(path: &Path) -> Check {
     let Some(version) = launcher::version(path) else {
         let text = format!("{} does not answer --version", path.display());
         return found("MPI launcher", State::Limited, text, "");
@@ -171,7 +151,7 @@ fn one_launcher(path: &Path) -> Finding {
     found("MPI launcher", State::Ok, format!("{}  {what}", path.display()), "")
 }
 
-fn clock() -> Finding {
+fn clock() -> Check {
     let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     let source = std::fs::read_to_string(path).unwrap_or_default();
     let flags = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -194,7 +174,7 @@ fn clock() -> Finding {
     }
 }
 
-fn shared_memory() -> Finding {
+fn shared_memory() -> Check {
     const ENOUGH: u64 = 256 << 20;
     match rustix::fs::statvfs("/dev/shm") {
         Ok(stats) => {
@@ -216,7 +196,7 @@ fn shared_memory() -> Finding {
     }
 }
 
-fn hardware_counters() -> Finding {
+fn hardware_counters() -> Check {
     const CHECK: &str = "hardware counters";
     let list = "talea topo --counters, for what can be counted here";
     if let Err(reason) = Sources::of_machine().offer("instructions") {
@@ -235,7 +215,7 @@ fn hardware_counters() -> Finding {
 }
 
 /// How `talea agent` can sample all cores: by opening what it would open.
-fn cores() -> Finding {
+fn cores() -> Check {
     const CHECK: &str = "agent";
     let options = system::Options::default();
     let Err(reason) = system::open_bpf(&options) else {
@@ -255,7 +235,7 @@ fn cores() -> Finding {
     }
 }
 
-fn topology() -> Finding {
+fn topology() -> Check {
     const CHECK: &str = "topology";
     match Machine::here() {
         Ok(machine) if machine.how.starts_with("libhwloc") => {
@@ -271,7 +251,7 @@ fn topology() -> Finding {
     }
 }
 
-fn debug_information() -> Finding {
+fn debug_information() -> Check {
     let folder = Path::new("/usr/lib/debug/.build-id");
     if folder.is_dir() {
         return found("debug information", State::Ok, "separate debug files in /usr/lib/debug", "");

@@ -6,7 +6,6 @@
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-use serde::Serialize;
 use serde_json::{Map, Value};
 use talea_model::{Nanos, Rank};
 use talea_run::recording::{Process, Thread};
@@ -17,6 +16,7 @@ use talea_analysis::procedures::is_poll;
 use talea_analysis::sites::Places;
 use talea_analysis::values::Values;
 use talea_analysis::words;
+use talea_report::data::views::EventLine;
 use talea_run::load::{self, LoadError, Run};
 
 /// What to print.
@@ -102,17 +102,6 @@ impl Expected for EventsError {
     }
 }
 
-/// One line of JSON; the keys are public.
-#[derive(Serialize)]
-struct Line<'a> {
-    begin_ns: Option<u64>,
-    duration_ns: Option<u64>,
-    call: &'a str,
-    args: Map<String, Value>,
-    polls: u64,
-    site: &'a str,
-}
-
 /// Prints the events.
 pub(crate) fn events(options: &Options) -> Result<(), EventsError> {
     if let (Some(from), Some(to)) = (options.from, options.to)
@@ -164,7 +153,7 @@ pub(crate) fn events(options: &Options) -> Result<(), EventsError> {
         let site = &sites[event.node.0 as usize];
         match options.format {
             Format::JsonLines => {
-                let line = Line {
+                let line = EventLine {
                     begin_ns: event.begin.map(|begin| begin.0),
                     duration_ns: event.duration.map(|duration| duration.0),
                     call,

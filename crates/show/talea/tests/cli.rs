@@ -45,6 +45,7 @@ mod cli {
     mod report;
     mod request_lists;
     mod sample;
+    mod schemas;
     mod serve;
     mod show;
     mod slurm;

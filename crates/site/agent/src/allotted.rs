@@ -252,7 +252,7 @@ mod tests {
         let root = format!("/sys/fs/cgroup/cpuset/slurm_talea_{}", std::process::id());
         let folders = [root.clone(), format!("{root}/uid_77"), format!("{root}/uid_77/job_88")];
         if let Some(error) = folders.iter().find_map(|folder| fs::create_dir(folder).err()) {
-            skip(&format!("{error}: control group `{root}`"));
+            talea_testing::skip(&format!("{error}: control group `{root}`"));
             return;
         }
         for folder in &folders {

@@ -10,11 +10,12 @@ use talea_model::{Gap, GapKind, Nanos};
 use talea_store::{Dimension, Store, StoreError, Value, Visible};
 
 use crate::facts::{Activities, Subject};
-use crate::finding::{Finding, Findings, MOST_FINDINGS, MOST_OF_RULE};
+use crate::finding::{MOST_FINDINGS, MOST_OF_RULE, sort};
 use crate::names::Names;
 use crate::rule::{Formula, Per, Rule};
 use crate::subject::{is_something, shown, value_of};
 use crate::tables::{Tables, Wanted, Window};
+use crate::{Finding, Findings};
 
 /// Which time is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +84,7 @@ pub fn evaluate_asked(
         tables.relieve();
     }
     found.gaps.merge(std::mem::take(&mut tables.gaps));
-    let beyond = found.sort() as u64;
+    let beyond = sort(&mut found) as u64;
     if beyond > 0 {
         let detail = format!("only the first {MOST_FINDINGS} findings are listed");
         found.gaps.note(Gap { kind: GapKind::MemoryBound, rank: None, detail, count: beyond });

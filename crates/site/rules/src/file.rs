@@ -15,8 +15,9 @@ use talea_model::Nanos;
 use talea_model::shares::Activity;
 use toml::Spanned;
 
+use crate::Severity;
 use crate::metrics::Metric;
-use crate::rule::{Each, Formula, Most, Per, Rule, Severity};
+use crate::rule::{Each, Formula, Most, Per, Rule};
 use crate::template::Template;
 
 /// Longest file, in bytes.

@@ -9,20 +9,9 @@ use talea_model::Nanos;
 use talea_model::shares::Activity;
 use talea_store::Dimension;
 
+use crate::Severity;
 use crate::metrics::Metric;
 use crate::template::Template;
-
-/// How much a finding matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Severity {
-    /// Worth knowing.
-    Info,
-    /// Something is wasted.
-    Warning,
-    /// Most of what was allocated is wasted, or something is broken.
-    Critical,
-}
 
 /// What a rule is of: it is evaluated for each of them by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

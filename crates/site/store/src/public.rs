@@ -1,57 +1,70 @@
-//! Answers as the JSON that commands print and servers send.
+//! Answers as the typed results that commands print and servers send.
 //!
-//! Owns the public keys (docs/server.md, `talea usage --help`), so that both say the same. Rows of
-//! addresses of one function become one row; who calls says what a function is called. Figures that
-//! could not be had are null with a gap.
+//! Owns the conversion to [`talea_results::site`]. Rows of addresses of one function become one
+//! row; the caller resolves functions. Figures that cannot be had are null with a gap.
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use talea_model::shares::Activity;
 use talea_model::{Gap, GapKind, Gaps, Module};
+use talea_results::site::{
+    JobRow, Name, NodeRow, SeriesData, SeriesPoint, SpreadRow, UsageData, UsageRow,
+};
 
 use crate::answer::{Answer, JobSeen, NodeSeen, Series, Value as Key};
 use crate::proportion::Proportion;
 use crate::question::Dimension;
 use crate::rates::SpreadSeen;
 
-/// Names the function at an address of a file.
-pub type Names<'a> = dyn FnMut(Option<&Module>, Option<u64>) -> String + 'a;
+/// Resolves the function at an address of a file.
+pub type Resolver<'a> = dyn FnMut(Option<&Module>, Option<u64>) -> String + 'a;
 
 /// A row with names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named {
-    /// One for each dimension; null where there is none.
-    pub names: Vec<Value>,
-    /// How many.
+    /// One name for each dimension; `None` where there is none.
+    pub names: Vec<Option<Name>>,
+    /// Number of samples.
     pub samples: u64,
-    /// What they stand for.
+    /// Time that they stand for.
     pub core_seconds: f64,
-    /// Of all samples of the time that may be seen.
+    /// Share of all samples of the time that may be seen.
     pub share: Option<Proportion>,
 }
 
-/// The word of a dimension.
-pub fn word(dimension: Dimension) -> String {
-    json!(dimension).as_str().unwrap_or_default().to_owned()
+/// Name of a value in JSON, as `Serialize` writes it.
+fn serialised(value: impl serde::Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_owned()
 }
 
-/// A part of a key.
-pub fn name(key: &Key, names: &mut Names<'_>) -> Value {
-    match key {
-        Key::Absent => Value::Null,
-        Key::Text(text) => json!(text),
-        Key::Number(number) => json!(number),
-        Key::Activity(activity) => json!(activity),
-        Key::Function { module, address } => json!(names(module.as_ref(), *address)),
-    }
+/// Name of a dimension.
+pub fn word(dimension: Dimension) -> String {
+    serialised(dimension)
+}
+
+/// Name of an activity.
+pub fn activity(activity: Activity) -> String {
+    serialised(activity)
+}
+
+/// Name of a part of a key.
+pub fn name(key: &Key, names: &mut Resolver<'_>) -> Option<Name> {
+    Some(match key {
+        Key::Absent => return None,
+        Key::Text(text) => Name::Text(text.clone()),
+        Key::Number(number) => Name::Number(*number),
+        Key::Activity(activity) => Name::Text(serialised(activity)),
+        Key::Function { module, address } => Name::Text(names(module.as_ref(), *address)),
+    })
 }
 
 /// Rows with names, those of one function as one; most samples first.
-pub fn named(answer: &Answer, names: &mut Names<'_>) -> Vec<Named> {
-    let mut together: BTreeMap<String, (Vec<Value>, u64, f64)> = BTreeMap::new();
+pub fn named(answer: &Answer, names: &mut Resolver<'_>) -> Vec<Named> {
+    let mut together: BTreeMap<String, (Vec<Option<Name>>, u64, f64)> = BTreeMap::new();
     for row in &answer.rows {
-        let own: Vec<Value> = row.key.iter().map(|key| name(key, names)).collect();
-        let key = Value::Array(own.clone()).to_string();
+        let own: Vec<Option<Name>> = row.key.iter().map(|key| name(key, names)).collect();
+        let key = serde_json::to_string(&own).unwrap_or_default();
         let entry = together.entry(key).or_insert((own, 0, 0.0));
         entry.1 = entry.1.saturating_add(row.samples);
         entry.2 += row.core_seconds;
@@ -67,81 +80,66 @@ pub fn named(answer: &Answer, names: &mut Names<'_>) -> Vec<Named> {
     rows
 }
 
-/// The object of `talea usage --json`, with these rows of the answer.
-pub fn usage(store: &str, answer: &Answer, rows: &[Named]) -> Value {
-    let row = |row: &Named| {
-        let words = answer.by.iter().map(|&by| word(by));
-        let mut object: Map<String, Value> = words.zip(row.names.iter().cloned()).collect();
-        let share = row.share;
-        for (key, value) in [
-            ("samples", json!(row.samples)),
-            ("core_seconds", json!(row.core_seconds)),
-            ("share", json!(share.map(|share| share.share))),
-            ("standard_error", json!(share.map(|share| share.error))),
-            ("low", json!(share.map(|share| share.low))),
-            ("high", json!(share.map(|share| share.high))),
-        ] {
-            object.insert(key.to_owned(), value);
-        }
-        Value::Object(object)
+/// Use of cores, with these rows of the answer.
+pub fn usage(store: &str, answer: &Answer, rows: &[Named]) -> UsageData {
+    let by: Vec<String> = answer.by.iter().map(|&by| word(by)).collect();
+    let row = |row: &Named| UsageRow {
+        names: by.iter().cloned().zip(row.names.iter().cloned()).collect(),
+        samples: row.samples,
+        core_seconds: row.core_seconds,
+        share: row.share.map(|share| share.share),
+        standard_error: row.share.map(|share| share.error),
+        low: row.share.map(|share| share.low),
+        high: row.share.map(|share| share.high),
     };
-    let rows: Vec<Value> = rows.iter().map(row).collect();
     let totals = &answer.totals;
-    json!({
-        "store": store,
-        "begin_ns": totals.time.map(|(begin, _)| begin.0),
-        "end_ns": totals.time.map(|(_, end)| end.0),
-        "samples": totals.all_samples,
-        "core_seconds": totals.all_core_seconds,
-        "matched_samples": totals.samples,
-        "matched_core_seconds": totals.core_seconds,
-        "by": answer.by,
-        "groups": answer.groups,
-        "rows": rows,
-        "gaps": answer.gaps,
-    })
+    UsageData {
+        store: store.to_owned(),
+        begin_ns: totals.time.map(|(begin, _)| begin),
+        end_ns: totals.time.map(|(_, end)| end),
+        samples: totals.all_samples,
+        core_seconds: totals.all_core_seconds,
+        matched_samples: totals.samples,
+        matched_core_seconds: totals.core_seconds,
+        groups: answer.groups,
+        rows: rows.iter().map(row).collect(),
+        gaps: answer.gaps.clone(),
+        by,
+    }
 }
 
 /// Rows over time.
-pub fn series(series: &Series, names: &mut Names<'_>) -> Value {
+pub fn series(series: &Series, names: &mut Resolver<'_>) -> SeriesData {
     let mut of_key = |key: &Vec<Key>| key.iter().map(|part| name(part, names)).collect();
-    let keys: Vec<Vec<Value>> = series.keys.iter().map(&mut of_key).collect();
-    let points: Vec<Value> = series
-        .points
-        .iter()
-        .map(|point| {
-            json!({
-                "begin_ns": point.begin.0,
-                "all_samples": point.all_samples,
-                "samples": point.samples,
-                "by_key": point.by_key,
-                "core_seconds": point.core_seconds,
-            })
-        })
-        .collect();
-    json!({
-        "by": series.by,
-        "keys": keys,
-        "step_ns": series.step.0,
-        "points": points,
-        "gaps": series.gaps,
-    })
+    let points = series.points.iter().map(|point| SeriesPoint {
+        begin_ns: point.begin,
+        all_samples: point.all_samples,
+        samples: point.samples,
+        by_key: point.by_key.clone(),
+        core_seconds: point.core_seconds.clone(),
+    });
+    SeriesData {
+        by: series.by.iter().map(|&by| word(by)).collect(),
+        keys: series.keys.iter().map(&mut of_key).collect(),
+        step_ns: series.step,
+        points: points.collect(),
+        gaps: series.gaps.clone(),
+    }
 }
 
 /// A node of a list.
-pub fn node(node: &NodeSeen) -> Value {
-    json!({
-        "name": node.name,
-        "first_ns": node.first.0,
-        "last_ns": node.last.0,
-        "cores": node.cores,
-        "sampler": node.sampler,
-        "interval_ns": node.interval.map(|interval| interval.0),
-    })
+pub fn node(node: &NodeSeen) -> NodeRow {
+    NodeRow {
+        name: node.name.clone(),
+        first_ns: node.first,
+        last_ns: node.last,
+        cores: node.cores,
+        sampler: serialised(node.sampler),
+        interval_ns: node.interval,
+    }
 }
 
-/// Of jobs that were asked for with one more than `limit`: cuts them, and says so where there are
-/// more.
+/// Cuts jobs that were requested with one more than `limit`, and notes a gap if there are more.
 pub fn cut(jobs: &mut Vec<JobSeen>, limit: usize, gaps: &mut Gaps) {
     if jobs.len() > limit {
         jobs.truncate(limit);
@@ -151,25 +149,24 @@ pub fn cut(jobs: &mut Vec<JobSeen>, limit: usize, gaps: &mut Gaps) {
 }
 
 /// A job of a list.
-pub fn job(job: &JobSeen) -> Map<String, Value> {
-    let pairs = [
-        ("job", json!(job.job.id)),
-        ("user", json!(job.job.user)),
-        ("first_ns", json!(job.first.0)),
-        ("last_ns", json!(job.last.0)),
-        ("nodes", json!(job.nodes)),
-        ("samples", json!(job.samples)),
-        ("core_seconds", json!(job.core_seconds)),
-    ];
-    pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+pub fn job(job: &JobSeen) -> JobRow {
+    JobRow {
+        job: job.job.id.clone(),
+        user: job.job.user,
+        first_ns: job.first,
+        last_ns: job.last,
+        nodes: job.nodes,
+        samples: job.samples,
+        core_seconds: job.core_seconds,
+    }
 }
 
-/// How a counter's rate is spread over cores.
-pub fn spread(spread: &SpreadSeen) -> Value {
-    json!({
-        "counter": spread.counter.name,
-        "unit": spread.counter.unit,
-        "cores": spread.cores,
-        "quantiles": spread.quantiles,
-    })
+/// Spread of a counter's rate over cores.
+pub fn spread(spread: &SpreadSeen) -> SpreadRow {
+    SpreadRow {
+        counter: spread.counter.name.clone(),
+        unit: spread.counter.unit.clone(),
+        cores: spread.cores,
+        quantiles: spread.quantiles.to_vec(),
+    }
 }

@@ -8,6 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use talea_testing::missing;
+
 use super::*;
 use crate::root::Root;
 
@@ -31,7 +33,7 @@ fn samplers(options: &Options) -> Vec<Opened> {
     let found = [("bpf", open_bpf(options)), ("rings", open_rings(options, None))];
     let found = found.into_iter().filter_map(|(name, sampler)| match sampler {
         Ok(sampler) => Some((name, sampler)),
-        Err(error) => skip(&error.to_string()),
+        Err(error) => missing(&error.to_string()),
     });
     found.collect()
 }
@@ -52,7 +54,7 @@ fn compiled(folder: &Path, name: &str, source: &str, flags: &[&str]) -> Option<P
     std::fs::write(&text, source).unwrap();
     let output =
         Command::new("cc").args(["-O1", "-o"]).arg(&program).arg(&text).args(flags).output();
-    let Ok(output) = output else { return skip("no C compiler (cc)") };
+    let Ok(output) = output else { return missing("no C compiler (cc)") };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Some(program)
 }
@@ -337,7 +339,7 @@ fn own_processes_are_seen_without_privileges() {
     let (child, _) = started(&program, 0);
     let mut sampler = match open_own(&options(2_000_000)) {
         Ok(sampler) => sampler,
-        Err(error) => return skip(&error.to_string()).unwrap_or_default(),
+        Err(error) => return missing(&error.to_string()).unwrap_or_default(),
     };
     let file = FileId::of_path(&program);
     let of_it = |hit: &Hit| hit.process == child.0.id() && hit.file == file;
@@ -369,7 +371,7 @@ fn refusals_child() {
 fn refusals_say_what_is_missing() {
     let _alone = alone();
     if !rustix::process::geteuid().is_root() {
-        return skip("only root can give up privileges").unwrap_or_default();
+        return missing("only root can give up privileges").unwrap_or_default();
     }
     // Where anybody may read the test.
     let folder = tempfile::Builder::new()
@@ -386,7 +388,7 @@ fn refusals_say_what_is_missing() {
         .args(["--exact", "system::tests::refusals_child", "--nocapture"])
         .env("TALEA_TEST_REFUSED", "1")
         .output();
-    let Ok(output) = output else { return skip("no setpriv").unwrap_or_default() };
+    let Ok(output) = output else { return missing("no setpriv").unwrap_or_default() };
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = |name: &str| {
         text.lines()
@@ -449,7 +451,7 @@ fn phases_are_read_where_threads_publish_them() {
     let Some(program) = compiled(folder.path(), "phases", PHASES, &[]) else { return };
     let mut sampler = match open_bpf(&options(1_000_000)) {
         Ok(sampler) => sampler,
-        Err(error) => return skip(&error.to_string()).unwrap_or_default(),
+        Err(error) => return missing(&error.to_string()).unwrap_or_default(),
     };
     let (child, line) = started(&program, 0);
     let process = child.0.id();
@@ -493,7 +495,7 @@ fn rings_ask_for_phases_while_a_sample_is_fresh() {
     let options = Options { wake: Wake::EachSample, ..options(5_000_000) };
     let mut sampler = match open_rings(&options, Some(ask)) {
         Ok(sampler) => sampler,
-        Err(error) => return skip(&error.to_string()).unwrap_or_default(),
+        Err(error) => return missing(&error.to_string()).unwrap_or_default(),
     };
     until(&mut *sampler, |_| true);
     // The kernel wakes whoever waits at a sample: twenty samples, not half of a ring.
@@ -556,7 +558,7 @@ fn what_a_full_table_cannot_hold_is_counted() {
         crate::cpus::online(&Root::machine()).iter().map(|core| started(&program, core)).collect();
     let mut sampler = match bpf::Counted::with_entries(&options(200_000), 2) {
         Ok(sampler) => sampler,
-        Err(error) => return skip(&error.to_string()).unwrap_or(()),
+        Err(error) => return missing(&error.to_string()).unwrap_or(()),
     };
     let (begin, mut gaps) = (Instant::now(), Gaps::default());
     while sampler.lost_samples() == 0 {

@@ -17,7 +17,7 @@ fn request() -> Request {
 fn selected(request: &Request) -> Option<Selected> {
     match select(&Root::machine(), request) {
         Ok(selected) => Some(selected),
-        Err(reason) => talea_testing::skip(&reason.to_string()),
+        Err(reason) => talea_testing::missing(&reason),
     }
 }
 

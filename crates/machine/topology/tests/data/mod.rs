@@ -4,8 +4,9 @@
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests say why they fail or skip")]
 
-use std::path::PathBuf;
 use std::process::Command;
+
+use talea_testing::missing;
 
 /// All files of some versions, by name.
 pub fn files(versions: &[&str]) -> Vec<(String, Vec<u8>)> {
@@ -42,10 +43,7 @@ pub fn complaints(bytes: &[u8]) -> Option<String> {
     command.arg("-i").arg(&path).args(["--of", "console"]).env("HWLOC_XML_VERBOSE", "1");
     match command.output() {
         Ok(output) => Some(String::from_utf8_lossy(&output.stderr).into_owned()),
-        Err(error) => {
-            skip(&format!("lstopo-no-graphics does not run: {error}"));
-            None
-        }
+        Err(error) => missing(&format!("lstopo-no-graphics does not run: {error}")),
     }
 }
 
@@ -57,10 +55,7 @@ fn run(input: &str, options: &[&str]) -> Option<Result<String, String>> {
             Some(Ok(String::from_utf8(output.stdout).unwrap()))
         }
         Ok(output) => Some(Err(String::from_utf8_lossy(&output.stderr).into_owned())),
-        Err(error) => {
-            skip(&format!("lstopo-no-graphics does not run: {error}"));
-            None
-        }
+        Err(error) => missing(&format!("lstopo-no-graphics does not run: {error}")),
     }
 }
 

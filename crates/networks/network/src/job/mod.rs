@@ -8,8 +8,8 @@
 pub mod node;
 pub mod port;
 
-use serde_json::{Value, json};
 use talea_model::{Bytes, Gap, GapKind, Gaps, Nanos, Rank};
+use talea_results::ports::{ByteShares, JobPorts, NodePorts, PortStep};
 use talea_run::counters;
 
 use crate::NetworkError;
@@ -164,42 +164,50 @@ impl Job {
     }
 
     /// With the public keys.
-    pub fn json(&self, run: &Run) -> Value {
-        let nodes: Vec<Value> = self.parts.iter().map(Part::json).collect();
-        json!({
-            "command": run.metadata.command, "nodes": nodes, "collective_bytes": self.collective, "gaps": self.gaps,
-        })
+    pub fn result(&self, run: &Run) -> JobPorts {
+        JobPorts {
+            command: run.metadata.command.clone(),
+            nodes: self.parts.iter().map(Part::row).collect(),
+            collective_bytes: self.collective,
+            gaps: self.gaps.clone(),
+        }
     }
 }
 
 impl Part {
-    fn json(&self) -> Value {
-        let shares = self.shares().map(
-            |shares| json!({ "ports": shares.ports, "own": shares.own, "other": shares.other }),
-        );
-        let [sent, received] = shares;
-        let ranks: Vec<u32> = self.ranks.iter().map(|rank| rank.0).collect();
-        let Some(node) = &self.node else {
-            let none = Value::Null;
-            return json!({
-                "node": self.name, "ranks": ranks, "source": none, "interval_ns": none,
-                "readings": 0, "seconds": none, "ended": none,
-                "sent": sent, "received": received, "ports": [], "steps": [],
-            });
+    fn row(&self) -> NodePorts {
+        let [sent, received] =
+            self.shares().map(|Shares { ports, own, other }| ByteShares { ports, own, other });
+        let none = NodePorts {
+            node: self.name.clone(),
+            ranks: self.ranks.clone(),
+            source: None,
+            interval_ns: None,
+            readings: 0,
+            seconds: None,
+            ended: None,
+            sent,
+            received,
+            ports: Vec::new(),
+            steps: Vec::new(),
         };
+        let Some(node) = &self.node else { return none };
         let time = |at| self.time(at);
-        let ports: Vec<Value> = node.ports.iter().map(|port| port.json(time)).collect();
-        let step = |Step { at, bytes }: &Step| {
-            let bytes: Vec<Value> =
-                bytes.iter().map(|[sent, received]| json!([sent, received])).collect();
-            json!({ "time_ns": time(*at), "realtime_ns": at, "bytes": bytes })
+        let step = |Step { at, bytes }: &Step| PortStep {
+            time_ns: time(*at),
+            realtime_ns: *at,
+            bytes: bytes.clone(),
         };
-        json!({
-            "node": self.name, "ranks": ranks, "source": node.source, "interval_ns": node.notes.interval,
-            "readings": node.readings, "seconds": node.seconds(), "ended": node.notes.ended,
-            "sent": sent, "received": received, "ports": ports,
-            "steps": node.steps.iter().map(step).collect::<Vec<_>>(),
-        })
+        NodePorts {
+            source: Some(node.source.clone()),
+            interval_ns: node.notes.interval,
+            readings: node.readings,
+            seconds: node.seconds(),
+            ended: node.notes.ended.clone(),
+            ports: node.ports.iter().map(|port| port.row(time)).collect(),
+            steps: node.steps.iter().map(step).collect(),
+            ..none
+        }
     }
 
     /// Its ranks, such as `0-3`.

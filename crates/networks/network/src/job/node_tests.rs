@@ -1,7 +1,6 @@
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
-use serde_json::Value;
 
 use super::*;
 
@@ -119,7 +118,7 @@ proptest! {
             bytes[place] = byte;
         }
         if let Ok(node) = Node::parse("file", String::from_utf8_lossy(&bytes).into_owned()) {
-            let ports: Vec<Value> = node.ports.iter().map(|port| port.json(Some)).collect();
+            let ports: Vec<_> = node.ports.iter().map(|port| port.row(Some)).collect();
             prop_assert_eq!((ports.len(), node.bytes().len()), (node.ports.len(), 2));
         }
     }
@@ -133,6 +132,6 @@ proptest! {
         }
         let node = Node::parse("file", text).unwrap();
         prop_assert_eq!(node.readings as usize, totals.len());
-        let _ = (node.bytes(), node.ports[0].json(Some));
+        let _ = (node.bytes(), node.ports[0].row(Some));
     }
 }

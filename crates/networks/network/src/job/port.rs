@@ -3,8 +3,8 @@
 //! Owns the sums over all readings: the increase of each counter, step by step, so that all wraps
 //! are counted, and the maximum rate of an interval. If one step is unknown the total is unknown.
 
-use serde_json::{Value, json};
 use talea_model::{Gaps, Nanos};
+use talea_results::ports::{BusiestInterval, CounterTotal, DirectionTotals, JobPort};
 use talea_run::counters::Notes;
 use talea_sampling::fabric::{Counter, Port, Reading, Role, Unit, Width};
 
@@ -153,34 +153,44 @@ impl PortRun {
     }
 
     /// With the public keys.
-    pub fn json(&self, time: impl Fn(Nanos) -> Option<Nanos>) -> Value {
+    pub fn row(&self, time: impl Fn(Nanos) -> Option<Nanos>) -> JobPort {
         let (bytes, packets) = (self.bytes(), self.packets());
         let way = |at: usize, way: Way| {
             let each = bytes[at].zip(packets[at]).filter(|&(_, packets)| packets > 0);
-            let most = self.most[at].map(|most| {
-                json!({
-                    "bytes_per_second": most.rate, "utilisation": most.utilisation, "end_ns": time(most.at),
-                    "seconds": most.seconds,
-                })
+            let most = self.most[at].map(|most| BusiestInterval {
+                bytes_per_second: most.rate,
+                utilisation: most.utilisation,
+                end_ns: time(most.at),
+                seconds: most.seconds,
             });
-            json!({
-                "bytes": bytes[at], "packets": packets[at],
-                "bytes_per_packet": each.map(|(bytes, packets)| bytes as f64 / packets as f64),
-                "bytes_per_second": way.bytes, "utilisation": way.utilisation, "stalled": way.stalled,
-                "stall_ticks_per_second": way.ticks, "most": most,
-            })
+            DirectionTotals {
+                bytes: bytes[at],
+                packets: packets[at],
+                bytes_per_packet: each.map(|(bytes, packets)| bytes as f64 / packets as f64),
+                bytes_per_second: way.bytes,
+                utilisation: way.utilisation,
+                stalled: way.stalled,
+                stall_ticks_per_second: way.ticks,
+                most,
+            }
         };
         let counters = self.port.counters.iter().zip(&self.sums);
-        let counters: Vec<Value> = counters
-            .map(|(counter, sum)| {
-                json!({ "name": counter.name, "unit": counter.unit, "hertz": counter.hertz, "grown": sum.known() })
-            })
-            .collect();
-        json!({
-            "port": self.port.name, "network": self.port.kind.word(), "state": self.port.state,
-            "bytes_per_second": self.port.speed, "above_others": self.is_above,
-            "sent": way(0, self.rates.sent), "received": way(1, self.rates.received),
-            "faults": self.rates.faults, "counters": counters,
-        })
+        let counters = counters.map(|(counter, sum)| CounterTotal {
+            name: counter.name.clone(),
+            unit: counter.unit.word(),
+            hertz: counter.hertz,
+            grown: sum.known(),
+        });
+        JobPort {
+            port: self.port.name.clone(),
+            network: self.port.kind.word(),
+            state: self.port.state.clone(),
+            bytes_per_second: self.port.speed,
+            above_others: self.is_above,
+            sent: way(0, self.rates.sent),
+            received: way(1, self.rates.received),
+            faults: self.rates.faults,
+            counters: counters.collect(),
+        }
     }
 }

@@ -6,11 +6,11 @@
 use std::cmp::Reverse;
 use std::path::Path;
 
-use serde_json::{Value, json};
 use talea_formats::fabric::cables::{Carried, carried};
 use talea_formats::fabric::ibnetdiscover::{End, InfiniBand};
 use talea_formats::fabric::{ibnetdiscover, perfquery};
 use talea_model::{Gap, GapKind, Gaps};
+use talea_results::links::{CableRow, CableTable};
 
 use crate::NetworkError;
 use crate::input::bytes;
@@ -69,18 +69,15 @@ impl Cables {
     }
 
     /// With the public keys.
-    pub fn json(&self) -> Value {
-        let row = |row: &Carried| {
-            json!({
-                "from": self.name(row.from),
-                "to": self.name(row.to),
-                "kinds": row.kinds,
-                "bytes": row.bytes,
-                "packets": row.packets,
-                "wait_ticks": row.waited,
-            })
+    pub fn result(&self) -> CableTable {
+        let row = |row: &Carried| CableRow {
+            from: self.name(row.from).to_owned(),
+            to: self.name(row.to).to_owned(),
+            kinds: row.kinds.clone(),
+            bytes: row.bytes,
+            packets: row.packets,
+            wait_ticks: row.waited,
         };
-        let rows: Vec<_> = self.rows.iter().map(row).collect();
-        json!({"cables": rows, "gaps": self.gaps})
+        CableTable { cables: self.rows.iter().map(row).collect(), gaps: self.gaps.clone() }
     }
 }

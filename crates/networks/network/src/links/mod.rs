@@ -12,11 +12,11 @@ pub mod recording;
 
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
 use talea_analysis::Progress;
-use talea_fabric::gemini::{Label, Machine, TileCounter};
+use talea_fabric::gemini::{Label, Machine, Row, TileCounter};
 use talea_fabric::{Coordinate, RouterId};
-use talea_model::Gaps;
+use talea_model::{Gaps, Nanos};
+use talea_results::links::{LinkFrame, LinkRow, LinkTables, OwnTraffic};
 
 use crate::NetworkError;
 use crate::network::{self, Network};
@@ -84,63 +84,57 @@ pub fn links(
 
 impl Links {
     /// These intervals with the public keys.
-    pub fn json(&self, frames: &[Frame]) -> Value {
-        json!({
-            "source": self.recording.source,
-            "routing": self.own.as_ref().map(|own| own.ways),
-            "frames": frames.iter().map(|frame| self.frame_json(frame)).collect::<Vec<_>>(),
-            "findings": self.findings,
-            "gaps": self.recording.gaps,
-        })
+    pub fn result(&self, frames: &[Frame]) -> LinkTables {
+        LinkTables {
+            source: self.recording.source.clone(),
+            routing: self.own.as_ref().map(|own| own.ways),
+            frames: frames.iter().map(|frame| self.frame(frame)).collect(),
+            findings: self.findings.clone(),
+            gaps: self.recording.gaps.clone(),
+        }
     }
 
     /// An interval with the public keys.
-    fn frame_json(&self, frame: &Frame) -> Value {
-        let (network, own) = (&self.network, self.own.as_ref());
+    fn frame(&self, frame: &Frame) -> LinkFrame {
         let interval = frame.table.interval;
-        let rows: Vec<Value> = frame
-            .table
-            .rows
-            .iter()
-            .map(|row| {
-                let host = row.label == Label::Host;
-                let sum = |counter| row.sum(counter);
-                let mut value = json!({
-                    "router": network.router_name(row.router),
-                    "from": network.router_name(row.to),
-                    "way": row.label.name(),
-                    "host": host,
-                    "tiles": row.tiles,
-                    "bytes_per_second": row.capacity,
-                    "vc0_phits": sum(TileCounter::Vc0Phits),
-                    "vc1_phits": sum(TileCounter::Vc1Phits),
-                    "vc0_packets": sum(TileCounter::Vc0Packets),
-                    "vc1_packets": sum(TileCounter::Vc1Packets),
-                    "input_stalls": sum(TileCounter::InqStalls),
-                    "output_stalls": sum(TileCounter::CreditStalls),
-                    "utilisation": row.utilisation(interval),
-                    "stalled_in": row.stalled(TileCounter::InqStalls, interval),
-                    "stalled_out": row.stalled(TileCounter::CreditStalls, interval),
-                    "bytes_per_packet": row.bytes_a_packet(),
-                    "phits_per_packet": row.phits_a_packet(),
-                });
-                if let (Some(own), Value::Object(object)) = (own, &mut value) {
-                    let mut beside = own.beside(network, row).json();
-                    if let (true, Value::Object(beside)) = (host, &mut beside) {
-                        let (nodes, mine) = own.nodes(row.router);
-                        beside.insert("nodes".to_owned(), json!(nodes));
-                        beside.insert("own_nodes".to_owned(), json!(mine));
-                    }
-                    object.insert("beside".to_owned(), beside);
-                }
-                value
-            })
-            .collect();
-        json!({
-            "begin_seconds": self.recording.since(frame.begin),
-            "end_seconds": self.recording.since(frame.end),
-            "rows": rows,
-        })
+        LinkFrame {
+            begin_seconds: self.recording.since(frame.begin),
+            end_seconds: self.recording.since(frame.end),
+            rows: frame.table.rows.iter().map(|row| self.row(row, interval)).collect(),
+        }
+    }
+
+    fn row(&self, row: &Row, interval: Nanos) -> LinkRow {
+        let network = &self.network;
+        let host = row.label == Label::Host;
+        let beside = self.own.as_ref().map(|own| {
+            let nodes = host.then(|| own.nodes(row.router));
+            OwnTraffic {
+                nodes: nodes.map(|(nodes, _)| nodes),
+                own_nodes: nodes.map(|(_, own)| own),
+                ..own.beside(network, row).result()
+            }
+        });
+        LinkRow {
+            router: network.router_name(row.router),
+            from: network.router_name(row.to),
+            way: row.label.name().to_owned(),
+            host,
+            tiles: row.tiles,
+            bytes_per_second: row.capacity,
+            vc0_phits: row.sum(TileCounter::Vc0Phits),
+            vc1_phits: row.sum(TileCounter::Vc1Phits),
+            vc0_packets: row.sum(TileCounter::Vc0Packets),
+            vc1_packets: row.sum(TileCounter::Vc1Packets),
+            input_stalls: row.sum(TileCounter::InqStalls),
+            output_stalls: row.sum(TileCounter::CreditStalls),
+            utilisation: row.utilisation(interval),
+            stalled_in: row.stalled(TileCounter::InqStalls, interval),
+            stalled_out: row.stalled(TileCounter::CreditStalls, interval),
+            bytes_per_packet: row.bytes_a_packet(),
+            phits_per_packet: row.phits_a_packet(),
+            beside,
+        }
     }
 }
 

@@ -8,7 +8,6 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
 use talea_analysis::Progress;
 use talea_fabric::gemini::tiles::PHIT;
 use talea_fabric::gemini::{Label, Row};
@@ -16,6 +15,7 @@ use talea_fabric::place::Placement;
 use talea_fabric::traffic::{Load, Loads, Pairs, Protocol};
 use talea_fabric::{HostId, RouterId};
 use talea_model::{Gap, GapKind, Gaps};
+use talea_results::links::OwnTraffic;
 
 use crate::NetworkError;
 use crate::messages::{self, Known};
@@ -134,12 +134,14 @@ impl Own {
 
 impl Beside {
     /// With the public keys.
-    pub fn json(&self) -> Value {
-        json!({
-            "own_model_bytes": self.own,
-            "other_bytes": self.other,
-            "deviation_percent": self.deviation.map(|part| part * 100.0),
-        })
+    pub fn result(&self) -> OwnTraffic {
+        OwnTraffic {
+            own_model_bytes: self.own,
+            other_bytes: self.other,
+            deviation_percent: self.deviation.map(|part| part * 100.0),
+            nodes: None,
+            own_nodes: None,
+        }
     }
 }
 

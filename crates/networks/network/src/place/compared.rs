@@ -2,9 +2,9 @@
 //!
 //! Owns its name, and the public keys beside those of an evaluation.
 
-use serde_json::{Value, json};
-use talea_fabric::place::{Evaluation, Placement};
+use talea_fabric::place::{Dimension, Evaluation, Placement};
 use talea_fabric::traffic::Loads;
+use talea_results::links::{DimensionRow, PlacementRow};
 
 use crate::network::Network;
 
@@ -30,14 +30,35 @@ impl Compared {
     }
 
     /// With the public keys.
-    pub fn json(&self, network: &Network) -> Value {
-        let mut value = json!(self.found);
-        if let Value::Object(object) = &mut value {
-            object.insert("placement".to_owned(), json!(self.name));
-            object.insert("order".to_owned(), json!(self.order));
-            let link = self.found.max_link.map(|link| network.link_name(link));
-            object.insert("max_link".to_owned(), json!(link));
+    pub fn result(&self, network: &Network) -> PlacementRow {
+        let found = &self.found;
+        let dimension = |one: &Dimension| DimensionRow {
+            name: one.name.clone(),
+            links: one.links,
+            bytes: one.bytes,
+            max_load: one.max_load,
+            mean_load: one.mean_load,
+        };
+        PlacementRow {
+            ranks: found.ranks,
+            nodes: found.nodes,
+            routers: found.routers,
+            off_node_share: found.off_node_share,
+            bytes_per_node: found.bytes_per_node,
+            bytes_per_router: found.bytes_per_router,
+            network_bytes_per_router: found.network_bytes_per_router,
+            max_bytes_per_router: found.max_bytes_per_router,
+            max_link_load: found.max_link_load,
+            max_link: found.max_link.map(|link| network.link_name(link)),
+            mean_link_load: found.mean_link_load,
+            mean_hops: found.mean_hops,
+            max_link_utilisation: found.max_link_utilisation,
+            per_dimension: found.per_dimension.iter().map(dimension).collect(),
+            model_seconds: found.model_seconds,
+            model_least_seconds: found.model_least_seconds,
+            gaps: found.gaps.clone(),
+            placement: self.name.clone(),
+            order: self.order,
         }
-        value
     }
 }

@@ -10,10 +10,10 @@ mod findings;
 mod options;
 mod picture;
 
-use serde_json::{Value, json};
 use talea_analysis::Progress;
 use talea_fabric::place::{Evaluation, Reason, best};
 use talea_model::{Gap, GapKind, Gaps};
+use talea_results::links::{PlacementName, PlacementTable};
 
 use crate::NetworkError;
 use crate::network::{Network, Ways};
@@ -92,19 +92,17 @@ impl Comparison {
     }
 
     /// With the public keys.
-    pub fn json(&self) -> Value {
-        let placements: Vec<_> = self.compared.iter().map(|one| one.json(&self.network)).collect();
+    pub fn result(&self) -> PlacementTable {
         let best = self.recommended();
-        let recommended = json!({"placement": best.name, "order": best.order});
-        json!({
-            "routers": self.network.fabric.routers().len(),
-            "links": self.network.fabric.links().len(),
-            "routing": self.ways.word(),
-            "placements": placements,
-            "recommended": recommended,
-            "findings": self.findings,
-            "gaps": self.gaps,
-        })
+        PlacementTable {
+            routers: self.network.fabric.routers().len(),
+            links: self.network.fabric.links().len(),
+            routing: self.ways.word(),
+            placements: self.compared.iter().map(|one| one.result(&self.network)).collect(),
+            recommended: PlacementName { placement: best.name.clone(), order: best.order },
+            findings: self.findings.clone(),
+            gaps: self.gaps.clone(),
+        }
     }
 }
 

@@ -11,11 +11,11 @@ mod summary;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
 use talea_fabric::RouterId;
 use talea_fabric::shape::Torus;
 use talea_formats::fabric::blue_gene::{self, Described, Region};
 use talea_model::{Gap, GapKind, Gaps};
+use talea_results::links::RegionTables;
 
 use crate::NetworkError;
 use crate::input::bytes;
@@ -102,16 +102,16 @@ pub fn regions(options: &Options) -> Result<Regions, NetworkError> {
 
 impl Regions {
     /// With the public keys.
-    pub fn json(&self) -> Value {
-        json!({
-            "torus": self.torus.lengths(),
-            "nodes": self.places.nodes,
-            "ranks": self.places.ranks,
-            "most_ranks_of_a_node": self.places.most,
-            "regions": self.summaries.iter().map(|one| one.json(&self.network)).collect::<Vec<_>>(),
-            "findings": self.findings,
-            "gaps": self.gaps,
-        })
+    pub fn result(&self) -> RegionTables {
+        RegionTables {
+            torus: self.torus.lengths().to_vec(),
+            nodes: self.places.nodes,
+            ranks: self.places.ranks,
+            most_ranks_of_a_node: self.places.most,
+            regions: self.summaries.iter().map(|one| one.result(&self.network)).collect(),
+            findings: self.findings.clone(),
+            gaps: self.gaps.clone(),
+        }
     }
 }
 

@@ -3,10 +3,10 @@
 //! Owns the sums (busiest link, mean, directions along the axes) and their public keys. The mean is
 //! over all links in the table.
 
-use serde_json::{Value, json};
 use talea_fabric::LinkId;
 use talea_fabric::shape::Torus;
 use talea_formats::fabric::blue_gene::Region;
+use talea_results::links::{DirectionTraffic, RegionTraffic};
 
 use crate::network::{Network, axis_name};
 
@@ -102,23 +102,24 @@ impl Summary {
     }
 
     /// With the public keys.
-    pub fn json(&self, network: &Network) -> Value {
-        let ways = self.ways.iter().map(|way| {
-            json!({
-                "way": way.name, "links": way.links, "packets": way.packets, "max_packets": way.most,
-                "share": self.share(way.packets),
-            })
+    pub fn result(&self, network: &Network) -> RegionTraffic {
+        let ways = self.ways.iter().map(|way| DirectionTraffic {
+            way: way.name.clone(),
+            links: way.links,
+            packets: way.packets,
+            max_packets: way.most,
+            share: self.share(way.packets),
         });
-        json!({
-            "region": self.number,
-            "packets": self.packets,
-            "links": self.links,
-            "links_used": self.used,
-            "max_packets": self.max(),
-            "max_link": self.most.map(|(link, _)| network.link_name(link)),
-            "mean_packets": self.mean(),
-            "max_over_mean": self.uneven(),
-            "ways": ways.collect::<Vec<_>>(),
-        })
+        RegionTraffic {
+            region: self.number,
+            packets: self.packets,
+            links: self.links,
+            links_used: self.used,
+            max_packets: self.max(),
+            max_link: self.most.map(|(link, _)| network.link_name(link)),
+            mean_packets: self.mean(),
+            max_over_mean: self.uneven(),
+            ways: ways.collect(),
+        }
     }
 }

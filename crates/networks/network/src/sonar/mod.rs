@@ -14,8 +14,8 @@ mod wire;
 
 use std::net::SocketAddr;
 
-use serde_json::{Value, json};
 use talea_model::{Gaps, Nanos};
+use talea_results::ports::SonarResult;
 
 use crate::NetworkError;
 use exchange::{listen, send};
@@ -76,13 +76,17 @@ pub fn exchange(
 
 impl Sonar {
     /// With the public keys.
-    pub fn json(&self) -> Value {
+    pub fn result(&self) -> SonarResult {
         let Heard { pings, answered, .. } = self.heard;
-        json!({
-            "interface": self.interface, "mtu": self.mtu,
-            "messages": pings.messages, "bytes": pings.bytes, "answered": answered,
-            "rows": self.rows.iter().map(Row::json).collect::<Vec<Value>>(), "findings": self.findings,
-            "gaps": self.gaps,
-        })
+        SonarResult {
+            interface: self.interface.clone(),
+            mtu: self.mtu,
+            messages: pings.messages,
+            bytes: pings.bytes,
+            answered,
+            rows: self.rows.iter().map(Row::result).collect(),
+            findings: self.findings.clone(),
+            gaps: self.gaps.clone(),
+        }
     }
 }

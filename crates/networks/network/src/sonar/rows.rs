@@ -3,9 +3,9 @@
 //! Owns the expected value of each counter of bytes or packets, and the meaning of a difference. It
 //! refuses other counters: their expected values are unknown.
 
-use serde_json::{Value, json};
 use talea_model::Gaps;
 use talea_model::written::grouped;
+use talea_results::ports::SonarCounter;
 use talea_sampling::fabric::{Port, Reading, Role, Unit};
 
 use super::pings::Heard;
@@ -33,11 +33,15 @@ impl Row {
     }
 
     /// With the public keys.
-    pub fn json(&self) -> Value {
-        json!({
-            "counter": self.counter, "way": self.way, "unit": self.unit, "expected": self.expected,
-            "seen": self.seen, "deviation_percent": self.deviation(),
-        })
+    pub fn result(&self) -> SonarCounter {
+        SonarCounter {
+            counter: self.counter.clone(),
+            way: self.way,
+            unit: self.unit,
+            expected: self.expected,
+            seen: self.seen,
+            deviation_percent: self.deviation(),
+        }
     }
 }
 

@@ -5,7 +5,6 @@
 //! simulated, and every output says so. Follows Pedretti et al., "Using the Cray Gemini Performance
 //! Counters", 2013, "Sonar" experiments.
 
-use serde_json::{Value, json};
 use talea_fabric::gemini::{self, Machine, TileCounter, link_table};
 use talea_fabric::route::{Dimensions, Routing};
 use talea_fabric::traffic::protocol::{Control, Transaction};
@@ -14,6 +13,7 @@ use talea_fabric::{Coordinate, HostId, RouterId};
 use talea_model::written::grouped;
 use talea_model::{Gaps, Nanos};
 use talea_report::network::{Network as Drawn, Picture, Source, View};
+use talea_results::links::{ExperimentResult, ExperimentRow};
 use talea_sampling::fabric::CounterSource as _;
 use talea_sampling::fabric::simulated::{Noise, Simulated, Traffic, tiles_of, values};
 
@@ -143,12 +143,12 @@ impl Experiment {
     }
 
     /// With the public keys.
-    pub fn json(&self) -> Value {
-        json!({
-            "source": self.source,
-            "rows": self.rows.iter().map(|row| row.json(&self.machine)).collect::<Vec<_>>(),
-            "gaps": self.gaps,
-        })
+    pub fn result(&self) -> ExperimentResult {
+        ExperimentResult {
+            source: self.source.clone(),
+            rows: self.rows.iter().map(|row| row.result(&self.machine)).collect(),
+            gaps: self.gaps.clone(),
+        }
     }
 
     /// A router's usual name: its coordinate, else its name.
@@ -244,15 +244,15 @@ impl Compared {
             .filter(|part: &f64| part.is_finite())
     }
 
-    fn json(&self, machine: &Machine) -> Value {
-        json!({
-            "router": coordinate(machine, self.router),
-            "from": coordinate(machine, self.to),
-            "host": self.to == self.router,
-            "counter": self.counter,
-            "expected": self.expected,
-            "counted": self.counted,
-        })
+    fn result(&self, machine: &Machine) -> ExperimentRow {
+        ExperimentRow {
+            router: coordinate(machine, self.router),
+            from: coordinate(machine, self.to),
+            host: self.to == self.router,
+            counter: self.counter,
+            expected: self.expected,
+            counted: self.counted,
+        }
     }
 }
 

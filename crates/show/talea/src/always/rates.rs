@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
 use talea_model::shares::{BUSY, COMPUTING};
+use talea_report::data::site::{Name, RateRow as RateData, RatesData};
 use talea_store::{Question, RateRow, Rates, SpreadSeen, Store, Value as Key, public};
 
 use super::AlwaysError;
@@ -50,46 +50,42 @@ fn per_instruction(rates: &Rates) -> Vec<Option<f64>> {
     rows.map(|row| of(row).filter(|_| row.counter.name != INSTRUCTIONS)).collect()
 }
 
-fn name(key: &Key) -> Value {
+fn name(key: &Key) -> Option<Name> {
     match key {
-        Key::Text(text) => json!(text),
-        Key::Number(number) => json!(number),
-        _ => Value::Null,
+        Key::Text(text) => Some(Name::Text(text.clone())),
+        Key::Number(number) => Some(Name::Number(*number)),
+        _ => None,
     }
 }
 
-/// The rows of [`rows`] as JSON.
-pub(super) fn objects(rates: &Rates) -> Vec<Value> {
-    let rows = rates.rows.iter().zip(per_instruction(rates)).map(|(row, per_instruction)| {
-        let names = rates.by.iter().map(|&by| public::word(by)).zip(row.key.iter().map(name));
-        let mut object: Map<String, Value> = names.collect();
-        for (key, value) in [
-            ("counter", json!(row.counter.name)),
-            ("unit", json!(row.counter.unit)),
-            ("samples", json!(row.samples)),
-            ("nanos", json!(row.nanos)),
-            ("count", json!(row.count)),
-            ("per_second", json!(row.rate())),
-            ("per_instruction", json!(per_instruction)),
-        ] {
-            object.insert(key.to_owned(), value);
-        }
-        Value::Object(object)
-    });
-    rows.collect()
+/// The rows of [`rows`] as results.
+pub(super) fn results(rates: &Rates) -> Vec<RateData> {
+    let by: Vec<String> = rates.by.iter().map(|&by| public::word(by)).collect();
+    let rows = rates.rows.iter().zip(per_instruction(rates));
+    let row = |(row, per_instruction): (&RateRow, Option<f64>)| RateData {
+        names: by.iter().cloned().zip(row.key.iter().map(name)).collect(),
+        counter: row.counter.name.clone(),
+        unit: row.counter.unit.clone(),
+        samples: row.samples,
+        nanos: row.nanos,
+        count: row.count,
+        per_second: row.rate(),
+        per_instruction,
+    };
+    rows.map(row).collect()
 }
 
 fn object(address: &str, rates: &Rates, spreads: &[SpreadSeen]) -> String {
-    let value = json!({
-        "store": address,
-        "begin_ns": rates.time.map(|(begin, _)| begin.0),
-        "end_ns": rates.time.map(|(_, end)| end.0),
-        "by": rates.by,
-        "groups": rates.groups,
-        "rows": objects(rates),
-        "spreads": spreads.iter().map(public::spread).collect::<Vec<_>>(),
-        "gaps": rates.gaps,
-    });
+    let value = RatesData {
+        store: address.to_owned(),
+        begin_ns: rates.time.map(|(begin, _)| begin),
+        end_ns: rates.time.map(|(_, end)| end),
+        by: rates.by.iter().map(|&by| public::word(by)).collect(),
+        groups: rates.groups,
+        rows: results(rates),
+        spreads: spreads.iter().map(public::spread).collect(),
+        gaps: rates.gaps.clone(),
+    };
     format!("{}\n", serde_json::to_string_pretty(&value).unwrap_or_default())
 }
 
@@ -166,7 +162,7 @@ pub(super) fn rows(rates: &Rates) -> Table {
             cells.push(ratio.map_or_else(String::new, short));
         }
         cells.push(grouped(row.samples));
-        cells.extend(row.key.iter().map(|key| cell(&name(key))));
+        cells.extend(row.key.iter().map(|key| cell(name(key).as_ref())));
         table.row_of(cells);
     }
     table
@@ -200,6 +196,7 @@ pub(super) fn quantiles(spreads: &[SpreadSeen]) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
     use talea_model::shares::Counter;
     use talea_model::{Gaps, Nanos};
     use talea_store::Dimension;

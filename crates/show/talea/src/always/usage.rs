@@ -6,9 +6,9 @@
 
 use std::io::Write as _;
 
-use serde_json::{Value, json};
 use talea_model::Nanos;
 use talea_model::shares::Activity;
+use talea_report::data::site::Name;
 use talea_run::functions::Functions;
 use talea_store::public::{self, Named};
 use talea_store::{
@@ -142,6 +142,7 @@ fn table(options: &Options, answer: &Answer, rows: &[Named]) -> String {
     columns.extend(words.iter().map(|word| (word.as_str(), Column::Path)));
     let mut table = Table::new(&columns);
     let mut has_mpi = false;
+    let mpi = Name::Text(public::activity(Activity::Mpi));
     for row in rows {
         let percent = |part: f64| format!("{:.1} %", part * 100.0);
         let between =
@@ -152,9 +153,9 @@ fn table(options: &Options, answer: &Answer, rows: &[Named]) -> String {
             format!("{:.1}", row.core_seconds),
         ];
         cells.extend(options.by.iter().zip(&row.names).map(|(by, name)| {
-            let mpi = *by == Dimension::Activity && *name == json!(Activity::Mpi);
-            has_mpi |= mpi;
-            if mpi { Activity::Mpi.words().to_owned() } else { cell(name) }
+            let is_mpi = *by == Dimension::Activity && name.as_ref() == Some(&mpi);
+            has_mpi |= is_mpi;
+            if is_mpi { Activity::Mpi.words().to_owned() } else { cell(name.as_ref()) }
         }));
         table.row_of(cells);
     }
@@ -172,10 +173,10 @@ fn table(options: &Options, answer: &Answer, rows: &[Named]) -> String {
 }
 
 /// A name of a row.
-pub(super) fn cell(name: &Value) -> String {
+pub(super) fn cell(name: Option<&Name>) -> String {
     match name {
-        Value::Null => "-".to_owned(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+        None => "-".to_owned(),
+        Some(Name::Text(text)) => text.clone(),
+        Some(Name::Number(number)) => number.to_string(),
     }
 }

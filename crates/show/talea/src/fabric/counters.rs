@@ -6,11 +6,11 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
 use talea_model::{Gaps, Nanos};
 use talea_network::NetworkError;
 use talea_network::intervals::{self, Frame, Frames, Meter};
 use talea_network::rates::findings;
+use talea_report::data::ports::PortRates;
 use talea_sampling::fabric::{CounterSource, Port, Readings, recorded};
 use talea_topology::svg::amount;
 
@@ -57,7 +57,7 @@ pub(crate) fn counters(options: &Options) -> Result<(), FabricError> {
         let Some(frame) = round.frame else { continue };
         shown += 1;
         if options.json {
-            frames.add(|| frame.json(source.ports()));
+            frames.add(|| frame.row(source.ports()));
         } else {
             print(&frame, source)?;
         }
@@ -69,9 +69,8 @@ pub(crate) fn counters(options: &Options) -> Result<(), FabricError> {
     let source = meter.source();
     let findings = findings(source.ports());
     if options.json {
-        return print_json(
-            &json!({ "source": source.name(), "frames": frames.kept, "findings": findings, "gaps": gaps }),
-        );
+        let source = source.name().to_owned();
+        return print_json(&PortRates { source, frames: frames.kept, findings, gaps });
     }
     let palette = Palette::stdout();
     let lines = terminal::findings(&findings, palette).chain(terminal::gaps(&gaps, palette));

@@ -25,7 +25,7 @@ const WAYS: [&str; 2] = ["out", "in"];
 pub(super) fn table(path: &Path, is_json: bool) -> Result<(), FabricError> {
     let run = load::load(path).map_err(NetworkError::from)?;
     let job = Job::read(&run, &mut Progress::new().steps())?;
-    if is_json { print_json(&job.json(&run)) } else { print(&job) }
+    if is_json { print_json(&job.result(&run)) } else { print(&job) }
 }
 
 /// Prints both tables, and the gaps.

@@ -17,7 +17,7 @@ pub(crate) mod table;
 
 use std::io::{self, Write as _};
 
-use serde_json::Value;
+use serde::Serialize;
 use talea_model::Gaps;
 
 use crate::terminal::{clean, say};
@@ -57,7 +57,7 @@ pub(crate) fn fabric(options: &Options) -> Result<(), FabricError> {
 }
 
 /// JSON on standard output.
-fn print_json(value: &Value) -> Result<(), FabricError> {
+fn print_json(value: &impl Serialize) -> Result<(), FabricError> {
     let text = serde_json::to_string_pretty(value).unwrap_or_default();
     Ok(writeln!(io::stdout().lock(), "{text}")?)
 }

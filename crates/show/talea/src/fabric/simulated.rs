@@ -35,7 +35,7 @@ pub(crate) fn ping(options: &Options) -> Result<(), FabricError> {
         options.pictures.write(&drawn, &shown)?;
     }
     if options.json {
-        return print_json(&found.json());
+        return print_json(&found.result());
     }
     print(&found)?;
     say_gaps(&found.gaps);

@@ -26,7 +26,7 @@ pub(crate) struct Options {
 pub(crate) fn sonar(options: &Options) -> Result<(), FabricError> {
     let mut listening = |at| say(&format!("listening at {at}"));
     let sonar = sonar::exchange(&options.how, &mut listening)?;
-    if options.json { print_json(&sonar.json()) } else { print(&sonar) }
+    if options.json { print_json(&sonar.result()) } else { print(&sonar) }
 }
 
 fn print(sonar: &Sonar) -> Result<(), FabricError> {

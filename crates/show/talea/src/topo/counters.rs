@@ -2,8 +2,8 @@
 
 use std::io::{BufWriter, Write};
 
-use serde_json::json;
 use talea_metric::catalogue;
+use talea_report::data::machine::CounterData;
 use talea_topo::selection::select;
 
 use super::{Options, TopoError, measure};
@@ -16,32 +16,32 @@ pub(super) fn list(options: &Options) -> Result<(), TopoError> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     let mut rows = Vec::new();
     for (source, name) in sources.known() {
-        let offer = sources.offer(&name);
-        let about = catalogue::spec(&name).map(|spec| spec.description.clone()).unwrap_or_default();
-        let (scope, unit, works) = match &offer {
+        let about = catalogue::spec(&name).map(|spec| spec.description.to_string());
+        let (scope, unit, refused) = match sources.offer(&name) {
             Ok((_, offered)) => {
                 (format!("{:?}", offered.scope), offered.unit.clone(), String::new())
             }
-            Err(reason) => (String::new(), String::new(), reason.clone()),
+            Err(reason) => (String::new(), String::new(), reason),
         };
-        rows.push((source, name, scope, unit, about.to_string(), works));
+        let source = source.clone();
+        rows.push(CounterData {
+            name,
+            source,
+            scope,
+            unit,
+            about: about.unwrap_or_default(),
+            refused,
+        });
     }
     if options.out.json {
-        let rows: Vec<_> = rows
-            .iter()
-            .map(|(source, name, scope, unit, about, reason)| {
-                json!({ "name": name, "source": source, "scope": scope, "unit": unit, "about": about, "refused": reason })
-            })
-            .collect();
         serde_json::to_writer_pretty(&mut out, &rows).map_err(std::io::Error::from)?;
         writeln!(out)?;
-    } else {
-        for (source, name, scope, unit, about, reason) in &rows {
-            let tail =
-                if reason.is_empty() { about.clone() } else { format!("not here: {reason}") };
-            let line = format!("{name:<32} {scope:<8} {unit:<4} {source:<11} {tail}");
-            writeln!(out, "{}", fitted(line.trim_end()))?;
-        }
+        return Ok(out.flush()?);
+    }
+    for CounterData { name, source, scope, unit, about, refused } in &rows {
+        let tail = if refused.is_empty() { about.clone() } else { format!("not here: {refused}") };
+        let line = format!("{name:<32} {scope:<8} {unit:<4} {source:<11} {tail}");
+        writeln!(out, "{}", fitted(line.trim_end()))?;
     }
     Ok(out.flush()?)
 }

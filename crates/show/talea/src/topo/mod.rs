@@ -7,7 +7,6 @@
 mod command;
 mod counters;
 mod measure;
-mod objects_json;
 mod outputs;
 mod png;
 mod text;

@@ -3,19 +3,17 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde::Serialize;
 use talea_report::topo_page::{PageRecording, page};
 use talea_run::directory::known_as;
 use talea_topo::recording::to_paje;
+use talea_topo::result;
 use talea_topo::summary::{self, about, findings, gap_sentences};
 use talea_topo::{Machine, Recording};
-use talea_topology::accumulate::imbalance;
 use talea_topology::layout::Options as Room;
-use talea_topology::phases::{Phase, Phases};
 use talea_topology::svg::{Shown, picture};
 use talea_topology::xml;
 
-use super::objects_json::objects_json;
 use super::{Options, TopoError, png, say_gaps, text};
 use crate::terminal::say;
 
@@ -60,10 +58,7 @@ pub(super) fn objects(machine: &Machine, options: &Options) -> Result<(), TopoEr
         write(path, &xml::write(topology, out.xml_version))?;
     }
     if out.json {
-        let mut value = objects_json(topology);
-        value["how"] = json!(machine.how);
-        value["gaps"] = json!(machine.gaps);
-        return print_json(&value);
+        return print_json(&result::machine(machine));
     }
     say_gaps(&machine.gaps);
     if out.is_any() { Ok(()) } else { text::objects(topology) }
@@ -90,7 +85,7 @@ pub(super) fn recording(
         write(path, &talea_formats::paje::write(&to_paje(recording)))?;
     }
     if out.json {
-        return print_json(&recording_json(recording, options)?);
+        return print_json(&result::map(recording, options.at)?);
     }
     if out.is_any() {
         say_gaps(&recording.gaps);
@@ -142,92 +137,8 @@ fn html(recording: &Recording, other: Option<&Recording>) -> String {
     page(&recording.topology, &monitors, &first, second.as_ref())
 }
 
-fn print_json(value: &Value) -> Result<(), TopoError> {
+fn print_json(value: &impl Serialize) -> Result<(), TopoError> {
     let mut text = serde_json::to_string_pretty(value).map_err(std::io::Error::from)?;
     text.push('\n');
     Ok(std::io::stdout().lock().write_all(text.as_bytes())?)
-}
-
-fn run_json(run: &Phases) -> Value {
-    let phase = |phase: &Phase| {
-        json!({
-            "kind": phase.kind.word(),
-            "name": run.name(phase),
-            "first": phase.first,
-            "last": phase.last,
-            "from_ns": phase.from.0,
-            "to_ns": phase.to.0,
-            "longest_ns": phase.longest.0,
-            "slow": phase.slow,
-        })
-    };
-    json!({
-        "of": run.of,
-        "place": run.place,
-        "iterations": run.iterations,
-        "outside": run.outside,
-        "merged": run.merged,
-        "median_ns": run.median.0,
-        "mean_ns": run.mean.0,
-        "phases": run.all.iter().map(phase).collect::<Vec<_>>(),
-    })
-}
-
-fn recording_json(recording: &Recording, options: &Options) -> Result<Value, TopoError> {
-    let topology = &recording.topology;
-    let values = summary::values(recording, options.at)?;
-    let number = |value: f64| if value.is_finite() { json!(value) } else { Value::Null };
-    let infos = summary::monitor_infos(recording);
-    let monitors: Vec<Value> = summary::visible_monitors(recording)
-        .map(|(at, monitor)| {
-            let info = &infos[at];
-            let objects = recording.objects[at].iter().zip(&values[at]);
-            let of = |(id, &value): (&talea_topology::ObjectId, &f64)| {
-                json!({ "object": id.0, "label": topology.label(*id), "value": number(value) })
-            };
-            json!({
-                "name": info.name,
-                "expression": info.counter,
-                "unit": info.unit,
-                "level": info.level,
-                "min": monitor.min,
-                "max": monitor.max,
-                "log": monitor.log,
-                "imbalance": imbalance(&values[at]),
-                "values": objects.map(of).collect::<Vec<_>>(),
-            })
-        })
-        .collect();
-    let hints: Vec<Value> = findings(recording)
-        .iter()
-        .map(|hint| {
-            json!({
-                "kind": hint.kind.word(),
-                "objects": hint.objects.iter().map(|id| id.0).collect::<Vec<_>>(),
-                "figure": hint.figure,
-                "value": hint.value,
-                "from_ns": hint.from.0,
-                "to_ns": hint.to.0,
-                "region": hint.region,
-                "sentence": hint.sentence,
-            })
-        })
-        .collect();
-    let threads = recording.placement.last().map_or(&[][..], |sample| &sample.threads);
-    let threads: Vec<Value> = threads
-        .iter()
-        .map(|t| json!({ "pid": t.pid, "tid": t.tid, "name": t.label, "pu": t.pu }))
-        .collect();
-    let mut value = objects_json(topology);
-    value["how"] = json!(recording.about.topology);
-    value["host"] = json!(recording.about.host);
-    value["source"] = json!(recording.about.source);
-    value["at_ns"] = json!(options.at.map(|at| at.0));
-    value["frames"] = json!(recording.frames.len());
-    value["monitors"] = json!(monitors);
-    value["hints"] = json!(hints);
-    value["threads"] = json!(threads);
-    value["run"] = recording.run.as_ref().map_or(Value::Null, run_json);
-    value["gaps"] = json!(recording.gaps);
-    Ok(value)
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::bench::{Bench, on_path, stderr};
-use talea_testing::{checkout, missing, skip};
+use talea_testing::{checkout, missing};
 
 /// Samples a second that make shares sure within seconds.
 const RATE: &str = "200Hz";

@@ -4,7 +4,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use talea_testing::{checkout, missing, skip};
+use talea_testing::{checkout, missing};
 
 use serde_json::Value;
 
@@ -209,7 +209,9 @@ impl Bench {
     /// Its JSON.
     #[track_caller]
     pub(super) fn json(&self, words: &[&str]) -> Value {
-        serde_json::from_str(&self.text(words)).unwrap()
+        let found = serde_json::from_str(&self.text(words)).unwrap();
+        super::schemas::check(words, &found);
+        found
     }
 
     /// The data of a run's report.

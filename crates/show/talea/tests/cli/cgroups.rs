@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::always::{Running, of};
 use super::bench::Bench;
-use talea_testing::{missing, skip};
+use talea_testing::missing;
 
 /// The folders of a task's processes, from the outermost to the innermost.
 struct Groups {

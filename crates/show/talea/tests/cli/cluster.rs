@@ -9,7 +9,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use talea_testing::{checkout, missing, skip};
+use talea_testing::{checkout, missing};
 
 use serde_json::Value;
 
@@ -31,7 +31,9 @@ fn text(output: &Output) -> String {
 
 fn json(folder: &Path, words: &[&str]) -> Value {
     let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
-    serde_json::from_str(&text(&talea(folder, &words))).unwrap()
+    let found = serde_json::from_str(&text(&talea(folder, &words))).unwrap();
+    super::schemas::check(&words, &found);
+    found
 }
 
 /// What is said of input that cannot be used; its exit code is that of bad input.

@@ -18,7 +18,9 @@ fn talea(words: &[&str]) -> Output {
 fn placed(words: &[&str]) -> Value {
     let output = talea(&[&["fabric", "place", "--json"], words].concat());
     assert!(output.status.success(), "{}", stderr(&output));
-    serde_json::from_slice(&output.stdout).unwrap()
+    let found = serde_json::from_slice(&output.stdout).unwrap();
+    super::schemas::check(&["fabric", "place"], &found);
+    found
 }
 
 fn refused(words: &[&str]) -> String {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::bench::{Bench, Mpi, on_path, stderr};
-use talea_testing::{missing, skip};
+use talea_testing::missing;
 
 /// Ports of this machine, as `talea fabric` sees them.
 fn ports_of_this_machine(bench: &Bench) -> usize {

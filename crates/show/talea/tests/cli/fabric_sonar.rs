@@ -10,7 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::Value;
 
 use super::bench::{on_path, stderr};
-use talea_testing::{missing, skip};
+use talea_testing::missing;
 
 /// A process in a network of its own, with the `/sys` of that network.
 struct Namespace(Child);
@@ -116,7 +116,10 @@ impl Cable {
 #[track_caller]
 fn json(output: &Output) -> Value {
     assert!(output.status.success(), "{}", stderr(output));
-    serde_json::from_slice(&output.stdout).unwrap()
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let subject = if found.get("frames").is_some() { "counters" } else { "sonar" };
+    super::schemas::check(&["fabric", subject], &found);
+    found
 }
 
 /// Expected and seen of a counter.

@@ -26,7 +26,9 @@ fn printed(words: &[&str]) -> (String, String) {
 }
 
 fn answered(words: &[&str]) -> Value {
-    serde_json::from_str(&printed(words).0).unwrap()
+    let found = serde_json::from_str(&printed(words).0).unwrap();
+    super::schemas::check(words, &found);
+    found
 }
 
 /// The slide "Gathering Job Wide Information", a line for each row; cells are behind tabs.

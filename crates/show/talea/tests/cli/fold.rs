@@ -4,7 +4,6 @@
 //! and none for luck.
 
 use std::fmt::Write;
-use std::path::PathBuf;
 use std::process::{Command, Output};
 use talea_testing::data;
 
@@ -23,7 +22,10 @@ fn text(args: &[&str]) -> String {
 
 #[track_caller]
 fn json(args: &[&str]) -> Value {
-    serde_json::from_str(&text(&[args, &["--json"]].concat())).unwrap()
+    let words = [args, &["--json"]].concat();
+    let found = serde_json::from_str(&text(&words)).unwrap();
+    super::schemas::check(&words, &found);
+    found
 }
 
 /// What is said where the command refuses with code 2.

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::bench::{Bench, Mpi, stderr};
-use talea_testing::{missing, skip};
+use talea_testing::missing;
 
 /// Calls of `special many` on each rank: more than fit, and three besides them.
 const CALLS: u64 = 1_000_000;

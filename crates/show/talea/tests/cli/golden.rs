@@ -14,6 +14,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::bench::page_data;
+use super::schemas::{errors, validator};
 
 fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
@@ -138,7 +139,7 @@ fn trace(ranks: u64, steps: u64) -> String {
 }
 
 /// Name of the file with the output, the command without its `--json`, and the view whose schema
-/// the output, or each element of an array of outputs, keeps to; empty for views without a schema.
+/// the output, or each element of an array of outputs, keeps to.
 const COMMANDS: &[(&str, &str, &str)] = &[
     ("halo-structure", "show halo structure", "structure"),
     ("halo-graph", "show halo graph", "graph"),
@@ -168,11 +169,11 @@ const COMMANDS: &[(&str, &str, &str)] = &[
     ("trace-cluster", "cluster four.prv", "cluster"),
     ("trace-track", "track four.prv eight.prv", "track"),
     ("trace-track-windows", "track four.prv --windows 4", "track"),
-    ("machine", "topo --topology version3.xml", ""),
+    ("machine", "topo --topology version3.xml", "machine"),
     (
         "place",
         "fabric place --torus 4x4x4 --ranks 8x8x4 --stencil 7 --bytes 8192 --compare 1x1x4,2x2x1",
-        "",
+        "place",
     ),
 ];
 
@@ -193,23 +194,9 @@ fn json_of_fixed_input_is_what_it_was() {
         let found = String::from_utf8(output.stdout).unwrap();
         let file = golden().join(format!("{name}.json"));
         let mut found: Value = serde_json::from_str(&found).unwrap();
-        if !view.is_empty() {
-            let validator = validator(view);
-            // Several inputs give an array of their metrics.
-            let several = *view == "metrics" && found.is_array();
-            let all = if several {
-                found.as_array().unwrap().as_slice()
-            } else {
-                std::slice::from_ref(&found)
-            };
-            for error in all.iter().flat_map(|one| validator.iter_errors(one)).take(3) {
-                writeln!(
-                    wrong,
-                    "talea {words} --json is not as `talea schema {view}` says: {error}, at {}",
-                    error.instance_path()
-                )
+        for error in errors(view, &found) {
+            writeln!(wrong, "talea {words} --json is not as `talea schema {view}` says: {error}")
                 .unwrap();
-            }
         }
         // How long talea itself took.
         if let Some(Value::Object(seconds)) = found.get_mut("seconds") {
@@ -226,33 +213,6 @@ fn json_of_fixed_input_is_what_it_was() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}TALEA_UPDATE=1 writes the files anew");
-}
-
-/// Checks outputs by what `talea schema VIEW` prints, and refuses keys that the schema lacks.
-fn validator(view: &str) -> jsonschema::Validator {
-    let output = Command::new(env!("CARGO_BIN_EXE_talea")).args(["schema", view]).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let mut schema: Value = serde_json::from_slice(&output.stdout).unwrap();
-    close(&mut schema);
-    jsonschema::validator_for(&schema).unwrap()
-}
-
-/// No other keys than those of the schema in any object that has some.
-fn close(schema: &mut Value) {
-    match schema {
-        Value::Object(map) => {
-            map.values_mut().for_each(close);
-            let flat = ["oneOf", "anyOf", "allOf"].iter().any(|key| map.contains_key(*key));
-            if map.get("properties").is_some_and(Value::is_object)
-                && map.contains_key("type")
-                && !flat
-            {
-                map.entry("unevaluatedProperties").or_insert(Value::Bool(false));
-            }
-        }
-        Value::Array(all) => all.iter_mut().for_each(close),
-        _ => {}
-    }
 }
 
 /// The first place at which two values differ.
@@ -291,6 +251,21 @@ fn the_report_keeps_to_its_schema() {
     let wrong: Vec<String> =
         validator("report").iter_errors(&report).map(|error| error.to_string()).collect();
     assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+#[test]
+fn events_keep_to_their_schema() {
+    let folder = input();
+    let mut talea = Command::new(env!("CARGO_BIN_EXE_talea"));
+    talea.args(["events", "halo", "--rank", "1", "--json-lines"]).current_dir(folder.path());
+    let lines = String::from_utf8(talea.output().unwrap().stdout).unwrap();
+    let validator = validator("event");
+    let wrong = |line: &str| {
+        let error = validator.validate(&serde_json::from_str(line).unwrap()).err()?;
+        Some(format!("{error}: {line}"))
+    };
+    assert!(lines.lines().count() > 100, "{lines}");
+    assert_eq!(lines.lines().find_map(wrong), None);
 }
 
 #[test]

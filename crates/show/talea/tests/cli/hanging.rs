@@ -18,7 +18,7 @@ use talea_run::symbols::{Bounds, FunctionNames, NoNames};
 use super::always::{Running, of, plain, samples};
 use super::bench::Bench;
 use crate::fuse::Hanging;
-use talea_testing::{missing, skip};
+use talea_testing::missing;
 
 /// A file system of its own name; none where this user may not mount one.
 #[track_caller]

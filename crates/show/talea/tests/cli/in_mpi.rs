@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::always::{Running, of};
 use super::bench::{Bench, Mpi, stderr};
-use talea_testing::{missing, skip};
+use talea_testing::missing;
 
 /// Samples a second of `Running::agent`.
 const RATE: f64 = 200.0;

@@ -25,7 +25,9 @@ fn text(folder: &Path, words: &[&str]) -> String {
 fn json(folder: &Path, words: &[&str]) -> Value {
     let output = talea(folder, words);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    let found = serde_json::from_slice(&output.stdout).unwrap();
+    super::schemas::check(words, &found);
+    found
 }
 
 /// Two ranks in steps of 1 ms after an `MPI_Init` of 1 ms. Rank 0 computes 800 µs of each step,

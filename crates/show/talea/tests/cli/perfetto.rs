@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::bench::{Bench, Mpi, on_path, stderr};
-use talea_testing::{checkout, missing, skip};
+use talea_testing::{checkout, missing};
 
 /// The folder with Perfetto's pages, whose name has their version.
 #[track_caller]

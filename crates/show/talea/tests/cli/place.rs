@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use super::bench::{Bench, on_path, stderr};
-use talea_testing::{checkout, missing, skip};
+use talea_testing::{checkout, missing};
 
 fn talea(words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_talea")).args(words).output().unwrap()
@@ -16,7 +16,9 @@ fn talea(words: &[&str]) -> Output {
 fn placed(words: &[&str]) -> Value {
     let output = talea(&[&["fabric", "place", "--json"], words].concat());
     assert!(output.status.success(), "{}", stderr(&output));
-    serde_json::from_slice(&output.stdout).unwrap()
+    let found = serde_json::from_slice(&output.stdout).unwrap();
+    super::schemas::check(&["fabric", "place"], &found);
+    found
 }
 
 /// Loads and shares of each placement, rounded.

@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::bench::{Bench, Mpi};
-use talea_testing::{missing, skip};
+use talea_testing::missing;
 
 /// Records a program of `scripts/workloads`, prepared with `options`, and gives its statistics.
 #[track_caller]

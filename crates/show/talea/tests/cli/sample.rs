@@ -8,7 +8,7 @@ use talea_run::samples::{self, ProcessSamples, ThreadSamples};
 use talea_run::{Resolver, RunDirectory};
 
 use super::bench::{Bench, Mpi, stderr};
-use talea_testing::{checkout, missing, skip};
+use talea_testing::{checkout, missing};
 
 /// The program with known shares; it needs no MPI.
 #[track_caller]

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 
 use super::bench::on_path;
-use talea_testing::{missing, skip};
+use talea_testing::missing;
 
 struct Site {
     folder: tempfile::TempDir,

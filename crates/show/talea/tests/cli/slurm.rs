@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use super::always::{Running, plain};
 use super::bench::{Bench, Mpi, on_path, stderr};
 use super::serve::each_sees_only_own;
-use talea_testing::{checkout, missing, skip};
+use talea_testing::{checkout, missing};
 
 /// Records two ranks of the halo exchange, with Slurm as their launcher.
 fn record(bench: &Bench, mpi: Mpi, run: &str, words: &[&str]) -> Option<Output> {

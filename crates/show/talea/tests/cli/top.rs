@@ -10,7 +10,7 @@ use talea_store::sqlite::{Options, Sqlite};
 
 use super::always::{of, plain, samples};
 use super::bench::Bench;
-use talea_testing::{missing, skip};
+use talea_testing::missing;
 
 #[test]
 fn top_answers_once_as_usage_does() {

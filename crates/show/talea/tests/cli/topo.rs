@@ -9,7 +9,7 @@ use talea_topo::Machine;
 use talea_topo::recording::{About, Recorder};
 
 use super::bench::{Bench, Mpi, on_path, stderr};
-use talea_testing::{checkout, missing, skip};
+use talea_testing::{checkout, missing};
 
 /// The input of the paper's demonstration.
 const PAPER: &str = "\

@@ -10,7 +10,7 @@ use std::path::Path;
 use super::bench::{Bench, Mpi};
 use crate::truth::programs::{PROGRAMS, Program};
 use crate::truth::{build, log, main_iterations, printed, text};
-use talea_testing::{missing, skip};
+use talea_testing::missing;
 
 /// Compares what a thread noted with what is printed of it.
 fn compare(

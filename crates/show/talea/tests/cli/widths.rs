@@ -1,11 +1,11 @@
 //! How wide text is: on terminals of any width no line is longer, and in a pipe nothing is cut.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::bench::{Bench, Mpi};
-use talea_testing::{missing, skip};
+use talea_testing::missing;
 
 /// What `talea` prints on a terminal with so many columns, which `script` (bsdutils) makes.
 fn on_terminal(folder: &Path, columns: usize, words: &[&str]) -> Option<String> {

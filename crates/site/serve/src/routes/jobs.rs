@@ -7,6 +7,7 @@ use axum::extract::{Path, State};
 use serde_json::{Value, json};
 use talea_model::Gaps;
 use talea_model::Nanos;
+use talea_results::site::{JobRow, SpreadRow};
 use talea_store::{JobSeen, MOST_ROWS, Question, Text, public};
 
 use super::findings;
@@ -31,7 +32,7 @@ pub(super) async fn jobs(
         let mut jobs = store.jobs(&question)?;
         let mut gaps = Gaps::default();
         public::cut(&mut jobs, limit, &mut gaps);
-        let jobs: Vec<Value> = jobs.iter().map(|job| Value::Object(public::job(job))).collect();
+        let jobs: Vec<JobRow> = jobs.iter().map(public::job).collect();
         state.answers.json(&asker, &json!({ "jobs": jobs, "gaps": gaps }))
     });
     rendered.await
@@ -57,7 +58,7 @@ pub(super) async fn job(
     let asked = question.clone();
     let found = state.ask(&person, move |store| store.jobs(&asked)).await?;
     let job: JobSeen = found.into_iter().next().ok_or_else(Refusal::missing)?;
-    let mut object = public::job(&job);
+    let mut value = json!(public::job(&job));
     let visible = person.visible();
     let of_it = Some((job.job.id.clone(), job.job.user));
     let time = Some((job.first, job.last));
@@ -67,7 +68,7 @@ pub(super) async fn job(
     if with_findings {
         let (found, more) = findings::of(&state, &person, time, of_it, |_| true).await?;
         gaps = more;
-        object.insert("findings".to_owned(), json!(found));
+        value["findings"] = json!(found);
     }
     let of_job = Question {
         job: Some(Text::Is(job.job.id.clone())),
@@ -75,8 +76,8 @@ pub(super) async fn job(
         ..Question::of(visible, question.from, question.to)
     };
     let spreads = state.ask(&person, move |store| store.spreads(&of_job)).await?;
-    let spreads: Vec<Value> = spreads.iter().map(public::spread).collect();
-    object.insert("spreads".to_owned(), json!(spreads));
-    object.insert("gaps".to_owned(), json!(gaps));
-    Ok(Json(Value::Object(object)))
+    let spreads: Vec<SpreadRow> = spreads.iter().map(public::spread).collect();
+    value["spreads"] = json!(spreads);
+    value["gaps"] = json!(gaps);
+    Ok(Json(value))
 }

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use serde_json::{Value, json};
+use talea_results::site::NodeRow;
 use talea_store::public;
 
 use crate::access::Person;
@@ -18,7 +19,7 @@ pub(super) async fn nodes(
     parameters.only(&[])?;
     let visible = person.visible();
     let nodes = state.ask(&person, move |store| store.nodes(visible)).await?;
-    let nodes: Vec<Value> = nodes.iter().map(public::node).collect();
+    let nodes: Vec<NodeRow> = nodes.iter().map(public::node).collect();
     let mut object = json!({ "nodes": nodes });
     if person.operator {
         object["refused"] = json!(state.refused.list());

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::{Map, Value, json};
 use talea_model::Nanos;
+use talea_results::site::SpreadRow;
 use talea_store::{RateRow, public};
 
 use crate::access::Person;
@@ -25,7 +26,7 @@ pub(super) async fn rates(
         let mut name = state.names(bounds);
         let mut row = |row: &RateRow| {
             let words = rates.by.iter().map(|&by| public::word(by));
-            let names = row.key.iter().map(|key| public::name(key, &mut name));
+            let names = row.key.iter().map(|key| json!(public::name(key, &mut name)));
             let mut object: Map<String, Value> = words.zip(names).collect();
             for (key, value) in [
                 ("counter", json!(row.counter.name)),
@@ -62,6 +63,6 @@ pub(super) async fn spreads(
     parameters.only(&[&TIME, &FILTERS, &["limit"]])?;
     let question = parameters.question(person.visible(), Nanos::now())?;
     let spreads = state.ask(&person, move |store| store.spreads(&question)).await?;
-    let spreads: Vec<Value> = spreads.iter().map(public::spread).collect();
+    let spreads: Vec<SpreadRow> = spreads.iter().map(public::spread).collect();
     Ok(Json(json!({ "spreads": spreads })))
 }

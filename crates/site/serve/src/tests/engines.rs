@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use talea_testing::missing;
 
 use super::Served;
 use crate::access::{Kind, Role};
@@ -34,7 +35,7 @@ impl Engine {
                 eventually(|| std::net::TcpStream::connect(&address).is_ok(), "it listens");
                 Some(engine)
             }
-            Err(error) => skip(&format!("victoria-metrics cannot be started: {error}")),
+            Err(error) => missing(&format!("victoria-metrics cannot be started: {error}")),
         }
     }
 }

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
-use serde::Serialize;
 use talea_model::{Gap, GapKind, Gaps, Nanos};
+use talea_results::site::Forgotten;
 
 use crate::question::Question;
 use crate::sqlite::levels::{BESIDE, DAYS, FINE, HOURS, SUMMED};
@@ -34,28 +34,6 @@ pub struct Forget {
     pub user: u32,
     /// Only tells what would go.
     pub dry: bool,
-}
-
-/// What was removed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Forgotten {
-    /// When, in nanoseconds since 1970.
-    #[serde(rename = "at_ns")]
-    pub at: Nanos,
-    /// Who did it, as the system numbers users.
-    pub user: u32,
-    /// Name of the node.
-    pub node: String,
-    /// Begin of the first slice that went; of the asked time where none did.
-    #[serde(rename = "begin_ns")]
-    pub begin: Nanos,
-    /// End of the last one.
-    #[serde(rename = "end_ns")]
-    pub end: Nanos,
-    /// Slices that went.
-    pub slices: u64,
-    /// Samples in them.
-    pub samples: u64,
 }
 
 /// A slice that goes.
@@ -100,7 +78,7 @@ pub(super) fn forget(
     }
     if asked.dry {
         for slice in hours.values().flatten() {
-            forgotten.count(slice);
+            count(&mut forgotten, slice);
         }
         return Ok(Some(forgotten));
     }
@@ -117,7 +95,7 @@ pub(super) fn forget(
             // call.
             if is_there(&change, slice)? {
                 remove(&change, slice.id)?;
-                forgotten.count(slice);
+                count(&mut forgotten, slice);
             }
         }
         if level == FINE {
@@ -136,11 +114,9 @@ pub(super) fn forget(
     Ok(Some(forgotten))
 }
 
-impl Forgotten {
-    fn count(&mut self, slice: &Slice) {
-        self.slices += 1;
-        self.samples = self.samples.saturating_add(slice.samples.max(0) as u64);
-    }
+fn count(forgotten: &mut Forgotten, slice: &Slice) {
+    forgotten.slices += 1;
+    forgotten.samples = forgotten.samples.saturating_add(slice.samples.max(0) as u64);
 }
 
 fn nanos(at: i64) -> Nanos {

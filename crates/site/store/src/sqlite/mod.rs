@@ -58,7 +58,8 @@ const STEPS: i32 = 10_000;
 /// still be copying.
 const SETTLES: Duration = Duration::from_secs(2);
 
-pub use forget::{Forget, Forgotten};
+pub use forget::Forget;
+pub use talea_results::site::Forgotten;
 
 pub(crate) const HOUR: Nanos = Nanos(3_600_000_000_000);
 pub(crate) const DAY: Nanos = Nanos(24 * HOUR.0);

@@ -120,9 +120,9 @@ fn unexplained_missing_samples_widen_the_intervals_of_shares() {
                 assert_eq!((row.of_all, row.of_matched), (Some(expected), Some(expected)));
             }
             let rows = public::named(&answer, &mut |_, _| String::new());
-            let json = public::usage("", &answer, &rows);
-            assert_eq!(json["rows"][0]["low"].as_f64(), Some(expected.low), "{json}");
-            assert_eq!(json["rows"][0]["high"].as_f64(), Some(expected.high), "{json}");
+            let usage = public::usage("", &answer, &rows);
+            let interval = (usage.rows[0].low, usage.rows[0].high);
+            assert_eq!(interval, (Some(expected.low), Some(expected.high)));
         }
     }
 }

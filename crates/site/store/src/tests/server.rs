@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use talea_testing::missing;
 use tempfile::TempDir;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub(crate) fn start(engine: Engine) -> Option<Server> {
     };
     let paths = std::env::var_os("PATH").unwrap_or_default();
     if !std::env::split_paths(&paths).any(|path| path.join(program).exists()) {
-        return skip(&format!("{program} is not installed (apt-get install {program})"));
+        return missing(&format!("{program} is not installed (apt-get install {program})"));
     }
     // Free now; what takes it meanwhile makes the server end, and the test fail.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

@@ -11,8 +11,9 @@ mod text;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde::Serialize;
 use talea_model::{Gaps, Nanos};
+use talea_report::data::site::{JobDetails, JobList};
 use talea_rules::{
     Asked, Findings, Rule, Time, builtin, evaluate_asked, read_folder, with_overrides,
 };
@@ -64,14 +65,14 @@ pub(crate) fn jobs(options: &Options) -> Result<(), AlwaysError> {
             &asked,
             &mut HostFunctions::default(),
         )?;
-        if options.json { pretty(&json!(found)) } else { text::all_findings(&found) }
+        if options.json { pretty(&found) } else { text::all_findings(&found) }
     } else if options.job.is_some() {
         one_job(&*store, &question, options)?
     } else {
         let (all, gaps) = first(&*store, &question)?;
-        let jobs: Vec<Value> = all.iter().map(|job| Value::Object(public::job(job))).collect();
         if options.json {
-            pretty(&json!({ "store": options.place.store, "jobs": jobs, "gaps": gaps }))
+            let jobs = all.iter().map(public::job).collect();
+            pretty(&JobList { store: options.place.store.clone(), jobs, gaps })
         } else {
             text::list(&all, &gaps, &options.place.store)
         }
@@ -109,18 +110,13 @@ fn one_job(
         detail.gaps.merge(more.clone());
         let found = findings(store, &rules, seen, &mut names)?;
         texts.push(text::one(seen, &detail, &found));
-        let mut value = public::job(seen);
-        value.extend(one::object(&detail));
-        value.insert("findings".to_owned(), json!(found.findings));
-        let mut gaps = detail.gaps.clone();
-        gaps.merge(found.gaps.clone());
-        value.insert("gaps".to_owned(), json!(gaps));
-        values.push(Value::Object(value));
+        values.push(one::result(seen, &detail, &found));
     }
     Ok(if options.json {
-        // One is the rule.
-        let value = if values.len() == 1 { values.remove(0) } else { Value::Array(values) };
-        pretty(&value)
+        pretty(&match values.len() {
+            1 => JobDetails::One(Box::new(values.remove(0))),
+            _ => JobDetails::Several(values),
+        })
     } else {
         texts.join("\n")
     })
@@ -147,6 +143,6 @@ pub(super) fn rules(folder: Option<&Path>) -> Result<Vec<Rule>, AlwaysError> {
     Ok(with_overrides(builtin()?, own))
 }
 
-fn pretty(value: &Value) -> String {
+fn pretty(value: &impl Serialize) -> String {
     format!("{}\n", serde_json::to_string_pretty(value).unwrap_or_default())
 }

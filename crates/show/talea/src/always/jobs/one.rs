@@ -3,10 +3,10 @@
 //! Owns the questions and the form of the answer. The spread over cores is as agents told it;
 //! without agents that count it is absent.
 
-use serde_json::{Map, Value, json};
 use talea_model::Gaps;
 use talea_model::shares::Activity;
-use talea_rules::{Names, Sum, by_name};
+use talea_report::data::site::{JobDetail, Name, PartRow};
+use talea_rules::{Findings, Names, Sum, by_name};
 use talea_store::{
     Dimension, JobSeen, MOST_ROWS, Proportion, Question, Rates, SpreadSeen, Store, StoreError,
     Text, Value as Key, public,
@@ -115,35 +115,40 @@ fn of_dimension(
     Ok((parts, answer.gaps))
 }
 
-fn of_part(part: &Part, key: &str, name: Value) -> Value {
-    let share = part.share;
-    let mut object = Map::new();
-    object.insert(key.to_owned(), name);
-    object.insert("samples".to_owned(), json!(part.samples));
-    object.insert("core_seconds".to_owned(), json!(part.core_seconds));
-    object.insert("share".to_owned(), json!(share.map(|share| share.share)));
-    object.insert("low".to_owned(), json!(share.map(|share| share.low)));
-    object.insert("high".to_owned(), json!(share.map(|share| share.high)));
-    Value::Object(object)
+fn part_row(part: &Part, word: &str, name: Option<String>) -> PartRow {
+    PartRow {
+        names: [(word.to_owned(), name.map(Name::Text))].into_iter().collect(),
+        samples: part.samples,
+        core_seconds: part.core_seconds,
+        share: part.share.map(|share| share.share),
+        low: part.share.map(|share| share.low),
+        high: part.share.map(|share| share.high),
+    }
 }
 
-/// The keys of one job beside those of lists.
-pub(super) fn object(detail: &Detail) -> Map<String, Value> {
-    let mut object = Map::new();
-    let activities: Vec<Value> = detail
+/// The job with its detail and what rules found.
+pub(super) fn result(seen: &JobSeen, detail: &Detail, found: &Findings) -> JobDetail {
+    let activities = detail
         .activities
         .iter()
-        .map(|(activity, part)| of_part(part, "activity", json!(activity)))
-        .collect();
-    object.insert("activities".to_owned(), json!(activities));
-    for ((_, word), parts) in PARTS.iter().zip(&detail.parts) {
-        let parts: Vec<Value> =
-            parts.iter().map(|part| of_part(part, word, json!(part.name))).collect();
-        let key = if *word == "library" { "libraries".to_owned() } else { format!("{word}s") };
-        object.insert(key, json!(parts));
+        .map(|(activity, part)| part_row(part, "activity", Some(public::activity(*activity))));
+    let mut parts = PARTS.iter().zip(&detail.parts).map(|((_, word), parts)| {
+        parts.iter().map(|part| part_row(part, word, part.name.clone())).collect()
+    });
+    let [executables, libraries, functions, phases] =
+        [(); PARTS.len()].map(|()| parts.next().unwrap_or_default());
+    let mut gaps = detail.gaps.clone();
+    gaps.merge(found.gaps.clone());
+    JobDetail {
+        job: public::job(seen),
+        activities: activities.collect(),
+        executables,
+        libraries,
+        functions,
+        phases,
+        spreads: detail.spreads.iter().map(public::spread).collect(),
+        rates: rates::results(&detail.rates),
+        findings: found.findings.clone(),
+        gaps,
     }
-    let spreads: Vec<Value> = detail.spreads.iter().map(public::spread).collect();
-    object.insert("spreads".to_owned(), json!(spreads));
-    object.insert("rates".to_owned(), json!(rates::objects(&detail.rates)));
-    object
 }

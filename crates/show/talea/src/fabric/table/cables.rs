@@ -26,7 +26,7 @@ pub(super) fn table(
 ) -> Result<(), FabricError> {
     let found = cables(after, since, network)?;
     if json {
-        return print_json(&found.json());
+        return print_json(&found.result());
     }
     let mut table = Table::new(&[
         ("from", Column::Left),

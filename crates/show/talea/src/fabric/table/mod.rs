@@ -84,7 +84,7 @@ fn of_tiles(options: &Options, gaps: &mut Gaps) -> Result<(), FabricError> {
         options.pictures.write(&drawn, &Picture::default())?;
     }
     if options.json {
-        return print_json(&links.json(shown));
+        return print_json(&links.result(shown));
     }
     let mut out = io::stdout().lock();
     for frame in shown {
