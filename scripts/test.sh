@@ -16,6 +16,9 @@ export CARGO_PROFILE_RELEASE_LTO=off
 times=()
 current=
 output=$(mktemp)
+# Each skipped test appends a line with its name and reason.
+TALEA_SKIPPED=$(mktemp)
+export TALEA_SKIPPED
 
 # Runs however the script ends: what each stage took, which one failed, and as the last line the runner's summary.
 finish() {
@@ -24,9 +27,13 @@ finish() {
     [ ${#times[@]} -eq 0 ] || printf '%s\n' "${times[@]}"
     printf '%5d s  in all\n\n' "$SECONDS"
     [ -z "$current" ] || printf 'test: failed: %s\n\n' "$current"
+    if [ -s "$TALEA_SKIPPED" ]; then
+        sort -u "$TALEA_SKIPPED" | sed 's/^/skipped: /'
+        printf 'test: %d skipped for these reasons\n\n' "$(sort -u "$TALEA_SKIPPED" | wc -l)"
+    fi
     # Without colours, if there are any.
     sed 's/\x1b\[[0-9;]*m//g' "$output" | grep -E '^ *Summary \[|^test result:' | tail -n 1 || true
-    rm -f "$output"
+    rm -f "$output" "$TALEA_SKIPPED"
     exit "$status"
 }
 trap finish EXIT
@@ -81,6 +88,7 @@ stage scripts scripts_are_clean
 stage "BPF program" scripts/bpf.sh --check
 stage programs make --no-print-directory -j 2 -C apps
 stage lints cargo clippy --workspace --all-targets --features talea/parquet -- -D warnings
+stage "lints of the small build" cargo clippy -p talea --no-default-features -- -D warnings
 # With the same features as the tests, so that nothing is built twice.
 stage build cargo build --workspace --release --features talea/parquet
 stage package scripts/package-test.sh

@@ -228,11 +228,11 @@ pub struct RunPhases {
 /// A phase of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PhaseData {
-    /// Its kind.
+    /// Its kind: `set-up`, `iterations`, `between`, `wrap-up`, `whole`.
     pub kind: &'static str,
     /// Its name.
     pub name: String,
-    /// Number of its first iteration.
+    /// Number of its first iteration, from 0.
     pub first: u64,
     /// Number of its last iteration.
     pub last: u64,

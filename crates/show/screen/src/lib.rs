@@ -13,6 +13,7 @@ mod keys;
 pub mod map;
 mod pen;
 mod terminal;
+#[cfg(feature = "top")]
 pub mod top;
 
 pub use colour::colours_allowed;

@@ -8,6 +8,7 @@
 // Doc comments of fields are help texts, which know no markup.
 #![allow(clippy::doc_markdown)]
 
+#[cfg(feature = "site")]
 mod always;
 mod cluster;
 mod convert;
@@ -18,10 +19,13 @@ mod metrics;
 mod network;
 mod part;
 mod place;
+#[cfg(feature = "site")]
 mod serve;
 mod show;
+#[cfg(feature = "site")]
 mod store;
 mod task;
+#[cfg(feature = "site")]
 mod top;
 mod topo;
 mod values;
@@ -32,6 +36,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use talea_model::{Bytes, Nanos, Rank};
 
+#[cfg(feature = "site")]
 pub(crate) use serve::Serve;
 pub(crate) use task::Task;
 
@@ -45,7 +50,19 @@ pub(crate) fn parse() -> Task {
     {
         command().error(clap::error::ErrorKind::InvalidSubcommand, why).exit()
     }
+    if let Some(word) = words.first().filter(|word| is_left_out(word)) {
+        let why = format!(
+            "`{word}` is not part of this build; `cargo build --release -p talea` makes one with it"
+        );
+        command().error(clap::error::ErrorKind::InvalidSubcommand, why).exit()
+    }
     Cli::parse().command.into()
+}
+
+/// True for the commands of sites in a build without them.
+fn is_left_out(word: &str) -> bool {
+    const SITE: [&str; 6] = ["agent", "usage", "serve", "store", "top", "jobs"];
+    !cfg!(feature = "site") && SITE.contains(&word)
 }
 
 /// The definitions, for help that is made elsewhere.
@@ -103,11 +120,17 @@ enum Command {
     Fold(Box<fold::FoldArgs>),
     Topo(Box<topo::TopoArgs>),
     Fabric(fabric::FabricArgs),
+    #[cfg(feature = "site")]
     Agent(Box<talea_node::args::AgentArgs>),
+    #[cfg(feature = "site")]
     Usage(always::UsageArgs),
+    #[cfg(feature = "site")]
     Serve(Box<serve::ServeArgs>),
+    #[cfg(feature = "site")]
     Store(store::StoreArgs),
+    #[cfg(feature = "site")]
     Top(top::TopArgs),
+    #[cfg(feature = "site")]
     Jobs(top::JobsArgs),
     Doctor(DoctorArgs),
     Schema(SchemaArgs),
@@ -297,20 +320,13 @@ Examples:
   talea events talea-app --rank 3 --from 1.5s --to 1.6s
   talea events talea-app --rank 0 --json-lines | jq 'select(.call == \"MPI_Waitall\") | .duration_ns'
 
-JSON: one object a line with the keys
-  begin_ns      begin since the start of the run; null where times were not kept
-  duration_ns   null where times were not kept
-  call          the procedure's name in C, also for Fortran
-  args          by their names in the standard; ranks are numbers or MPI_PROC_NULL, MPI_ANY_SOURCE,
-                MPI_ROOT, and `?2` for rank 2 of a group that is not of this world; tags numbers or
-                MPI_ANY_TAG; communicators by how they came to be (world, self, world.split0);
-                datatypes by name or `type#3(24 B)`, operations by name or `op#3`, other handles by
-                their number (`win#0`); requests as `r17`, those of thread 1 as `t1.r17`, null where
-                it is not known which one; status.source and status.tag only where a wild card
-                received, and for calls that complete several requests `statuses`: [[position in the
-                list, source, tag]]; absent where they have no value
-  polls         unsuccessful polls that this event stands for; 0 for any other call
-  site          where it is called, file:line")]
+Arguments have their names in the standard. Ranks are numbers or MPI_PROC_NULL, MPI_ANY_SOURCE,
+MPI_ROOT, and `?2` for rank 2 of a group that is not of this world. Communicators are named by their
+origin (world, self, world.split0), datatypes `type#3(24 B)`, operations `op#3`, other handles
+`win#0`, requests `r17`, those of thread 1 `t1.r17`. status.source and status.tag exist only after a
+wild card, `statuses` ([[position, source, tag]]) only for calls that complete several requests.
+
+JSON: one object a line; keys: `talea schema event`.")]
 struct EventsArgs {
     /// Run directory, or a file in it
     #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
@@ -344,7 +360,7 @@ Examples:
 
 Exit code 0 if programs can be recorded here, 3 if something that this needs is missing.
 
-JSON: [{check, state: ok|limited|missing, found, remedy}]")]
+Keys of the JSON: `talea schema doctor`.")]
 struct DoctorArgs {
     /// JSON with stable keys instead of text
     #[arg(long)]

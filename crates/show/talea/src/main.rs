@@ -4,6 +4,7 @@
 //! Definitions are in [`cli`], each command in the file of its name; analyses are libraries
 //! (`talea-analysis`).
 
+#[cfg(feature = "site")]
 mod always;
 mod cli;
 mod clusters;
@@ -61,12 +62,19 @@ fn perform(task: Task) -> ExitCode {
             Err(error) => exit::report(&error).into(),
         },
         Task::Fabric(options) => code(fabric::fabric(&options)),
+        #[cfg(feature = "site")]
         Task::Agent(options) => code(talea_node::perform(&options, &terminal::say)),
+        #[cfg(feature = "site")]
         Task::Usage(options) => code(always::usage(&options)),
+        #[cfg(feature = "site")]
         Task::Serve(cli::Serve::Serve(options)) => code(always::serve(&options)),
+        #[cfg(feature = "site")]
         Task::Serve(cli::Serve::Change(config, change)) => code(always::change(&config, &change)),
+        #[cfg(feature = "site")]
         Task::Store(task) => code(always::store(&task)),
+        #[cfg(feature = "site")]
         Task::Top(options) => code(always::top(&options)),
+        #[cfg(feature = "site")]
         Task::Jobs(options) => code(always::jobs(&options)),
         Task::Doctor { json } => match doctor::doctor(json) {
             Ok(exit) => exit.into(),

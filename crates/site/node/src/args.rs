@@ -41,7 +41,7 @@ Examples:
   talea agent --store sqlite:t.db --rate 10Hz --for 60s    ten times a second, for a minute
   talea agent --store prometheus:http://tsdb:8428          to VictoriaMetrics or Prometheus
   talea agent --store https://server:8090 --token-file /etc/talea/token     to a server
-  talea agent --store sqlite:t.db --also mqtt://broker/site/talea
+  talea agent --store sqlite:t.db --also influx:http://influx:8086/write?db=site
 
 Samples are counted in the kernel by a BPF program where that is allowed (root, or CAP_BPF and \
 CAP_PERFMON); else each is read from rings of perf events (CAP_PERFMON, or kernel.perf_event_paranoid \
@@ -69,9 +69,8 @@ pub struct AgentArgs {
     /// CA certificates of the server, PEM [default: public authorities]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     ca: Option<PathBuf>,
-    /// Where else they go, in Influx' line protocol, each tried once:
-    /// influx:http://HOST:PORT/write?db=NAME, influx:FILE, influx:- (standard output),
-    /// mqtt://HOST[:PORT]/TOPIC; may be given several times
+    /// Further output in Influx' line protocol: influx:http://HOST:PORT/write?db=NAME, influx:FILE,
+    /// influx:- (standard output); repeatable
     #[arg(long, value_name = "OUTPUT")]
     also: Vec<String>,
     /// Samples of each core: 1Hz, 100Hz

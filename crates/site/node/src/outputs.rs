@@ -174,7 +174,7 @@ mod tests {
             has.send(batch.id.number).unwrap();
             goes.recv().unwrap_or(Ok(()))
         });
-        let one = One::start("mqtt://b".to_owned(), take).unwrap();
+        let one = One::start("influx:b".to_owned(), take).unwrap();
         (Outputs { to: vec![one] }, had, go)
     }
 
@@ -197,9 +197,9 @@ mod tests {
         outputs.end(&say);
         assert_eq!(had.iter().collect::<Vec<_>>(), [6]);
         let expected = [
-            "batches do not go to mqtt://b: it is still busy with those before",
-            "mqtt://b takes batches again; 3 did not go there",
-            "batches do not go to mqtt://b: no",
+            "batches do not go to influx:b: it is still busy with those before",
+            "influx:b takes batches again; 3 did not go there",
+            "batches do not go to influx:b: no",
         ];
         assert_eq!(said.into_inner(), expected);
     }
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(had.recv_timeout(LONG), Ok(0));
         outputs.end_within(Duration::ZERO, &say);
         drop(go);
-        let expected = ["the last batches do not go to mqtt://b: it takes too long"];
+        let expected = ["the last batches do not go to influx:b: it takes too long"];
         assert_eq!(said.into_inner(), expected);
     }
 }

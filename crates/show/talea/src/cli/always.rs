@@ -32,27 +32,10 @@ Examples:
 Functions are resolved when they are asked for, by the symbols of this host's files with their build ids, \
 and the kernel's by /proc/kallsyms. Old samples have neither functions nor cores: see docs/store.md.
 
-JSON: one object with the keys
-  store            as named
-  begin_ns, end_ns the time that was observed, in nanoseconds since 1970; null if nothing was
-  samples          all of that time, idle ones included; core_seconds: what they stand for
-  matched_samples, matched_core_seconds   those that pass the filters
-  by               what rows are told apart by; groups: how many keys there were before the limit
-                   (for functions: places in files; what is left out of them is a gap)
-  rows             [{node, job, user, executable, library, function, phase, core, activity as far as
-                   asked for (null: none), samples, core_seconds, share, standard_error,
-                   low, high}];
-                   share is of all samples, low and high its 95 % interval; most samples first;
-                   activity is user, kernel, mpi, waiting or idle; the share of mpi is a lower
-                   bound (docs/agent.md, \"Time in MPI\")
-  gaps             [{kind, rank, detail, count}]
-With --rates (by node, job, user, executable, library and phase): store, begin_ns, end_ns, by,
-gaps and
-  groups           how many keys there were before the limit
-  rows             [{the key, counter, unit, samples, nanos, count, per_second, per_instruction}]
-  spreads          [{counter, unit, cores, quantiles}]: rates per second that 0, 10 to 100 % of the
-                   cores of jobs do not exceed (busy and computing: shares of time); none with a filter by
-                   what was hit")]
+The share of mpi is a lower bound (docs/agent.md, \"Time in MPI\"). With a filter by executable,
+library or phase, --rates prints no spread over cores.
+
+Keys of the JSON: `talea schema usage`; with --rates: `talea schema rates`.")]
 pub(super) struct UsageArgs {
     /// Store: sqlite:PATH, prometheus:http://HOST:PORT[/PREFIX], or http://HOST:PORT of `talea
     /// serve`

@@ -65,10 +65,7 @@ Examples:
 traffic class that waited most); where nobody says how long a tick is, as with port_xmit_wait of
 InfiniBand, it is ticks a second. Speeds are those of data, without coding.
 
-JSON: {source, frames: [{at_ns, seconds, ports: [{port, network, state, bytes_per_second, sent,
-received, faults, counters: [{name, unit, hertz, bits, total, grown}]}]}], findings, gaps}; sent and
-received are {bytes_per_second, utilisation, packets_per_second, stalled, stall_ticks_per_second};
-what is absent is null.")]
+Keys of the JSON: `talea schema ports`.")]
 struct CountersArgs {
     /// Time between two readings: 100ms, 1s
     #[arg(long, value_name = "TIME", value_parser = values::interval, default_value = "1s", conflicts_with = "replay")]
@@ -107,10 +104,7 @@ counted too.
 
 Exit code 3 if no answer or no message arrives.
 
-JSON: {interface, mtu, messages, bytes, answered, rows: [{counter, way: sent|received, unit:
-bytes|packets, expected, seen, deviation_percent}], findings, gaps}; seen is null where it is
-absent. Of a simulated machine: {source, rows: [{router, from, host, counter, expected, counted}],
-gaps}.")]
+Keys of the JSON: `talea schema sonar`; with --simulate: `talea schema experiment`.")]
 #[command(group(clap::ArgGroup::new("end").args(["to", "listen", "simulate"]).required(true)))]
 struct SonarArgs {
     /// The interface whose counters are checked

@@ -40,18 +40,8 @@ counters VC0_PHITS, VC1_PHITS (3B), VC0_PKTS, VC1_PKTS (packets), INQ_STALLS and
 gap. Where only one of the two nodes of a Gemini is the job's, its counters have the traffic of
 both, which is said.
 
-JSON: {source, routing, frames: [{begin_seconds, end_seconds, rows: [{router, from, way, host,
-tiles, bytes_per_second, vc0_phits, vc1_phits, vc0_packets, vc1_packets, input_stalls,
-output_stalls, utilisation, stalled_in, stalled_out, bytes_per_packet, phits_per_packet, beside:
-{own_model_bytes, other_bytes, deviation_percent, nodes, own_nodes}}]}], findings, gaps}; `beside`
-is there with --matrix, its nodes in rows of hosts; what is absent is null.
-JSON of what perfquery printed: {cables: [{from, to, kinds, bytes, packets, wait_ticks}], gaps}; a
-row is one way between two switches, or a switch and a node.
-JSON of a run: {command, nodes: [{node, ranks, source, interval_ns, readings, seconds, ended, sent,
-received, ports: [{port, network, state, bytes_per_second, above_others, sent, received, faults,
-counters: [{name, unit, hertz, grown}]}], steps: [{time_ns, realtime_ns, bytes}]}],
-collective_bytes, gaps}; a node's sent and received are {ports, own, other}, a port's {bytes,
-packets, bytes_per_packet, bytes_per_second, utilisation, stalled, stall_ticks_per_second, most}.")]
+Keys of the JSON: `talea schema links`; of perfquery's output: `talea schema cables`; of a run:
+`talea schema job-ports`.")]
 #[command(group(clap::ArgGroup::new("placed").args(["hostfile", "rankfile", "rank_order"]).requires("matrix")))]
 pub(super) struct TableArgs {
     /// A recording of tiles, what perfquery printed of all ports (with --ibnetdiscover), or a run
@@ -138,9 +128,7 @@ Examples:
   talea fabric regions bgpc_meta.yaml
   talea fabric regions bgpc_meta.yaml --region 7 --json
 
-JSON: {torus, nodes, ranks, most_ranks_of_a_node, regions: [{region, packets, links, links_used,
-max_packets, max_link, mean_packets, max_over_mean, ways: [{way, links, packets, max_packets,
-share}]}], findings, gaps}; what is absent is null.")]
+Keys of the JSON: `talea schema region-links`.")]
 pub(super) struct RegionsArgs {
     /// The description of the recording
     #[arg(value_name = "META", value_hint = ValueHint::FilePath)]

@@ -40,12 +40,7 @@ the run of --matrix had its ranks; files of launchers are read as they are writt
 takes a run's folder, or a table with the columns from, to and bytes. Without --bytes loads of a
 stencil are numbers of faces, with 27 points of edges and corners too, and have no times.
 
-JSON: {routers, links, routing, placements: [{placement, order, ranks, nodes, routers,
-off_node_share, bytes_per_node, bytes_per_router, network_bytes_per_router, max_bytes_per_router,
-max_link_load, max_link, mean_link_load, mean_hops, max_link_utilisation, per_dimension: [{name,
-links, bytes, max_load, mean_load}], model_seconds, model_least_seconds, gaps}], recommended:
-{placement, order}, findings, gaps}; what is absent is null, and so is the order of a placement
-that was read.")]
+Keys of the JSON: `talea schema place`.")]
 #[command(group(clap::ArgGroup::new("sent").args(["stencil", "matrix"]).required(true)))]
 #[command(group(clap::ArgGroup::new("described").args(DESCRIBED).required(true)))]
 pub(super) struct PlaceArgs {

@@ -38,8 +38,7 @@ Examples:
 Take the node's token away first where somebody else may have it:
   talea serve token remove node n017
 
-JSON: one object with the keys at_ns, user (who removed it), node, begin_ns, end_ns, slices,
-samples.")]
+JSON: one object of `talea schema forgotten`.")]
 #[command(group(ArgGroup::new("time").args(["from", "to", "all"]).required(true).multiple(true)))]
 struct ForgetArgs {
     /// Store: sqlite:PATH
@@ -71,7 +70,7 @@ struct ForgetArgs {
 Examples:
   talea store forgotten --store sqlite:site.db
 
-JSON: a list of the objects of `talea store forget --json`, oldest first.")]
+Oldest first. Keys of the JSON: `talea schema forgotten`.")]
 struct ForgottenArgs {
     /// Store: sqlite:PATH
     #[arg(long, value_name = "STORE")]

@@ -6,9 +6,11 @@ use talea_flow::times::Bound;
 
 use super::show::{ShowArgs, StructureArgs, View};
 use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, RunArgs, SchemaArgs, Unwind};
+#[cfg(feature = "site")]
+use crate::always;
 use crate::{
-    always, clusters, completions, convert, events, fabric, folding, metrics, recorder, report,
-    show, topo, tracks,
+    clusters, completions, convert, events, fabric, folding, metrics, recorder, report, show, topo,
+    tracks,
 };
 
 /// What to do, with its options.
@@ -37,16 +39,22 @@ pub(crate) enum Task {
     /// `talea fabric`
     Fabric(fabric::Options),
     /// `talea agent`
+    #[cfg(feature = "site")]
     Agent(Box<talea_node::Task>),
     /// `talea usage`
+    #[cfg(feature = "site")]
     Usage(always::UsageOptions),
     /// `talea serve`
+    #[cfg(feature = "site")]
     Serve(super::Serve),
     /// `talea store`
+    #[cfg(feature = "site")]
     Store(always::StoreTask),
     /// `talea top`
+    #[cfg(feature = "site")]
     Top(always::TopOptions),
     /// `talea jobs`
+    #[cfg(feature = "site")]
     Jobs(always::JobsOptions),
     /// `talea doctor`
     Doctor {
@@ -90,11 +98,17 @@ impl From<Command> for Task {
             Command::Fold(args) => Self::Fold(Box::new((*args).into())),
             Command::Topo(args) => Self::Topo(Box::new((*args).into())),
             Command::Fabric(args) => Self::Fabric(args.into()),
+            #[cfg(feature = "site")]
             Command::Agent(args) => Self::Agent(Box::new((*args).into())),
+            #[cfg(feature = "site")]
             Command::Usage(args) => Self::Usage(args.into()),
+            #[cfg(feature = "site")]
             Command::Serve(args) => Self::Serve((*args).into()),
+            #[cfg(feature = "site")]
             Command::Store(args) => Self::Store(args.into()),
+            #[cfg(feature = "site")]
             Command::Top(args) => Self::Top(args.into()),
+            #[cfg(feature = "site")]
             Command::Jobs(args) => Self::Jobs(args.into()),
             Command::Doctor(DoctorArgs { json }) => Self::Doctor { json },
             Command::Schema(SchemaArgs { view }) => Self::Schema(view),

@@ -122,20 +122,8 @@ Rules are text files; docs/rules.md has their form and the built-in ones. A rule
 place of the built-in one of the same name. What is absent, such as a counter that no agent counts, is \
 never true, and is listed as a gap.
 
-JSON: of the list {store, jobs: [{job, user, first_ns, last_ns, nodes, samples, core_seconds}],
-gaps}; of one job these keys and
-  activities, executables, libraries, functions, phases
-                   [{activity|executable|...: name or null, samples, core_seconds, share, low,
-                   high}];
-                   share is of the job's own samples, low and high its 95 % interval;
-                   activity is user, kernel, mpi, waiting or idle; the share of mpi is a lower
-                   bound (docs/agent.md, \"Time in MPI\")
-  spreads          [{counter, unit, cores, quantiles}]: rates a second that 0, 10, ... 100 % of the
-                   job's cores do not exceed; of `busy` and `computing`, shares of 1
-  rates            [{library, counter, unit, samples, nanos, count, per_second, per_instruction}]
-  findings         [{rule, job, user, node, begin_ns, end_ns, severity, title, hint, values, names}]
-  gaps             [{kind, rank, detail, count}]
-(a list of such objects where several users have jobs of this name); of --findings {findings, gaps}.")]
+Keys of the JSON: `talea schema jobs`; of one job: `talea schema job`, a list of such objects where
+several users have jobs of this name; with --findings: `talea schema findings`.")]
 pub(super) struct JobsArgs {
     /// One job; all are listed without
     #[arg(value_name = "ID", conflicts_with = "findings")]

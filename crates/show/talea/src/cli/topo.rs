@@ -71,16 +71,8 @@ device:eth0 or machine; `gauge` is what is now, `growing` a total:
 Live values are refused on the objects of another machine: a file whose host name, CPU model or PUs \
 differ, or a synthetic description. --simulate and --replay work with any objects.
 
-JSON (docs/topo.md explains each key): {counts: {TYPE: number}, allowed_cpuset, allowed_nodeset, \
-cpu_kinds: [{name, cpuset, efficiency, infos}], objects: [{id, type, label, name, subtype, os_index, logical_index, \
-cpuset, nodeset, parent, memory, cache_size, allowed, cpu_kind, pci: {bus_id, class, ids, link_speed}, uses, vendor, \
-model, device_memory, capacity, infos}], how, gaps: [{kind, rank, detail, count}]}; with values also {host, source, at_ns, \
-frames, monitors: [{name, expression, unit, level, min, max, log, imbalance, values: [{object, \
-label, value}]}], hints: [{kind, objects, figure, value, from_ns, to_ns, region, sentence}], \
-threads: [{pid, tid, name, pu}], run: {of, place, iterations, outside, merged, median_ns, mean_ns, phases: \
-[{kind, name, first, last, from_ns, to_ns, longest_ns, slow}]}}; run is null without --run, kind \
-is set-up, iterations, between, wrap-up or whole, first and last are numbers of iterations from 0, \
-merged is null or the most iterations of one phase; value is null where it is absent.")]
+Keys of the JSON: `talea schema machine`; with values: `talea schema map`; of --counters: `talea schema \
+counters`.")]
 pub(super) struct TopoArgs {
     /// Objects from a file of hwloc's XML (versions 1 to 3) instead of this machine's
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

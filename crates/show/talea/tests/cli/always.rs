@@ -370,8 +370,8 @@ fn wrong_addresses_and_rates_are_refused() {
         ),
         (&["agent", "--store", "prometheus:tsdb:8428"], "expected `prometheus:http://HOST:PORT"),
         (
-            &["agent", "--store", "sqlite:t.db", "--also", "mqtt://broker"],
-            "mqtt://HOST[:PORT]/TOPIC",
+            &["agent", "--store", "sqlite:t.db", "--also", "mqtt://broker/t"],
+            "expected `influx:http://HOST:PORT/write?db=NAME`",
         ),
         (&["usage", "--store", "sqlite:absent.db"], "absent.db"),
         (

@@ -261,7 +261,8 @@ fn events_keep_to_their_schema() {
     let lines = String::from_utf8(talea.output().unwrap().stdout).unwrap();
     let validator = validator("event");
     let wrong = |line: &str| {
-        let error = validator.validate(&serde_json::from_str(line).unwrap()).err()?;
+        let event: Value = serde_json::from_str(line).unwrap();
+        let error = validator.validate(&event).err()?;
         Some(format!("{error}: {line}"))
     };
     assert!(lines.lines().count() > 100, "{lines}");

@@ -1,12 +1,10 @@
-//! Where batches go beside the store: programs that take Influx' line protocol, by HTTP, MQTT, a
-//! file or standard output.
+//! Further outputs of batches beside the store, in Influx' line protocol: by HTTP, to a file or to
+//! standard output.
 //!
-//! Owns the forms of addresses. What an output does not take is the caller's to say; nothing is
-//! asked of it. Each read and write has a bound of seconds, all of them together and the resolving
-//! of names have none: who must not wait sends on a thread of its own.
+//! Owns the forms of addresses. Callers report what an output refuses. Each request has a bound of
+//! seconds; resolving a name has none, so that callers that must not wait send on another thread.
 
 pub mod influx;
-pub mod mqtt;
 
 use std::fs::File;
 use std::io::Write;
@@ -17,9 +15,8 @@ use talea_model::shares::Batch;
 
 use crate::address::{has_user, shown};
 use crate::private;
-use mqtt::Mqtt;
 
-/// How long an output may take for one thing: a request by HTTP, a read or a write of MQTT.
+/// Maximum duration of a request.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why a batch did not go somewhere.
@@ -27,12 +24,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub enum OutputError {
     /// The address is not one.
     #[error(
-        "output `{0}`: expected `influx:http://HOST:PORT/write?db=NAME`, `influx:FILE`, `influx:-` or `mqtt://HOST[:PORT]/TOPIC`"
+        "output `{0}`: expected `influx:http://HOST:PORT/write?db=NAME`, `influx:FILE` or `influx:-`"
     )]
     Address(String),
     /// The address has a user or a password in front of the host.
     #[error(
-        "output `{0}`: expected no user and password before the host, where logs would show them; InfluxDB takes them behind `?` (u=NAME&p=PASSWORD), which is never printed, and MQTT is supported without"
+        "output `{0}`: expected no user and password before the host, where logs would show them; InfluxDB takes them behind `?` (u=NAME&p=PASSWORD), which is never printed"
     )]
     Secret(String),
     /// A file cannot be written.
@@ -62,7 +59,6 @@ enum To {
     Standard,
     File(PathBuf, File),
     Http(ureq::Agent, String),
-    Mqtt(Mqtt),
 }
 
 impl Output {
@@ -96,10 +92,6 @@ impl Output {
                     Err(source) => return Err(OutputError::File { source, path }),
                 }
             }
-            Some(("mqtt", rest)) => {
-                let parsed = rest.strip_prefix("//").and_then(|rest| Mqtt::at(rest, PATIENCE));
-                To::Mqtt(parsed.ok_or_else(refused)?)
-            }
             _ => return Err(refused()),
         };
         Ok(Self { to })
@@ -122,11 +114,6 @@ impl Output {
                 .write_all(lines.as_bytes())
                 .map_err(|source| OutputError::File { source, path: path.clone() }),
             To::Http(agent, url) => post(agent, url, &lines),
-            To::Mqtt(mqtt) => {
-                let address = mqtt.address();
-                let sent = mqtt.publish(&batch.id.node, &lines);
-                sent.map_err(|error| OutputError::Server { address, why: error.to_string() })
-            }
         }
     }
 }
@@ -150,8 +137,7 @@ mod tests {
         let said = |address| Output::at(address).err().map(|error| error.to_string());
         assert_eq!(said("influx:-"), None);
         assert_eq!(said("influx:http://127.0.0.1:1/write?db=x"), None);
-        assert_eq!(said("mqtt://127.0.0.1:1/a/b"), None);
-        let wrong = ["", "influx:", "mqtt:h/t", "mqtt://h", "mqtt://h:x/t", "mqtt://h/a+b", "x:y"];
+        let wrong = ["", "influx:", "mqtt://h/t", "x:y"];
         insta::assert_snapshot!(wrong.map(|address| said(address).unwrap()).join("\n"));
     }
 
@@ -162,8 +148,6 @@ mod tests {
             "influx:http://joe:pa/ss@h/write",
             "influx:http://joe:pa?ss@h/write",
             "influx:https://pass@h/write?db=x",
-            "mqtt://joe:pass@h:1883/t",
-            "mqtt://joe:pa/ss@h/t",
         ] {
             let error = Output::at(address).err().unwrap();
             let said = error.to_string();
@@ -175,7 +159,7 @@ mod tests {
         let known = "influx:http://h:1/write?u=a@b&token=secret";
         assert!(Output::at(known).is_ok());
         assert_eq!(shown(known), "influx:http://h:1/write");
-        assert_eq!(shown("mqtt://[::1]:1/a@b"), "mqtt://[::1]:1/a@b");
+        assert_eq!(shown("influx:http://[::1]:1/a@b"), "influx:http://[::1]:1/a@b");
         let wrong = Output::at("influx:http://h h/write?token=secret").err().unwrap().to_string();
         assert!(wrong.contains("h h/write") && !wrong.contains("secret"), "{wrong}");
     }
