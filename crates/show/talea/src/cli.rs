@@ -33,7 +33,8 @@ mod values;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueHint};
+use talea_launch::{Calls, Merge, Times, Unwind};
 use talea_model::{Bytes, Nanos, Rank};
 
 #[cfg(feature = "site")]
@@ -230,45 +231,6 @@ struct RunArgs {
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND",
           value_hint = ValueHint::CommandWithArguments)]
     command: Vec<std::ffi::OsString>,
-}
-
-/// How times are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Times {
-    /// Begin and duration of every event within the stated bounds
-    Bounded,
-    /// Begin and duration of every event to the nanosecond
-    Exact,
-    /// Sum, minimum and maximum of each call site only
-    Statistics,
-}
-
-/// Who brings the records of ranks together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Merge {
-    /// Ranks on several hosts, talea on one host
-    Auto,
-    /// Ranks, in MPI_Finalize
-    Ranks,
-}
-
-/// How call stacks of samples are found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Unwind {
-    /// By the tables that compilers leave for exceptions; works for any program
-    Dwarf,
-    /// By frame pointers, in the kernel: cheaper, for programs compiled with
-    /// -fno-omit-frame-pointer
-    Fp,
-}
-
-/// Which calls are events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Calls {
-    /// Calls that communicate
-    Mpi,
-    /// Every call
-    All,
 }
 
 /// Write the report of a run again

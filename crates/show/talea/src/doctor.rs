@@ -12,8 +12,8 @@ use talea_sampling::{Sources, system};
 use talea_topo::Machine;
 
 use crate::exit::{Exit, Expected};
-use crate::recorder::{launcher, library};
 use crate::terminal::{prose, wrapped};
+use talea_launch::{launcher, library};
 
 /// Why nothing can be said.
 #[derive(Debug, thiserror::Error)]

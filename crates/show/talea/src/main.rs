@@ -16,8 +16,8 @@ mod exit;
 mod fabric;
 mod folding;
 mod metrics;
-mod recorder;
 mod report;
+mod run;
 mod schema;
 mod show;
 mod table;
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
 
 fn perform(task: Task) -> ExitCode {
     match task {
-        Task::Run(options) => match recorder::run(&options) {
+        Task::Run(options) => match run::run(&options) {
             Ok(code) => code.into(),
             Err(error) => exit::report(&error).into(),
         },

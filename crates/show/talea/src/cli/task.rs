@@ -3,13 +3,14 @@
 //! Owns the tasks, and the conversion of arguments into the option structs of the commands.
 
 use talea_flow::times::Bound;
+use talea_launch::Unwind;
 
 use super::show::{ShowArgs, StructureArgs, View};
-use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, RunArgs, SchemaArgs, Unwind};
+use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, RunArgs, SchemaArgs};
 #[cfg(feature = "site")]
 use crate::always;
 use crate::{
-    clusters, completions, convert, events, fabric, folding, metrics, recorder, report, show, topo,
+    clusters, completions, convert, events, fabric, folding, metrics, report, run, show, topo,
     tracks,
 };
 
@@ -17,7 +18,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) enum Task {
     /// `talea run`
-    Run(recorder::Options),
+    Run(run::Options),
     /// `talea report`
     Report(report::Options),
     /// `talea show`
@@ -118,9 +119,9 @@ impl From<Command> for Task {
     }
 }
 
-impl From<RunArgs> for recorder::Options {
+impl From<RunArgs> for run::Options {
     fn from(args: RunArgs) -> Self {
-        Self {
+        let launch = talea_launch::Options {
             out: args.out,
             times: args.times,
             bound: Bound {
@@ -135,19 +136,20 @@ impl From<RunArgs> for recorder::Options {
             merge: args.merge,
             sampling: sampling(args.sample, args.sample_counter, &args.counters, args.unwind),
             fabric: args.fabric,
-            after: if args.no_report { recorder::After::Nothing } else { recorder::After::Report },
             command: args.command,
-        }
+        };
+        let after = if args.no_report { run::After::Nothing } else { run::After::Report };
+        Self { launch, after }
     }
 }
 
-/// What to sample; none if nobody asked.
+/// Samples, if any were requested.
 fn sampling(
     rate: Option<f64>,
     growth: Option<(String, u64)>,
     counters: &[String],
     unwind: Unwind,
-) -> Option<recorder::Sampling> {
+) -> Option<talea_launch::Sampling> {
     let rated = rate.map(|rate| ("task-clock".to_owned(), (1e9 / rate).round().max(1.0) as u64));
     let (trigger, period) = growth.or(rated)?;
     let names = |set: &String| -> Vec<String> {
@@ -160,7 +162,7 @@ fn sampling(
         set.split(comma).map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
     };
     let sets = counters.iter().map(names).filter(|set| !set.is_empty()).collect();
-    Some(recorder::Sampling { trigger, period, rate, sets, unwind })
+    Some(talea_launch::Sampling { trigger, period, rate, sets, unwind })
 }
 
 impl From<View> for show::View {

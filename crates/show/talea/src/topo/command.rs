@@ -11,7 +11,7 @@ use std::process::{Child, Command};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Options, TopoError};
-use crate::recorder::find_program;
+use talea_launch::program::find;
 
 /// Reads a line from the pipe, then becomes the command: the process stays the same. Without a line
 /// talea has exited.
@@ -30,7 +30,7 @@ impl Watched {
     /// Starts the command of the options, if there is one, up to its gate in this folder.
     pub(super) fn start(options: &Options, folder: &Path) -> Result<Option<Self>, TopoError> {
         let Some((first, rest)) = options.command.split_first() else { return Ok(None) };
-        let program = find_program(first)?;
+        let program = find(first)?;
         let gate = folder.join("gate");
         rustix::fs::mknodat(
             rustix::fs::CWD,

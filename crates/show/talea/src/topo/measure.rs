@@ -20,8 +20,8 @@ use talea_topology::{Monitor, Topology};
 
 use super::command::Watched;
 use super::{Options, TopoError, monitors_text, outputs, say_gaps};
-use crate::recorder::in_foreground;
 use crate::terminal::say;
+use talea_launch::in_foreground;
 
 /// Destination of values while they are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

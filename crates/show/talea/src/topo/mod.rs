@@ -150,7 +150,7 @@ pub(crate) enum TopoError {
     Summary(#[from] SummaryError),
     /// A command cannot be started.
     #[error("{0}")]
-    Command(#[from] crate::recorder::RunError),
+    Command(#[from] talea_launch::LaunchError),
     /// A file cannot be written.
     #[error("cannot write: {source}: `{}`", path.display())]
     Write {

@@ -12,8 +12,7 @@ use talea_run::live::read::LiveProcess;
 use talea_run::mapped::read_live;
 use talea_run::{RunDirectory, counters};
 
-use super::{Options, library};
-use crate::cli::{Calls, Merge, Times};
+use crate::{Calls, Merge, Options, Times, library};
 
 /// Variables to set for the program.
 #[derive(Debug)]
@@ -32,7 +31,7 @@ impl Variables {
 }
 
 /// The library's name for a way to keep times.
-pub(super) fn times(times: Times) -> &'static str {
+pub(crate) fn times(times: Times) -> &'static str {
     match times {
         Times::Bounded => "bounded",
         Times::Exact => "exact",
@@ -42,7 +41,7 @@ pub(super) fn times(times: Times) -> &'static str {
 
 /// All variables for a recording that lies in `live` while it grows, and in the run directory `out`
 /// when it is complete. Times are in nanoseconds, sizes in bytes, parts in millionths.
-pub(super) fn variables(options: &Options, recorder: &Path, live: &Path, out: &Path) -> Variables {
+pub(crate) fn variables(options: &Options, recorder: &Path, live: &Path, out: &Path) -> Variables {
     let number = |value: u64| OsString::from(value.to_string());
     // Files on a node's own disk can be out of reach when the program has ended.
     let merge = if options.live_dir.is_some() { Merge::Ranks } else { options.merge };
@@ -90,7 +89,7 @@ fn preload(library: &Path, mark: Option<&Path>, others: Option<&OsStr>) -> OsStr
 }
 
 /// A folder for this run alone inside one that the user named.
-pub(super) fn node_local(folder: &Path, directory: &RunDirectory) -> io::Result<PathBuf> {
+pub(crate) fn node_local(folder: &Path, directory: &RunDirectory) -> io::Result<PathBuf> {
     let name = directory.path().file_name().unwrap_or_default().to_string_lossy();
     let path = std::path::absolute(folder)?.join(format!("{name}-{}.live", std::process::id()));
     std::fs::create_dir_all(&path)?;
@@ -99,7 +98,7 @@ pub(super) fn node_local(folder: &Path, directory: &RunDirectory) -> io::Result<
 
 /// Copies what the ranks of this node wrote into the run directory, without the part of each file
 /// that is not in use, and removes the folder.
-pub(super) fn bring_back(live: &Path, directory: &RunDirectory) -> io::Result<()> {
+pub(crate) fn bring_back(live: &Path, directory: &RunDirectory) -> io::Result<()> {
     let entries = match std::fs::read_dir(live) {
         // Ranks brought everything together, and the last one took the folder with it.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

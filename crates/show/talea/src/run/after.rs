@@ -9,18 +9,23 @@ use talea_model::{Bytes, Gaps, Nanos};
 use talea_run::recording::Recording;
 use talea_run::{Metadata, Outcome, RunDirectory};
 
-use super::{After, Options, fabric, launched, sampling};
+use super::{After, Options, ports};
 use crate::report;
 use crate::terminal::{Progress, grouped, say};
 use talea_analysis::findings::signal_name;
 use talea_analysis::rank::{RankStudy, part};
 use talea_analysis::{Analysis, findings};
+use talea_launch::program::launched;
+use talea_launch::sampling::{self, Settled};
 use talea_run::load::{self, Run};
 
 /// Explains a run that has ended; whether anything of the program was recorded.
 pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &Options) -> bool {
     let mut progress = Progress::new();
-    let sampled = options.sampling.is_some().then(|| sampling::settle(directory));
+    let sampled = options.launch.sampling.is_some().then(|| sampling::settle(directory));
+    for warning in sampled.iter().flat_map(|sampled| &sampled.warnings) {
+        say(&format!("warning: {warning}"));
+    }
     // What ranks did not bring together themselves, because they never came to MPI_Finalize.
     if let Err(error) = talea_run::trace::pack_left_behind(directory) {
         say(&format!("warning: {error}"));
@@ -45,8 +50,8 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &O
     warn(&recording, metadata, has_samples, options);
     if options.after == After::Nothing {
         drop(progress);
-        sampled.iter().for_each(sampling::Settled::say);
-        metadata.fabric.iter().for_each(fabric::say_kept);
+        sampled.iter().for_each(say_samples);
+        metadata.fabric.iter().for_each(ports::say_kept);
         say(&format!("recorded {}", directory.path().display()));
         return recorded;
     }
@@ -77,7 +82,7 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &O
 }
 
 /// Prints a summary of the recording in about six lines.
-fn summary(analysis: &Analysis<'_>, sampled: Option<&sampling::Settled>) {
+fn summary(analysis: &Analysis<'_>, sampled: Option<&Settled>) {
     let run = &analysis.run;
     let recording = &run.recording;
     let wall = run.metadata.wall.unwrap_or(analysis.wall);
@@ -95,10 +100,10 @@ fn summary(analysis: &Analysis<'_>, sampled: Option<&sampling::Settled>) {
     if analysis.ranks.is_empty() {
         say(&format!("time     {wall}{outcome}"));
         if let Some(sampled) = sampled {
-            sampled.say();
+            say_samples(sampled);
             say_gaps(&run.recording.gaps);
         }
-        run.metadata.fabric.iter().for_each(fabric::say_kept);
+        run.metadata.fabric.iter().for_each(ports::say_kept);
         return;
     }
     let size = recording.sizes.total;
@@ -128,9 +133,9 @@ fn summary(analysis: &Analysis<'_>, sampled: Option<&sampling::Settled>) {
         ));
     }
     if let Some(sampled) = sampled {
-        sampled.say();
+        say_samples(sampled);
     }
-    run.metadata.fabric.iter().for_each(fabric::say_kept);
+    run.metadata.fabric.iter().for_each(ports::say_kept);
     say_gaps(&recording.gaps);
 }
 
@@ -173,7 +178,7 @@ fn nothing(metadata: &Metadata, options: &Options) -> String {
             format!("{begin} before {} ended the command", signal_name(signal))
         }
         _ => {
-            let program = launched(&options.command).to_string_lossy();
+            let program = launched(&options.launch.command).to_string_lossy();
             format!(
                 "{begin}. `ldd {program}` must name an MPI library; a program that links it statically, or clears LD_PRELOAD, cannot be recorded. \
                  A program without MPI: `talea run --sample 100Hz -- {}`",
@@ -206,6 +211,23 @@ fn warn(recording: &Recording, metadata: &Metadata, has_samples: bool, options: 
             processes.len()
         ));
     }
+}
+
+/// Prints the number of samples.
+fn say_samples(settled: &Settled) {
+    if settled.samples == 0 {
+        return say("samples  none");
+    }
+    let s = |count: usize| if count == 1 { "" } else { "s" };
+    say(&format!(
+        "samples  {} of {} thread{} in {} process{}, {}",
+        grouped(settled.samples as u64),
+        settled.threads,
+        s(settled.threads),
+        settled.processes,
+        if settled.processes == 1 { "" } else { "es" },
+        settled.bytes
+    ));
 }
 
 #[cfg(test)]

@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-use super::environment::Variables;
+use crate::environment::Variables;
 
 /// A launcher that should answer `--version` within this time.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What starts the ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Launcher {
+pub enum Launcher {
     /// Open MPI's mpirun, or prterun of PRRTE behind it.
     OpenMpi,
     /// Hydra of MPICH, MVAPICH and Intel MPI.
@@ -32,17 +32,17 @@ pub(crate) enum Launcher {
 
 /// The launch that this process is one of several of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Inside {
+pub struct Inside {
     /// What started it.
-    pub(crate) launcher: &'static str,
+    pub launcher: &'static str,
     /// How many processes it started.
-    pub(crate) size: u32,
+    pub size: u32,
     /// Which of them this is.
-    pub(crate) rank: u32,
+    pub rank: u32,
 }
 
 /// Whether a launcher started this process with others, by what it leaves in the environment.
-pub(crate) fn inside(variable: impl Fn(&str) -> Option<String>) -> Option<Inside> {
+pub fn inside(variable: impl Fn(&str) -> Option<String>) -> Option<Inside> {
     const LEFT: [(&str, &str, &str); 3] = [
         ("mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
         ("srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
@@ -56,14 +56,14 @@ pub(crate) fn inside(variable: impl Fn(&str) -> Option<String>) -> Option<Inside
 }
 
 /// Whether a name is that of a launcher; Debian adds the MPI's name after a dot.
-pub(crate) fn is_launcher(program: &Path) -> bool {
+pub fn is_launcher(program: &Path) -> bool {
     let name = program.file_name().unwrap_or_default().to_string_lossy();
     let stem = name.split('.').next().unwrap_or_default();
     matches!(stem, "mpirun" | "mpiexec" | "orterun" | "prterun" | "srun")
 }
 
 /// Which launcher a program is, if any.
-pub(crate) fn detect(program: &Path) -> Launcher {
+pub fn detect(program: &Path) -> Launcher {
     if !is_launcher(program) {
         return Launcher::Other;
     }
@@ -71,7 +71,7 @@ pub(crate) fn detect(program: &Path) -> Launcher {
 }
 
 /// What a launcher says about its version; absent where it says nothing in time.
-pub(crate) fn version(program: &Path) -> Option<String> {
+pub fn version(program: &Path) -> Option<String> {
     let mut child = Command::new(program)
         .arg("--version")
         .stdin(Stdio::null())
@@ -148,7 +148,7 @@ impl Launcher {
     }
 
     /// Name for people.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::OpenMpi => "Open MPI",
             Self::Hydra => "hydra (MPICH, Intel MPI)",

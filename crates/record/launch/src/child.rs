@@ -19,18 +19,18 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use talea_run::Outcome;
 
-use super::environment::Variables;
+use crate::environment::Variables;
 
 /// A running program.
 #[derive(Debug)]
-pub(super) struct Running {
+pub(crate) struct Running {
     child: Child,
     handle: Option<Handle>,
     forwarder: Option<std::thread::JoinHandle<Option<(i32, Instant)>>>,
 }
 
 /// Starts `program` with the words of `command`.
-pub(super) fn start(
+pub(crate) fn start(
     program: &Path,
     command: &[OsString],
     variables: &Variables,
@@ -79,7 +79,7 @@ fn forward(mut signals: Signals, child: Pid, foreground: bool) -> Option<(i32, I
 impl Running {
     /// Waits for the end; how it ended, and the first signal that talea got meanwhile with its
     /// time.
-    pub(super) fn wait(mut self) -> (Outcome, Option<(i32, Instant)>) {
+    pub(crate) fn wait(mut self) -> (Outcome, Option<(i32, Instant)>) {
         let status = self.child.wait();
         if let Some(handle) = self.handle {
             handle.close();
@@ -98,7 +98,7 @@ impl Running {
 }
 
 /// Whether this process belongs to the group that a terminal's keys reach.
-pub(crate) fn in_foreground() -> bool {
+pub fn in_foreground() -> bool {
     std::fs::File::open("/dev/tty")
         .ok()
         .and_then(|terminal| rustix::termios::tcgetpgrp(terminal).ok())

@@ -6,17 +6,17 @@
 use std::path::{Path, PathBuf};
 
 /// File name of the library.
-pub(crate) const NAME: &str = "libtalea_mpi.so";
+pub const NAME: &str = "libtalea_mpi.so";
 /// File name of the library of phase markers, which lies beside it where it is installed.
-pub(crate) const MARK_NAME: &str = "libtalea_mark.so";
+pub const MARK_NAME: &str = "libtalea_mark.so";
 /// What builds that.
-pub(crate) const MARK_REMEDY: &str = "cargo build --release -p talea-mark";
+pub const MARK_REMEDY: &str = "cargo build --release -p talea-mark";
 /// Names its path where it is in none of the usual places.
-pub(crate) const VARIABLE: &str = "TALEA_MPI_LIBRARY";
+pub const VARIABLE: &str = "TALEA_MPI_LIBRARY";
 
 /// Why there is no library.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum LibraryError {
+pub enum LibraryError {
     /// The variable names no file.
     #[error("{VARIABLE} names a file that does not exist: `{}`", .0.display())]
     Named(PathBuf),
@@ -26,12 +26,12 @@ pub(crate) enum LibraryError {
 }
 
 /// The library of phase markers beside the recording library, if it is there.
-pub(crate) fn marks(recorder: &Path) -> Option<PathBuf> {
+pub fn marks(recorder: &Path) -> Option<PathBuf> {
     Some(recorder.with_file_name(MARK_NAME)).filter(|path| path.is_file())
 }
 
 /// The library's absolute path.
-pub(crate) fn find() -> Result<PathBuf, LibraryError> {
+pub fn find() -> Result<PathBuf, LibraryError> {
     if let Some(named) = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
         let path = PathBuf::from(named);
         return match std::fs::canonicalize(&path) {

@@ -14,30 +14,29 @@ use talea_run::{RunDirectory, samples};
 use talea_sampling::threads::{Request, select};
 use talea_sampling::{CounterSource, Offer, PerfSource, ProcSource, Root};
 
-use crate::cli::Unwind;
-use crate::terminal::{grouped, say};
+use crate::Unwind;
 
 /// Samples of a process without MPI, and without phases, that are too few to be of use.
 const FEW: usize = 3;
 
 /// What to sample.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Sampling {
+pub struct Sampling {
     /// The counter whose growth takes a sample; `task-clock` for a rate.
-    pub(crate) trigger: String,
+    pub trigger: String,
     /// Its growth from sample to sample; ns for clocks.
-    pub(crate) period: u64,
+    pub period: u64,
     /// Samples a second that were asked for, if it was a rate.
-    pub(crate) rate: Option<f64>,
+    pub rate: Option<f64>,
     /// Sets of counters.
-    pub(crate) sets: Vec<Vec<String>>,
+    pub sets: Vec<Vec<String>>,
     /// How stacks are found.
-    pub(crate) unwind: Unwind,
+    pub unwind: Unwind,
 }
 
 /// Why samples cannot be taken like this.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SamplingError {
+pub enum SamplingError {
     /// More than the kernel takes.
     #[error(
         "the kernel takes at most {most} samples a second, found {rate}: ask for less, or raise kernel.perf_event_max_sample_rate"
@@ -76,7 +75,7 @@ const USUAL_MOST: u64 = 100_000;
 impl Sampling {
     /// Finds what is wrong before the program starts. What this machine lacks is not wrong: the
     /// program may run on others.
-    pub(super) fn check(&self) -> Result<(), SamplingError> {
+    pub(crate) fn check(&self) -> Result<(), SamplingError> {
         let root = Root::machine();
         let most = root.number("proc/sys/kernel/perf_event_max_sample_rate");
         let most = most.unwrap_or(USUAL_MOST);
@@ -99,7 +98,7 @@ impl Sampling {
     }
 
     /// The library's variables.
-    pub(super) fn variables(&self, out: &Path) -> Vec<(&'static str, OsString)> {
+    pub(crate) fn variables(&self, out: &Path) -> Vec<(&'static str, OsString)> {
         let sets: Vec<String> = self.sets.iter().map(|set| set.join(",")).collect();
         let unwind = if self.unwind == Unwind::Fp { "fp" } else { "dwarf" };
         vec![
@@ -111,7 +110,7 @@ impl Sampling {
     }
 
     /// For `run.json`.
-    pub(super) fn described(&self) -> [(String, Value); 3] {
+    pub(crate) fn described(&self) -> [(String, Value); 3] {
         [
             ("sample_counter", json!(self.trigger)),
             ("sample_period", json!(self.period)),
@@ -121,20 +120,25 @@ impl Sampling {
     }
 }
 
-/// What was kept.
+/// Samples that were kept.
 #[derive(Debug, Default)]
-pub(super) struct Settled {
-    /// Processes with files.
-    pub(super) processes: usize,
-    threads: usize,
-    pub(super) samples: usize,
-    bytes: Bytes,
-    /// What is missing.
-    pub(super) gaps: Gaps,
+pub struct Settled {
+    /// Number of processes with files.
+    pub processes: usize,
+    /// Number of threads with samples.
+    pub threads: usize,
+    /// Number of samples.
+    pub samples: usize,
+    /// Size of the files.
+    pub bytes: Bytes,
+    /// Gaps: missing samples.
+    pub gaps: Gaps,
+    /// Warnings, a sentence each.
+    pub warnings: Vec<String>,
 }
 
 /// Removes files of processes that nobody asked for, and counts what is in the others.
-pub(super) fn settle(directory: &RunDirectory) -> Settled {
+pub fn settle(directory: &RunDirectory) -> Settled {
     let paths = samples::files(directory).unwrap_or_default();
     let read = |path: &Path| {
         let bytes = std::fs::read(path).ok()?;
@@ -150,7 +154,8 @@ pub(super) fn settle(directory: &RunDirectory) -> Settled {
         let marked = process.threads.iter().any(|thread| !thread.phases.series.is_empty());
         if !ranked && (some || (process.samples() < FEW && !marked)) {
             if let Err(error) = std::fs::remove_file(path) {
-                say(&format!("warning: cannot remove samples: {error}: `{}`", path.display()));
+                let path = path.display();
+                settled.warnings.push(format!("cannot remove samples: {error}: `{path}`"));
             }
             continue;
         }
@@ -171,25 +176,6 @@ pub(super) fn settle(directory: &RunDirectory) -> Settled {
         }
     }
     settled
-}
-
-impl Settled {
-    /// Prints the number of samples.
-    pub(super) fn say(&self) {
-        if self.samples == 0 {
-            return say("samples  none");
-        }
-        let s = |count: usize| if count == 1 { "" } else { "s" };
-        say(&format!(
-            "samples  {} of {} thread{} in {} process{}, {}",
-            grouped(self.samples as u64),
-            self.threads,
-            s(self.threads),
-            self.processes,
-            if self.processes == 1 { "" } else { "es" },
-            self.bytes
-        ));
-    }
 }
 
 #[cfg(test)]
