@@ -179,48 +179,40 @@ struct RunArgs {
     /// Largest relative error of a recorded time: 2%, 0.5% [with --times bounded]
     #[arg(long, value_name = "PERCENT", value_parser = values::percent, default_value = "2%")]
     bound_relative: u32,
-    /// Error allowed where the relative one is smaller: 100ns, 1us [with --times bounded]
+    /// Maximum error of times where the relative bound is smaller: 100ns, 1us
     #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "100ns")]
     bound_absolute: Nanos,
-    /// Largest error of an absolute time, however long the run: 10us [with --times bounded]
+    /// Maximum error of an absolute time, however long the run: 10us
     #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "10us")]
     bound_drift: Nanos,
-    /// Which calls are events: `mpi` counts local calls (MPI_Comm_rank ...) and folds unsuccessful
-    /// polls in a row into one event; `all` records each
+    /// Calls that are events; `mpi` folds unsuccessful polls and counts local calls
     #[arg(long, value_enum, default_value_t = Calls::Mpi)]
     calls: Calls,
-    /// Maximum number of frames in a call path: 1 is the direct caller; a hash stands for further
-    /// ones
+    /// Maximum frames of a call path; 1 is the direct caller
     #[arg(long, value_name = "N", default_value_t = 48, value_parser = clap::value_parser!(u8).range(1..=48))]
     callers: u8,
     /// Maximum memory of one process's record, 1M to 16G: 64M, 1G
     #[arg(long, value_name = "SIZE", value_parser = values::size, default_value = "64M")]
     memory: Bytes,
-    /// Folder on the node's own disk or memory for the record while the program runs; copied to the
-    /// run directory afterwards
+    /// Node-local folder for the record while the program runs
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     live_dir: Option<PathBuf>,
-    /// Where the records of the ranks are merged: `ranks` do it in MPI_Finalize; with `auto` only
-    /// those that run on several hosts, and talea does it afterwards for those on one, so that it
-    /// takes none of the program's time
+    /// Where records of ranks are merged
     #[arg(long, value_enum, default_value_t = Merge::Auto)]
     merge: Merge,
-    /// Take samples of every thread at this rate of its own time: 100Hz, 1kHz
+    /// Sample every thread at this rate of its CPU time: 100Hz, 1kHz
     #[arg(long, value_name = "RATE", value_parser = values::rate)]
     sample: Option<f64>,
-    /// Take a sample of a thread each time that a counter has grown so far: instructions=50M
+    /// Sample a thread each time that a counter grows by this: instructions=50M
     #[arg(long, value_name = "COUNTER=PERIOD", value_parser = values::growth)]
     sample_counter: Option<(String, u64)>,
-    /// Counters of each sample, as `talea topo --counters` has them; repeated: sets that take turns
-    /// [default: what exists of instructions, cycles, cache-misses, branch-misses and the kernel's
-    /// own counts]
+    /// Counters of each sample; repeated sets take turns [default: available hardware counters]
     #[arg(long, value_name = "A,B[,..]", requires = "sampling")]
     counters: Vec<String>,
     /// How call stacks of samples are found
     #[arg(long, value_enum, default_value_t = Unwind::Dwarf, requires = "sampling")]
     unwind: Unwind,
-    /// Read the counters of the network's ports on every node: before, at this interval, and after
-    /// [default: 1s]
+    /// Read counters of all network ports at this interval [default: 1s]
     #[arg(long, value_name = "TIME", value_parser = values::interval, num_args = 0..=1, require_equals = true,
           default_missing_value = "1s")]
     fabric: Option<Nanos>,
@@ -256,7 +248,7 @@ struct ReportArgs {
     out: Option<PathBuf>,
     #[command(flatten)]
     network: network::NetworkArgs,
-    /// What the network calls the hosts of the run, where it has other names
+    /// Names of the run's hosts in the network, where they differ
     #[arg(long, value_name = "HOST=NODE,...", value_delimiter = ',', value_parser = network::called, requires = "network")]
     called: Vec<(String, String)>,
 }
@@ -299,7 +291,7 @@ struct EventsArgs {
     /// Thread of that rank; 0 is the one that initialised MPI
     #[arg(long, value_name = "T", default_value_t = 0)]
     thread: u32,
-    /// World: 0 is what was started first, 1 and so on what MPI_Comm_spawn started
+    /// World: 0 was started first, others by MPI_Comm_spawn
     #[arg(long, value_name = "W", default_value_t = 0)]
     world: u32,
     /// Leave out what ends before: 1.5s, 200ms, or nanoseconds since the start

@@ -92,14 +92,13 @@ pub struct AgentArgs {
     /// /var/lib/talea/spool]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     spool: Option<PathBuf>,
-    /// Maximum size of that folder, 1M to 16G; the oldest batches go first and are counted
+    /// Maximum size of the spool, 1M to 16G; the oldest batches go first
     #[arg(long, value_name = "SIZE", value_parser = written::size, default_value = "64M")]
     spool_size: Bytes,
-    /// What is counted around samples: none, default, or names as perf list has them, with commas;
-    /// NAME=EVENT gives an event another name
+    /// Counters around samples: none, default, or perf's names: A,NAME=EVENT
     #[arg(long, value_name = "LIST", default_value = "default")]
     counters: String,
-    /// Folder of job notifications; a file `yield` in it leaves counters to other tools
+    /// Folder of job notifications; a file `yield` frees the counters
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, default_value = RUN_DIR)]
     run_dir: PathBuf,
 }

@@ -49,7 +49,7 @@ pub(super) struct UsageArgs {
     /// Period up to now: 10min, 24h, 30d
     #[arg(long, value_name = "TIME", value_parser = values::step)]
     last: Option<Nanos>,
-    /// Only this node; * and ? stand for any characters and for one, here and below
+    /// Only this node; * and ? are wild cards, also below
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
     /// Only this job
@@ -135,7 +135,7 @@ pub(super) fn dimensions(named: Vec<By>) -> Vec<Dimension> {
 /// As whom a server is asked.
 #[derive(Debug, Args)]
 pub(super) struct AsksArgs {
-    /// File with what `talea serve token add user NAME` printed, where the store is a server
+    /// File with a user's token, for the store of a server
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "store")]
     token_file: Option<PathBuf>,
     /// CA certificates of the server, PEM [default: public authorities]

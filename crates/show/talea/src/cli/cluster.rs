@@ -77,15 +77,13 @@ pub(super) struct ClusterArgs {
     input: PathBuf,
     #[command(flatten)]
     how: How,
-    /// Leave out bursts whose EXPRESSION is not within LOW to HIGH: 'IPC=0.1:4',
-    /// 'PAPI_TOT_INS=1000:'; may be repeated
+    /// Leave out bursts with EXPRESSION outside LOW:HIGH: 'IPC=0.1:4'; repeatable
     #[arg(long = "range", value_name = "EXPRESSION=LOW:HIGH", value_parser = range, help_heading = "Preparation")]
     ranges: Vec<(String, Range)>,
     /// Values are points as they are: no filter, no logarithm, no scaling
     #[arg(long, conflicts_with_all = ["min_duration", "factor", "ranges"], help_heading = "Preparation")]
     no_prepare: bool,
-    /// Cluster a part: thin (where no RULE is given), thin=20, ranks=8, random=15%, or
-    /// ranks=8,random=15%
+    /// Cluster a part: thin[=N], ranks=N, random=P%, or ranks=N,random=P%
     #[arg(long, value_name = "RULE", value_parser = subset, num_args = 0..=1, default_missing_value = "thin", help_heading = "Clusters")]
     subset: Option<(SubsetRule, String)>,
     /// Seed of the random choice made by --subset
@@ -94,7 +92,7 @@ pub(super) struct ClusterArgs {
     /// Cluster all points as well, and say what the subset lost
     #[arg(long, requires = "subset", help_heading = "Clusters")]
     check: bool,
-    /// Write the trace with its clusters as events 90000001, with .pcf and .row beside it
+    /// Write the trace with clusters as events 90000001
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     out_prv: Option<PathBuf>,
     /// Write the scatter plot as SVG; `-` is standard output
@@ -109,8 +107,7 @@ pub(super) struct ClusterArgs {
     /// Write one row a burst: rank, begin, end, duration, cluster, dimensions, counters
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     csv: Option<PathBuf>,
-    /// Write the cluster of each burst, one a line in the order of the input; 0 is noise, or left
-    /// out
+    /// Write the cluster of each burst, one a line; 0 is noise
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     labels: Option<PathBuf>,
     /// JSON with stable keys instead of text
@@ -125,15 +122,13 @@ struct How {
     /// log(duration)]
     #[arg(long, value_name = "LIST", conflicts_with = "columns", help_heading = "Preparation")]
     dimensions: Option<String>,
-    /// Columns of a table, as they are named in its first line: a,b
+    /// Columns of a table, by the names in its first line: a,b
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Preparation")]
     columns: Option<Vec<String>>,
-    /// Column of a table with each row's duration in nanoseconds, or any other weight [default:
-    /// duration, without --columns]
+    /// Column with the weight of each row [default: duration in nanoseconds]
     #[arg(long, value_name = "NAME", help_heading = "Preparation")]
     weight: Option<String>,
-    /// Leave out shorter bursts: 10us, 0 for none [default: the shortest, which hold 1 % of the
-    /// time]
+    /// Minimum duration of bursts: 10us [default: leaves out 1 % of time]
     #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = "Preparation")]
     min_duration: Option<Nanos>,
     /// Weight of each dimension: 1,0.5
@@ -147,12 +142,10 @@ struct How {
     edges: EdgesArg,
     #[command(flatten)]
     part: PartArgs,
-    /// Radius of neighbours among points from 0 to 1: auto, a number, or refine (`cluster` alone,
-    /// not with --subset)
+    /// Radius of neighbours in the unit cube: auto, refine, or a number
     #[arg(long, value_name = "EPS", value_parser = eps, default_value = "auto", help_heading = "Clusters")]
     eps: Eps,
-    /// Neighbours, itself included, that make a point the core of a cluster [default: as many as
-    /// ranks, 3 to 10]
+    /// Minimum neighbours of a core point [default: number of ranks, 3 to 10]
     #[arg(long, value_name = "N", value_parser = min_points, help_heading = "Clusters")]
     min_points: Option<usize>,
 }
@@ -182,10 +175,10 @@ same order: lines may have moved. --from, --to, --with-init and --edges are thos
 
 Keys of the JSON: `talea schema track`.")]
 pub(super) struct TrackArgs {
-    /// Runs, traces or tables in the order of their scale; one, with --windows
+    /// Runs, traces or tables in the order of their scale
     #[arg(value_name = "INPUT", required = true, value_hint = ValueHint::AnyPath)]
     inputs: Vec<PathBuf>,
-    /// Cut one input into windows: how many, or how long each is (10, 500ms)
+    /// Cut one input into this many windows, or windows this long: 10, 500ms
     #[arg(long, value_name = "N|TIME", value_parser = windows)]
     windows: Option<Windows>,
     /// Compare counts times the ranks of their frame

@@ -115,7 +115,7 @@ struct SonarArgs {
         conflicts_with = "simulate"
     )]
     ethernet: Option<String>,
-    /// A Gemini machine of these lengths, which is only computed, in place of an interface
+    /// Lengths of a simulated Gemini machine, instead of an interface
     #[arg(long, value_name = "AxBxC", value_parser = super::place::three_lengths, requires = "ends")]
     simulate: Option<super::place::Lengths>,
     /// Coordinates of the sending and of the receiving Gemini
@@ -148,7 +148,7 @@ struct SonarArgs {
     /// How long the other side may be silent before anything is sent
     #[arg(long, value_name = "TIME", value_parser = values::step, default_value = "30s")]
     wait: Nanos,
-    /// Draw the simulated machine with what its links carried, and the ways there and back
+    /// Draw the simulated machine with the loads of its links and routes
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "simulate")]
     svg: Option<PathBuf>,
     /// The same as a page that needs nothing but a browser

@@ -44,8 +44,7 @@ Keys of the JSON: `talea schema links`; of perfquery's output: `talea schema cab
 `talea schema job-ports`.")]
 #[command(group(clap::ArgGroup::new("placed").args(["hostfile", "rankfile", "rank_order"]).requires("matrix")))]
 pub(super) struct TableArgs {
-    /// A recording of tiles, what perfquery printed of all ports (with --ibnetdiscover), or a run
-    /// that kept counters
+    /// Recording of tiles, output of perfquery, or run with counters
     #[arg(value_name = "FILE|RUN", value_hint = ValueHint::AnyPath)]
     of: PathBuf,
     #[command(flatten)]
@@ -53,7 +52,7 @@ pub(super) struct TableArgs {
     /// Earlier perfquery output to subtract [default: none, since last cleared]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "ibnetdiscover")]
     since: Option<PathBuf>,
-    /// Shares of capacity and of time stalled, bytes and phits of a packet, instead of sums
+    /// Shares of capacity and of stalled time instead of sums
     #[arg(long)]
     shares: bool,
     /// Every interval between two readings, instead of the whole
@@ -62,13 +61,13 @@ pub(super) struct TableArgs {
     /// Only these routers, by coordinate, in this order
     #[arg(long, value_name = "X,Y,Z;...", value_delimiter = ';')]
     routers: Vec<Coordinate>,
-    /// The job's nodes, as the network names them; without --routers only their routers are shown
+    /// The job's nodes, by their names in the network
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     hosts: Vec<String>,
-    /// What the job sent: a run, or a table with the columns from, to and bytes
+    /// The job's messages: a run, or a table from,to,bytes
     #[arg(long, value_name = "RUN|FILE", value_hint = ValueHint::AnyPath)]
     matrix: Option<PathBuf>,
-    /// Where its ranks were: Slurm's host file [default: as the run says, else in order on --hosts]
+    /// Nodes of the ranks: Slurm's host file [default: from the run]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     hostfile: Option<PathBuf>,
     /// The same, Open MPI's rankfile

@@ -57,14 +57,13 @@ mean.
 Keys of the JSON: `talea schema fold`; with --list: `talea schema fold-list`.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct FoldArgs {
-    /// Traces (.prv, .prv.gz) or run directories; several are folded together and laid over each
-    /// other
+    /// Traces (.prv, .prv.gz) or run directories; several are folded together
     #[arg(value_name = "INPUT", required = true, value_hint = ValueHint::AnyPath)]
     inputs: Vec<PathBuf>,
     /// Region to fold, see below
     #[arg(long, value_name = "REGION")]
     region: Option<String>,
-    /// Value of the region's event type, by name or number [default: the one with the most time]
+    /// Value of the region's event type [default: that with most time]
     #[arg(long, value_name = "NAME|NUMBER", allow_hyphen_values = true)]
     value: Option<String>,
     /// Leave out the time and the counts in MPI
@@ -85,16 +84,15 @@ pub(super) struct FoldArgs {
     /// How curves are fitted
     #[arg(long, value_enum, default_value_t = FitArg::Spline)]
     fit: FitArg,
-    /// Which instances are left out for their duration: mad (beyond 1.5 median absolute deviations
-    /// and 5 %), sigma=N (beyond N standard deviations), none
+    /// Instances to leave out by duration: mad, sigma=N, none
     #[arg(long, value_name = "RULE", value_parser = outliers, default_value = "mad")]
     outliers: Outliers,
-    /// Fold each kind of duration for itself [default: the kind with the most time]
+    /// Fold each kind of duration separately [default: only the largest]
     #[arg(long, conflicts_with = "overlay")]
     groups: bool,
     #[command(flatten)]
     part: PartArgs,
-    /// Try every curve and its band on instances that it was not fitted to
+    /// Score each curve and band on instances that were not fitted
     #[arg(long)]
     score: bool,
     /// Points of each curve
@@ -109,7 +107,7 @@ pub(super) struct FoldArgs {
     /// Write all curves as comma-separated values
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     csv: Option<PathBuf>,
-    /// Write the first trace with the folded counters inside one instance, .pcf and .row beside it
+    /// Write the first trace with folded counters inside one instance
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     out_prv: Option<PathBuf>,
     /// Only list the regions

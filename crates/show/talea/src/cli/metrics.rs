@@ -74,7 +74,7 @@ pub(super) struct MetricsArgs {
     expressions: Vec<Own>,
     #[command(flatten)]
     part: PartArgs,
-    /// The work of INPUTs grows with their ranks: computation scaling is by rank
+    /// Weak scaling: the work of INPUTs grows with their ranks
     #[arg(long)]
     weak: bool,
     /// List metrics without a value, with reasons

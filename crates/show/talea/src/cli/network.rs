@@ -24,8 +24,7 @@ pub(super) const DESCRIBED: [&str; 7] =
 pub(super) struct NetworkArgs {
     #[command(flatten)]
     given: GivenArgs,
-    /// Speed of a link between switches or to a node, one way, where its description has none:
-    /// 12.5GB/s, 200Gbit/s
+    /// Speed of links without one in the description, one way: 12.5GB/s, 200Gbit/s
     #[arg(long, value_name = "SPEED", value_parser = speed, requires = "network")]
     link_speed: Option<f64>,
     /// Routing of messages [default: the first that fits the network]
@@ -63,21 +62,19 @@ impl From<WaysArg> for Ways {
 #[derive(Debug, Args)]
 #[group(id = "network", multiple = false)]
 struct GivenArgs {
-    /// A torus: of three axes and without --link-speed a Gemini machine; two nodes at each router
+    /// Torus of these lengths; with three axes a Gemini machine
     #[arg(long, value_name = "AxBxC", value_parser = lengths)]
     torus: Option<Lengths>,
-    /// A dragonfly: nodes of a router, routers of a group (or rows x columns, as 6x16 of an Aries),
-    /// global links of a router, groups
+    /// Dragonfly: nodes a router, routers a group, global links a router, groups
     #[arg(long, value_name = "P,A,H,G", value_parser = dragonfly)]
     dragonfly: Option<Given>,
-    /// A fat tree: children of each level from the leaf switches up, and parents (1 of a node
-    /// first): 4,4,4:1,4,4; or 4^3 for that
+    /// Fat tree: children and parents of each level: 4,4,4:1,4,4 or 4^3
     #[arg(long, value_name = "M1,M2,..:W1,W2,..|K^N", value_parser = fat_tree)]
     fat_tree: Option<Given>,
     /// What rtr --interconnect printed on a Cray
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     interconnect: Option<PathBuf>,
-    /// Nodes with their coordinates on a Gemini machine: NODE X Y Z SLOT
+    /// Coordinates of nodes on a Gemini machine: NODE X Y Z SLOT
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     nodemap: Option<PathBuf>,
     /// What ibnetdiscover printed
@@ -94,7 +91,7 @@ pub(super) struct PictureArgs {
     /// Draw the network with the loads of its links
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     svg: Option<PathBuf>,
-    /// The same as a page that needs nothing but a browser, with all views
+    /// Write all views as one page for a browser
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     html: Option<PathBuf>,
 }

@@ -15,7 +15,7 @@ use super::values;
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Part of the input")]
 pub(super) struct PartArgs {
-    /// Start of the part: 1.5s, 200ms, or nanoseconds since the start [default: end of MPI_Init]
+    /// Start of the part: 1.5s, 200ms [default: end of MPI_Init]
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     from: Option<Nanos>,
     /// End of the part [default: begin of MPI_Finalize]

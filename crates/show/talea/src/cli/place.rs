@@ -46,10 +46,10 @@ Keys of the JSON: `talea schema place`.")]
 pub(super) struct PlaceArgs {
     #[command(flatten)]
     network: NetworkArgs,
-    /// Ranks on each axis of a grid, those that follow each other first
+    /// Ranks on each axis of a grid, the fastest axis first
     #[arg(long, value_name = "AxBxC", value_parser = grid, requires = "stencil", conflicts_with = "matrix")]
     ranks: Option<Grid>,
-    /// Each rank sends to those around it: 7 across faces, 27 across edges and corners too
+    /// Neighbours of each rank: 7 across faces, 27 across edges and corners too
     #[arg(long, value_name = "POINTS", value_parser = clap::builder::PossibleValuesParser::new(["7", "27"]), requires = "ranks")]
     stencil: Option<String>,
     /// The first and the last rank of an axis are neighbours
@@ -61,21 +61,20 @@ pub(super) struct PlaceArgs {
     /// Run, or table of bytes from rank to rank
     #[arg(long, value_name = "RUN|FILE", value_hint = ValueHint::AnyPath)]
     matrix: Option<PathBuf>,
-    /// Blocks such as 1x1x16, filled, greedy, bisection, or a placement that is there: as-run,
-    /// hostfile:FILE, rankfile:FILE, rank-order:FILE
+    /// Placements: AxBxC, filled, greedy, bisection, as-run, hostfile:FILE, rankfile:FILE,
+    /// rank-order:FILE
     #[arg(long, value_name = "WAY,...", value_parser = way, value_delimiter = ',', default_value = "filled")]
     compare: Vec<Way>,
     /// Order in which nodes are filled
     #[arg(long, value_name = "ORDER,...", value_delimiter = ',')]
     order: Vec<OrderArg>,
-    /// Ranks on a node [default: the most that the run of --matrix had on one, else 16]
+    /// Ranks of a node [default: as in the run, else 16]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     cores: Option<u16>,
-    /// Swaps of ranks to try on each placement; those that help are kept
+    /// Swaps of ranks to try on each placement; improvements stay
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=10_000_000))]
     swaps: u32,
-    /// The job's nodes: some of those that a file describes, or names for the first ones of a
-    /// network without names
+    /// The job's nodes, by their names in the network
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = clap::builder::NonEmptyStringValueParser::new())]
     hosts: Vec<String>,
     /// Write the best one as Slurm's file for srun --distribution=arbitrary

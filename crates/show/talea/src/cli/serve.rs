@@ -38,7 +38,7 @@ pub(super) struct ServeArgs {
     /// Where batches are kept: sqlite:PATH or prometheus:http://HOST:PORT[/PREFIX]
     #[arg(long, value_name = "STORE", required = true)]
     store: Option<String>,
-    /// Address and port to listen on; port 0 for any that is free
+    /// Address and port to listen on; port 0 is any free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8090")]
     listen: SocketAddr,
     /// Certificates in PEM, the server's own first
@@ -53,10 +53,10 @@ pub(super) struct ServeArgs {
     /// Maximum number of connections of one address; raise it behind a proxy
     #[arg(long, value_name = "N", value_parser = per_address, default_value_t = MOST_OF_ADDRESS)]
     per_address: usize,
-    /// Length of the finest slices of a store that is made now; 0s keeps that of each batch
+    /// Length of the finest slices of a new store; 0s keeps batches
     #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "1min")]
     slice: Nanos,
-    /// Maximum size of the store, 1M to 1024T; agents keep the rest [default: no limit]
+    /// Maximum size of the store: 1M to 1024T; agents keep the rest
     #[arg(long, value_name = "SIZE", value_parser = values::large)]
     most: Option<Bytes>,
     /// Oldest batches that are taken

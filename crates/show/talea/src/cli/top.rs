@@ -37,8 +37,7 @@ what it took is shown and said at the end (of --once on standard error). How cor
 
 JSON (with --once): as that of `talea usage`; `store` is `live` for this node.")]
 pub(super) struct TopArgs {
-    /// Show a store instead of this node: sqlite:PATH, prometheus:http://HOST:PORT[/PREFIX], or
-    /// http://HOST:PORT of `talea serve`
+    /// Store to show instead of this node: sqlite:PATH, prometheus:URL, or a server's URL
     #[arg(long, value_name = "STORE")]
     store: Option<String>,
     #[command(flatten)]
@@ -46,8 +45,7 @@ pub(super) struct TopArgs {
     /// Columns that separate rows at first; with --once several
     #[arg(long, value_enum, value_delimiter = ',', default_value = "executable")]
     by: Vec<By>,
-    /// Time that shares are of: 10s, 1min, with --store also 24h; at most 10min without [default:
-    /// 30s, of a store 15min]
+    /// Time range of shares: 10s, 24h [default: 30s, of a store 15min]
     #[arg(long, value_name = "TIME", value_parser = values::step)]
     last: Option<Nanos>,
     /// Samples of each core: 10Hz, 100Hz
@@ -146,7 +144,7 @@ pub(super) struct JobsArgs {
     /// Folder of own rules (*.toml)
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     rules: Option<PathBuf>,
-    /// Maximum number of jobs, or of rows of each table of one job [default: 100, of one job 10]
+    /// Maximum number of rows [default: 100, of one job 10]
     #[arg(long, value_name = "N", value_parser = limit, conflicts_with = "findings")]
     limit: Option<usize>,
     /// Print JSON, see below

@@ -74,7 +74,7 @@ differ, or a synthetic description. --simulate and --replay work with any object
 Keys of the JSON: `talea schema machine`; with values: `talea schema map`; of --counters: `talea schema \
 counters`.")]
 pub(super) struct TopoArgs {
-    /// Objects from a file of hwloc's XML (versions 1 to 3) instead of this machine's
+    /// Objects from a file of hwloc's XML, versions 1 to 3
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     topology: Option<PathBuf>,
     /// Objects from hwloc's synthetic notation: 'pack:2 numa:2 l3:1 core:8 pu:2'
@@ -83,7 +83,7 @@ pub(super) struct TopoArgs {
     /// Measure here although --topology looks like another machine
     #[arg(long)]
     as_this_machine: bool,
-    /// Only these PUs (0-3,8), or only what is in an object (L3:0, Package:1)
+    /// Only these PUs (0-3,8), or one object (L3:0, Package:1)
     #[arg(long, value_name = "SET|OBJECT")]
     restrict: Option<String>,
     /// Without bridges and devices
@@ -95,13 +95,13 @@ pub(super) struct TopoArgs {
     /// A monitor, as text; may be given more than once
     #[arg(long, value_name = "TEXT", conflicts_with = "monitors")]
     monitor: Vec<String>,
-    /// Measure only this process, its threads and its children; may be given more than once
+    /// Measure only this process, its threads and children; repeatable
     #[arg(long, value_name = "PID")]
     pid: Vec<u32>,
     /// Values from a simulated machine, named as such everywhere
     #[arg(long, value_name = "SCENARIO", value_enum)]
     simulate: Option<ScenarioArg>,
-    /// A command that gives further counters, plugin:NAME; may be given more than once
+    /// Command that supplies further counters, plugin:NAME; repeatable
     #[arg(long, value_name = "COMMAND")]
     plugin: Vec<String>,
     /// Time between two values: 100ms, 1s
@@ -110,7 +110,7 @@ pub(super) struct TopoArgs {
     /// Measure for so long, then end
     #[arg(long = "for", value_name = "TIME", value_parser = values::time)]
     duration: Option<Nanos>,
-    /// Record into this file; the text form of dynamic lstopo if its name ends in .trace or .paje
+    /// Record into this file; .trace and .paje are dynamic lstopo's text form
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     out: Option<PathBuf>,
     /// Show a recording, of either form
@@ -119,8 +119,7 @@ pub(super) struct TopoArgs {
     /// Show how --replay differs from this earlier recording
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "replay")]
     compare: Option<PathBuf>,
-    /// Show the phases of this run on the time of --replay, which was recorded meanwhile: set-up,
-    /// iterations of its loop, wrap-up
+    /// Show the phases of this run beside --replay
     #[arg(long, value_name = "RUN", value_hint = ValueHint::AnyPath, requires = "replay")]
     run: Option<PathBuf>,
     /// Whose iterations --run shows [default: the lowest rank on the recording's host]
@@ -129,7 +128,7 @@ pub(super) struct TopoArgs {
     /// Write --replay as the text form of dynamic lstopo
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "replay")]
     paje: Option<PathBuf>,
-    /// Time in the recording that pictures show [default: means over all of it]
+    /// Time of the values in pictures [default: mean of the recording]
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     at: Option<Nanos>,
     /// Initial speed of a replay
@@ -147,7 +146,7 @@ pub(super) struct TopoArgs {
     /// Write the objects as hwloc's XML into this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     xml: Option<PathBuf>,
-    /// Version of --xml: 2 for hwloc 2 and 3, 3 for hwloc 3
+    /// Version of --xml: 2 for all hwloc since 2.0, 3 for 3.x
     #[arg(long, value_name = "N", value_parser = xml_version, default_value = "2", requires = "xml")]
     xml_version: Version,
     /// Width and height of pictures in pixels
