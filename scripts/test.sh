@@ -83,6 +83,8 @@ stage programs make --no-print-directory -j 2 -C apps
 stage lints cargo clippy --workspace --all-targets --features talea/parquet -- -D warnings
 # With the same features as the tests, so that nothing is built twice.
 stage build cargo build --workspace --release --features talea/parquet
+# Here, because its program is built only now.
+stage tidy "${CARGO_TARGET_DIR:-target}/release/xtask" tidy
 stage package scripts/package-test.sh
 stage attacks "${CARGO_TARGET_DIR:-target}/release/xtask" attack --fast
 stage "doc tests" cargo test --workspace --release --features talea/parquet --doc
