@@ -7,6 +7,7 @@
 mod circles;
 mod crates;
 mod invariants;
+mod items;
 mod modules;
 mod names;
 mod paths;

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use syn::visit::Visit;
 
+use super::items::{attributes, is_for_tests, lines, name_of};
 use super::paths::{Found, Paths};
-use super::source::lines;
 
 /// Files of a package by path: their numbers and syntax.
 pub(super) type Parsed = BTreeMap<PathBuf, (usize, syn::File)>;
@@ -160,14 +160,14 @@ impl Tree {
             place = match name.as_str() {
                 "super" => Place::Module(self.modules[at].parent?),
                 "self" => place,
-                // What a macro defines has no name here: it is taken for the module's own.
+                // Items that macros define have no names here: they are taken for the module's own.
                 name => self.step(at, name, depth).unwrap_or(Place::Item(at)),
             };
         }
         Some(place)
     }
 
-    /// What a name stands for in a module.
+    /// The place that a name stands for in a module.
     fn step(&self, module: usize, name: &str, depth: usize) -> Option<Place> {
         let here = &self.modules[module];
         if let Some(child) = here.children.get(name) {
@@ -246,51 +246,4 @@ fn written_path(attributes: &[syn::Attribute]) -> Option<String> {
         let syn::Lit::Str(text) = &literal.lit else { return None };
         Some(text.value())
     })
-}
-
-/// Whether an item is compiled for tests only: `#[cfg(test)]` or `#[cfg(all(test, ...))]`.
-pub(super) fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
-    attributes.iter().filter(|attribute| attribute.path().is_ident("cfg")).any(|attribute| {
-        let syn::Meta::List(list) = &attribute.meta else { return false };
-        let condition = list.tokens.to_string().replace(' ', "");
-        condition == "test" || condition.starts_with("all(test,")
-    })
-}
-
-fn name_of(item: &syn::Item) -> Option<String> {
-    let name = match item {
-        syn::Item::Const(item) => &item.ident,
-        syn::Item::Enum(item) => &item.ident,
-        syn::Item::Fn(item) => &item.sig.ident,
-        syn::Item::Macro(item) => item.ident.as_ref()?,
-        syn::Item::Static(item) => &item.ident,
-        syn::Item::Struct(item) => &item.ident,
-        syn::Item::Trait(item) => &item.ident,
-        syn::Item::TraitAlias(item) => &item.ident,
-        syn::Item::Type(item) => &item.ident,
-        syn::Item::Union(item) => &item.ident,
-        _ => return None,
-    };
-    Some(name.to_string())
-}
-
-pub(super) fn attributes(item: &syn::Item) -> &[syn::Attribute] {
-    match item {
-        syn::Item::Const(item) => &item.attrs,
-        syn::Item::Enum(item) => &item.attrs,
-        syn::Item::ExternCrate(item) => &item.attrs,
-        syn::Item::Fn(item) => &item.attrs,
-        syn::Item::ForeignMod(item) => &item.attrs,
-        syn::Item::Impl(item) => &item.attrs,
-        syn::Item::Macro(item) => &item.attrs,
-        syn::Item::Mod(item) => &item.attrs,
-        syn::Item::Static(item) => &item.attrs,
-        syn::Item::Struct(item) => &item.attrs,
-        syn::Item::Trait(item) => &item.attrs,
-        syn::Item::TraitAlias(item) => &item.attrs,
-        syn::Item::Type(item) => &item.attrs,
-        syn::Item::Union(item) => &item.attrs,
-        syn::Item::Use(item) => &item.attrs,
-        _ => &[],
-    }
 }

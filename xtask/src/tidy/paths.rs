@@ -6,7 +6,7 @@
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 
-use super::modules::is_for_tests;
+use super::items::{attributes, is_for_tests};
 
 /// A path as it is written, with the line it begins in.
 #[derive(Clone, Debug)]
@@ -65,7 +65,10 @@ impl Paths {
     /// Words with `::` between them.
     fn words(&mut self, tokens: TokenStream) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-        let is = |at: usize, sign: char| matches!(tokens.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == sign);
+        let is = |at: usize, sign: char| {
+            let token = tokens.get(at);
+            matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == sign)
+        };
         let mut at = 0;
         while at < tokens.len() {
             match &tokens[at] {
@@ -91,7 +94,7 @@ impl Paths {
 
 impl<'a> Visit<'a> for Paths {
     fn visit_item(&mut self, item: &'a syn::Item) {
-        if !is_for_tests(super::modules::attributes(item)) {
+        if !is_for_tests(attributes(item)) {
             visit::visit_item(self, item);
         }
     }

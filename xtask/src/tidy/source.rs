@@ -7,8 +7,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use syn::spanned::Spanned;
-
 use super::modules::{Module, Tree};
 
 /// One package of the workspace.
@@ -130,12 +128,6 @@ fn mark(files: &mut [File], module: &Module) {
     let file = &mut files[module.file];
     file.role = Role::Product;
     file.tests.extend(&module.tests);
-}
-
-/// The lines of an item, its attributes and its documentation included.
-pub(super) fn lines(item: &syn::Item) -> (usize, usize) {
-    let span = item.span();
-    (span.start().line, span.end().line)
 }
 
 /// Roots of a package's libraries and programs.

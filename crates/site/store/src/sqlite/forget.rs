@@ -7,17 +7,13 @@
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
-use serde::Serialize;
-use talea_model::{Gap, GapKind, Gaps, Nanos};
+use talea_model::Nanos;
 
-use crate::question::Question;
 use crate::sqlite::levels::{BESIDE, DAYS, FINE, HOURS, SUMMED};
-use crate::sqlite::put::slice_id;
+use crate::sqlite::removals::{Forgotten, nanos};
 use crate::sqlite::retain::{SAME, add, find, remove};
+use crate::sqlite::rows::slice_id;
 use crate::sqlite::{HOUR, spans};
-
-/// Most removals that an answer tells of.
-const MOST_TOLD: usize = 50;
 
 /// What is to be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,28 +30,6 @@ pub struct Forget {
     pub user: u32,
     /// Only tells what would go.
     pub dry: bool,
-}
-
-/// What was removed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Forgotten {
-    /// When, in nanoseconds since 1970.
-    #[serde(rename = "at_ns")]
-    pub at: Nanos,
-    /// Who did it, as the system numbers users.
-    pub user: u32,
-    /// Name of the node.
-    pub node: String,
-    /// Begin of the first slice that went; of the asked time where none did.
-    #[serde(rename = "begin_ns")]
-    pub begin: Nanos,
-    /// End of the last one.
-    #[serde(rename = "end_ns")]
-    pub end: Nanos,
-    /// Slices that went.
-    pub slices: u64,
-    /// Samples in them.
-    pub samples: u64,
 }
 
 /// A slice that goes.
@@ -143,10 +117,6 @@ impl Forgotten {
     }
 }
 
-fn nanos(at: i64) -> Nanos {
-    Nanos(at.max(0) as u64)
-}
-
 /// Slices of a node that a time touches, but for hours that only sum others up.
 fn touched(
     connection: &Connection,
@@ -222,58 +192,6 @@ fn rest(change: &Transaction<'_>, node: i64) -> rusqlite::Result<()> {
         "DELETE FROM node WHERE id = ?1",
     ] {
         change.execute(delete, [node])?;
-    }
-    Ok(())
-}
-
-pub(super) fn list(connection: &Connection) -> rusqlite::Result<Vec<Forgotten>> {
-    if !is_kept(connection)? {
-        return Ok(Vec::new());
-    }
-    let mut select = connection.prepare(
-        "SELECT at, user, node, begin, until, slices, samples FROM forgotten ORDER BY id",
-    )?;
-    let all = select.query_map([], |row| {
-        Ok(Forgotten {
-            at: nanos(row.get(0)?),
-            user: row.get(1)?,
-            node: row.get(2)?,
-            begin: nanos(row.get(3)?),
-            end: nanos(row.get(4)?),
-            slices: row.get::<_, i64>(5)?.max(0) as u64,
-            samples: row.get::<_, i64>(6)?.max(0) as u64,
-        })
-    })?;
-    all.collect()
-}
-
-/// Who only reads a file of before has no such table.
-fn is_kept(connection: &Connection) -> rusqlite::Result<bool> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'forgotten')";
-    connection.prepare_cached(sql)?.query_row([], |row| row.get(0))
-}
-
-/// What a question's time no longer has.
-pub(super) fn told(
-    connection: &Connection,
-    question: &Question,
-    gaps: &mut Gaps,
-) -> rusqlite::Result<()> {
-    let touches = |one: &Forgotten| {
-        let is_asked = question.node.as_ref().is_none_or(|node| node.matches(&one.node));
-        is_asked && one.slices > 0 && one.begin < question.to && one.end > question.from
-    };
-    let all = list(connection)?;
-    for one in all.iter().filter(|one| touches(one)).take(MOST_TOLD) {
-        gaps.note(Gap {
-            kind: GapKind::Missing,
-            rank: None,
-            detail: format!(
-                "node {}: samples of this time were removed by `talea store forget`",
-                one.node
-            ),
-            count: one.samples,
-        });
     }
     Ok(())
 }

@@ -16,7 +16,9 @@ mod names;
 mod put;
 mod put_rates;
 mod rates;
+mod removals;
 mod retain;
+mod rows;
 mod scan;
 mod series;
 mod spans;
@@ -58,7 +60,8 @@ const STEPS: i32 = 10_000;
 /// still be copying.
 const SETTLES: Duration = Duration::from_secs(2);
 
-pub use forget::{Forget, Forgotten};
+pub use forget::Forget;
+pub use removals::Forgotten;
 
 pub(crate) const HOUR: Nanos = Nanos(3_600_000_000_000);
 pub(crate) const DAY: Nanos = Nanos(24 * HOUR.0);
@@ -320,7 +323,7 @@ impl Sqlite {
     /// # Errors
     /// What the system refuses.
     pub fn forgotten(&self) -> Result<Vec<Forgotten>, StoreError> {
-        self.asked(forget::list)
+        self.asked(removals::list)
     }
 
     /// How `SQLite` would find the rows of a question.
