@@ -91,6 +91,8 @@ stage lints cargo clippy --workspace --all-targets --features talea/parquet -- -
 stage "lints of the small build" cargo clippy -p talea --no-default-features -- -D warnings
 # With the same features as the tests, so that nothing is built twice.
 stage build cargo build --workspace --release --features talea/parquet
+# Here, because its program is built only now.
+stage tidy "${CARGO_TARGET_DIR:-target}/release/xtask" tidy
 stage package scripts/package-test.sh
 stage attacks "${CARGO_TARGET_DIR:-target}/release/xtask" attack --fast
 stage "doc tests" cargo test --workspace --release --features talea/parquet --doc

@@ -9,7 +9,9 @@ mod bench;
 mod fuzz;
 mod procedures;
 mod site;
+mod tidy;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use talea_run::pages::Pages;
@@ -27,6 +29,7 @@ const HELP: &str = "cargo xtask TASK
   fuzz --minutes N       damaged files through every reader; --from CASE to begin elsewhere
   attack                 attacks on real servers, agents and stores of this machine, as a table; --fast for those of some seconds;
                          exit code 1 if a limit is broken
+  tidy                   rules of ARCHITECTURE.md and of style on this checkout, with a table; exit code 1 if a bound does not hold
   bench agent            what the agent of a node takes, beside perf record -a; needs cargo build --profile small -p talea-node;
                          `agent interrupts` or `agent memory` for one table
   bench mpi              nanoseconds and run time that recording adds; `mpi calls`, `mpi requests` or `mpi programs` for one table
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
     let result = match words[..] {
         ["attack"] => attack::run(attack::Extent::Full).map(made),
         ["attack", "--fast"] => attack::run(attack::Extent::Fast).map(made),
+        ["tidy"] => tidy::run(Path::new(".")).map(made),
         _ => task(&words).map(done),
     };
     match result {

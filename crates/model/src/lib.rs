@@ -8,6 +8,7 @@
 //! other crate stands on this one.
 
 pub mod args;
+mod digits;
 pub mod gaps;
 pub mod ids;
 pub mod network;

@@ -170,7 +170,7 @@ fn countless(value: f64) -> String {
 /// A typical duration by name: `12.6 µs (median of 1,200)`, with the mean where it is more than a
 /// tenth apart, `12.6 µs (median of 1,200; mean 631 µs)`.
 pub fn typical(median: Nanos, mean: Nanos, count: u64) -> String {
-    let count = crate::written::grouped(count);
+    let count = crate::digits::grouped(count);
     if far_apart(median, mean) {
         format!("{median} (median of {count}; mean {mean})")
     } else {

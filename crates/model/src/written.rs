@@ -3,6 +3,7 @@
 //! Owns their reading, and the groups of digits that counts are written in; each message names what
 //! was expected. What only one command knows is read there.
 
+pub use crate::digits::grouped;
 use crate::{Bytes, Nanos};
 
 /// `24h`, `10min`, `1.5s`, `200ms`, `10us`, `100ns`, or plain nanoseconds.
@@ -84,19 +85,6 @@ pub fn number_with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
         units.iter().find_map(|&(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
     let number: f64 = number.trim_end().parse().ok()?;
     (number.is_finite() && number >= 0.0).then_some(number * factor)
-}
-
-/// A count in groups of three digits, as 30,712.
-pub fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// A moment in nanoseconds since 1970 as RFC 3339 has it, in UTC: `2026-05-04T10:00:00Z`, with a

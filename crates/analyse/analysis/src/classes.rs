@@ -5,6 +5,7 @@
 //! structure tree; threads whose trees have the same shape are one class. A thread of a rank that
 //! reached the end stands for its class before one of a rank that did not.
 
+pub use crate::ranges::ranges;
 use std::cmp::Reverse;
 
 use rayon::prelude::*;
@@ -163,21 +164,6 @@ pub(super) fn classes(
 fn name(number: usize) -> String {
     let letter = char::from(b'A' + (number % 26) as u8);
     if number < 26 { letter.to_string() } else { name(number / 26 - 1) + &letter.to_string() }
-}
-
-/// Ranks as text: `0-3,8`.
-pub fn ranges(ranks: impl IntoIterator<Item = u32>) -> String {
-    let mut parts: Vec<(u32, u32)> = Vec::new();
-    for rank in ranks {
-        match parts.last_mut() {
-            Some((_, last)) if last.checked_add(1) == Some(rank) => *last = rank,
-            _ => parts.push((rank, rank)),
-        }
-    }
-    let text = |&(first, last): &(u32, u32)| {
-        if first == last { first.to_string() } else { format!("{first}-{last}") }
-    };
-    parts.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use talea_run::recording::Process;
 use talea_topo::Machine;
 use talea_topology::{CpuSet, ObjectId, ObjectKind, Topology};
 
-use super::classes::ranges;
 use super::delays::{CROWDED, Delay};
+use super::ranges::ranges;
 use super::rank::RankStudy;
 use talea_run::load::Run;
 

@@ -23,6 +23,7 @@ pub mod messages;
 pub mod metrics;
 pub mod phases;
 pub mod procedures;
+mod ranges;
 pub mod rank;
 pub mod report;
 pub mod requests;

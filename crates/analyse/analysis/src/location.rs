@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use talea_run::recording::Thread;
 
 use super::Analysis;
-use super::classes::ranges;
+use super::ranges::ranges;
 use super::rank::{RankStudy, ThreadStudy};
 
 /// A thread of a run, by places in the recording.

@@ -7,7 +7,7 @@
 //! its place. Without the last, coverage near jumps falls to half.
 
 use crate::bins::Bins;
-use crate::fit::Jump;
+use crate::curve::Jump;
 use crate::spline::{Knots, Spline, System};
 
 /// Lambda of a bandwidth of a tenth of the region.

@@ -6,7 +6,7 @@
 
 use crate::band::{self, Replicates};
 use crate::bins::Bins;
-use crate::fit::{Band, Jump};
+use crate::curve::{Band, Jump};
 use crate::jumps::Choice;
 use crate::spline::{Knots, Spline, System};
 

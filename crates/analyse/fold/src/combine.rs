@@ -10,7 +10,7 @@ use talea_metric::Expression;
 use talea_model::Nanos;
 
 use crate::band::{spread, student};
-use crate::fit::{Band, Curve};
+use crate::curve::{Band, Curve};
 
 /// Errors of combining curves.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -103,7 +103,7 @@ pub fn combine(curves: &[&Curve], model: impl Fn(&[f64]) -> f64) -> Result<Band,
             rows[c] = &ends;
             for place in 0..length {
                 let near =
-                    |jump: &crate::fit::Jump| (jump.at - curve.x[place]).abs() <= jump.within;
+                    |jump: &crate::curve::Jump| (jump.at - curve.x[place]).abs() <= jump.within;
                 if curve.jumps.iter().any(near) {
                     let value = at(&rows, place);
                     band.low[place] = band.low[place].min(value);

@@ -17,6 +17,7 @@ mod banded;
 mod bins;
 pub mod combine;
 pub mod cover;
+pub mod curve;
 pub mod fit;
 mod held;
 mod jumps;
@@ -33,7 +34,8 @@ pub mod stacks;
 
 pub use combine::{CombineError, Overlay, Synthetic, combine, evaluate, overlay, synthetic};
 pub use cover::{Coverage, cover};
-pub use fit::{Band, Curve, FitError, FitOptions, Jump, Jumps, Smoothing, fit, fit_all};
+pub use curve::{Band, Curve, Jump};
+pub use fit::{FitError, FitOptions, Jumps, Smoothing, fit, fit_all};
 pub use project::{Counter, Form, Instances, Probes, Projected, Totals, project};
 pub use reference::krige;
 pub use regions::{Region, Spans};

@@ -7,7 +7,8 @@
 use rayon::prelude::*;
 use talea_model::{Gap, GapKind};
 
-use crate::fit::{Band, Curve, Evidence, FitError, FitOptions};
+use crate::curve::{Band, Curve, Evidence};
+use crate::fit::{FitError, FitOptions};
 use crate::kriging::{Kriging, NUGGET};
 use crate::project::Projected;
 

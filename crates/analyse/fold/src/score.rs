@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::band::student;
 use crate::bins::Bins;
-use crate::fit::Curve;
+use crate::curve::Curve;
 use crate::held::{self, spacing};
 use crate::project::Projected;
 use crate::spline::System;

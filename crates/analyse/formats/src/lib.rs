@@ -4,6 +4,7 @@
 //! violation. The crates that use records define their meaning. It refuses opening files and never
 //! panics on any bytes.
 
+mod definitions;
 pub mod fabric;
 pub mod likwid;
 pub mod models;

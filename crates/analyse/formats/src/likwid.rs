@@ -14,7 +14,7 @@ use talea_metric::expression::Expression;
 use talea_metric::model::Problem;
 use talea_metric::{Definition, Model};
 
-use crate::models;
+use crate::definitions;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Section {
@@ -26,7 +26,7 @@ enum Section {
 
 /// Reads a group; `name` is that of the group.
 pub fn read(bytes: &[u8], name: &str) -> Model {
-    let text = models::text(bytes);
+    let text = definitions::text(bytes);
     let mut group = Group::default();
     let mut section = Section::Before;
     for (line, number) in text.lines().zip(1..) {
@@ -39,7 +39,9 @@ pub fn read(bytes: &[u8], name: &str) -> Model {
         }
         let first = line.split_whitespace().next().unwrap_or("");
         match first {
-            "SHORT" => group.title = models::sentence(line.strip_prefix("SHORT").unwrap_or("")),
+            "SHORT" => {
+                group.title = definitions::sentence(line.strip_prefix("SHORT").unwrap_or(""));
+            }
             "EVENTSET" => section = Section::EventSet,
             "METRICS" => section = Section::Metrics,
             "LONG" => section = Section::Long,
@@ -123,7 +125,8 @@ impl Group {
                 continue;
             };
             let title = title.trim();
-            let Some(expression) = models::expression(formula, title, line, &mut self.problems)
+            let Some(expression) =
+                definitions::expression(formula, title, line, &mut self.problems)
             else {
                 continue;
             };
@@ -139,7 +142,7 @@ impl Group {
             metric.description.clone_from(&self.title);
             metric.groups = vec![name.to_owned()];
         }
-        models::finished(name, metrics, self.problems)
+        definitions::finished(name, metrics, self.problems)
     }
 }
 

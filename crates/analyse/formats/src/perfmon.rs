@@ -13,7 +13,7 @@ use talea_metric::expression::{Expression, Wrong};
 use talea_metric::model::Problem;
 use talea_metric::{Definition, Model};
 
-use crate::models::{self, ModelError};
+use crate::definitions::{self, ModelError};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -70,8 +70,8 @@ struct Value {
 
 /// Reads the metrics of a file.
 pub fn read(bytes: &[u8], name: &str) -> Result<Model, ModelError> {
-    let text = models::text(bytes);
-    let (raw, mut problems) = models::items(&text)?;
+    let text = definitions::text(bytes);
+    let (raw, mut problems) = definitions::items(&text)?;
     let mut items: Vec<(u64, String, Item)> = Vec::new();
     for (line, raw) in raw {
         let item: Result<Item, _> = serde_json::from_str(raw.get());
@@ -95,7 +95,7 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Model, ModelError> {
             problems.push(Problem { line, what: format!("`{name}`: expected a `Formula`") });
             continue;
         };
-        let Some(expression) = models::expression(formula, &name, line, &mut problems) else {
+        let Some(expression) = definitions::expression(formula, &name, line, &mut problems) else {
             continue;
         };
         let expression = match unaliased(&expression, &item) {
@@ -109,17 +109,17 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Model, ModelError> {
         let threshold = threshold(&name, &item, parent.as_deref(), &legacy, &thresholds);
         let threshold = threshold.and_then(|text| {
             let read =
-                models::expression(&text, &format!("{name}, threshold"), line, &mut problems)?;
+                definitions::expression(&text, &format!("{name}, threshold"), line, &mut problems)?;
             thresholds.insert(name.clone(), text);
             Some(read)
         });
-        let mut groups = models::groups(&item.metric_group);
+        let mut groups = definitions::groups(&item.metric_group);
         if !item.category.is_empty() {
             groups.insert(0, item.category.clone());
         }
         metrics.push(Definition {
             unit: unit(&item.unit_of_measure),
-            description: models::sentence(&item.brief_description),
+            description: definitions::sentence(&item.brief_description),
             groups,
             parent,
             level: item.level,
@@ -128,7 +128,7 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Model, ModelError> {
             ..Definition::new(&name, expression)
         });
     }
-    Ok(models::finished(name, metrics, problems))
+    Ok(definitions::finished(name, metrics, problems))
 }
 
 /// The formula with events and literals in place of aliases.

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use talea_metric::model::Problem;
 use talea_metric::{Definition, Model};
 
-use crate::models::{self, ModelError};
+use crate::definitions::{self, ModelError};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -38,8 +38,8 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Model, ModelError> {
 
 /// The metrics of one file, without the tree, for models that are spread over several.
 pub fn definitions(bytes: &[u8]) -> Result<(Vec<Definition>, Vec<Problem>), ModelError> {
-    let text = models::text(bytes);
-    let (items, mut problems) = models::items(&text)?;
+    let text = definitions::text(bytes);
+    let (items, mut problems) = definitions::items(&text)?;
     let mut metrics = Vec::new();
     for (line, raw) in items {
         let item: Item = match serde_json::from_str(raw.get()) {
@@ -55,15 +55,16 @@ pub fn definitions(bytes: &[u8]) -> Result<(Vec<Definition>, Vec<Problem>), Mode
                 .push(Problem { line, what: "expected a `MetricName` beside `MetricExpr`".into() });
             continue;
         };
-        let Some(expression) = models::expression(expression, name, line, &mut problems) else {
+        let Some(expression) = definitions::expression(expression, name, line, &mut problems)
+        else {
             continue;
         };
         let threshold = item.metric_threshold.as_deref().and_then(|text| {
-            models::expression(text, &format!("{name}, threshold"), line, &mut problems)
+            definitions::expression(text, &format!("{name}, threshold"), line, &mut problems)
         });
         let (scale, unit) = scaled(&item.scale_unit);
-        let groups = models::groups(&item.metric_group);
-        let mut description = models::sentence(&item.brief_description);
+        let groups = definitions::groups(&item.metric_group);
+        let mut description = definitions::sentence(&item.brief_description);
         if let Some(unit) = &item.unit {
             description = format!("{description} ({unit})");
         }
@@ -90,7 +91,7 @@ pub fn model(name: &str, mut metrics: Vec<Definition>, problems: Vec<Problem>) -
         let parent = stems.filter(|stem| *stem != metric.name).find(|stem| names.contains(*stem));
         metric.parent = parent.map(str::to_owned);
     }
-    models::finished(name, metrics, problems)
+    definitions::finished(name, metrics, problems)
 }
 
 /// `100%` is a factor of 100 and the unit `%`.

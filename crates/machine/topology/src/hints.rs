@@ -16,6 +16,7 @@
 //!   at NUMA nodes; or one ratio of them.
 
 mod balance;
+mod extent;
 mod inputs;
 mod saturation;
 mod spans;

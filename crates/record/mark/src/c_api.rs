@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use crate::markers;
 use crate::site::Site;
-use crate::thread;
+use crate::{slow, thread};
 
 /// First use of a site: fills it in. Its flag from now on, 1 or -1; -1 for NULL.
 ///
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn talea_mark_leave(site: &Site) {
 #[inline(never)]
 extern "C" fn leave_slowly(site: &Site) {
     if let Some(marker) = site.marker()
-        && !thread::leave_slowly(marker)
+        && !slow::leave_slowly(marker)
     {
         site.switch_off();
     }
@@ -65,7 +65,7 @@ extern "C" fn leave_slowly(site: &Site) {
 #[cold]
 pub(crate) fn enter(site: &Site) -> bool {
     let Some(marker) = site.marker() else { return false };
-    let entered = thread::enter_slowly(marker);
+    let entered = slow::enter_slowly(marker);
     if !entered && !marker.on.load(Ordering::Relaxed) {
         site.switch_off();
     }

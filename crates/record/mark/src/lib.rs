@@ -22,16 +22,21 @@ mod bridge;
 #[doc(hidden)]
 pub mod c_api;
 mod context;
+mod ends;
 pub mod layout;
 mod lock;
 mod mapping;
+mod marker;
 mod markers;
 mod meter;
 mod process;
+mod ranges;
 pub mod reader;
 mod recorder;
+mod registry;
 mod site;
 mod slots;
+mod slow;
 mod table;
 mod thread;
 mod tls;
@@ -40,7 +45,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicI8, Ordering};
 
 pub use context::{KEY, KEY_INDEX, SCHEMA};
-use markers::Marker;
+use marker::Marker;
 pub use meter::{BRIDGED_PAIR_NS, Budget, PAIR_NS, RECORDED_PAIR_NS, WINDOW_NS};
 #[doc(hidden)]
 pub use site::Site;
@@ -103,7 +108,7 @@ impl Drop for Phase {
 
 fn leave(marker: &Marker) {
     if !thread::left(marker) {
-        thread::leave_slowly(marker);
+        slow::leave_slowly(marker);
     }
 }
 

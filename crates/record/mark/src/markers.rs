@@ -1,147 +1,18 @@
 //! Phases that sites of markers mean: registered at first use, never forgotten.
 //!
-//! Owns what all threads share: the registry, the budget, whether marking is on at all, and which
-//! phases are. Refuses to know threads, but for keeping their states. `site` has what lies in the
-//! program.
+//! Owns the begin of marking in a process, whether it is on at all, and which phases are. Refuses to
+//! know threads. `registry` has the data, `site` what lies in the program.
 
-use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
-use crate::layout::{self, header};
-use crate::lock::{Held, Lock};
+use crate::layout::header;
+use crate::lock::Held;
+use crate::marker::Marker;
 use crate::meter::{BRIDGED_PAIR_NS, Budget, PAIR_NS, RECORDED_PAIR_NS};
+use crate::registry::{BUDGET, Entry, MODE, OFF, ON, REGISTRY, Registry, TABLE, table};
 use crate::site::Site;
 use crate::table::Table;
-use crate::thread::Thread;
-use crate::{context, process, recorder};
-
-/// A phase at one place.
-pub(crate) struct Marker {
-    /// For the thread context.
-    pub(crate) record: *const u8,
-    /// From 1; 0 is no phase.
-    pub(crate) id: u32,
-    /// Number of the first phase of this name.
-    pub(crate) group: u32,
-    /// Its number where phases are recorded; 0 where they are not.
-    pub(crate) recorded: u32,
-    /// Nanoseconds that an entry with its leave is charged with.
-    pub(crate) charge: u64,
-    /// It is within its budget.
-    pub(crate) on: AtomicBool,
-    /// The first of this name; none if this is it.
-    leader: Option<&'static Marker>,
-    /// It is one of those that `open` of its first counts, or was.
-    counted: AtomicBool,
-    /// In the first of a name: places of this name that are on.
-    open: AtomicU32,
-    /// In the first of a name: ends that had nothing to end since all its places are off.
-    pub(crate) idle: AtomicU32,
-    /// In the first of a name: all places are off, and no thread is inside.
-    pub(crate) closed: AtomicBool,
-}
-
-// SAFETY: the record never changes and is never freed; the rest is atomic or never changes.
-unsafe impl Sync for Marker {}
-// SAFETY: nothing in it belongs to a thread.
-unsafe impl Send for Marker {}
-
-impl Marker {
-    const fn new(
-        record: *const u8,
-        id: u32,
-        recorded: u32,
-        leader: Option<&'static Marker>,
-        charge: u64,
-    ) -> Marker {
-        Marker {
-            record,
-            recorded,
-            id,
-            charge,
-            group: match leader {
-                Some(leader) => leader.group,
-                None => id,
-            },
-            on: AtomicBool::new(true),
-            leader,
-            counted: AtomicBool::new(false),
-            open: AtomicU32::new(0),
-            idle: AtomicU32::new(0),
-            closed: AtomicBool::new(false),
-        }
-    }
-
-    /// Which tells whether the whole name is off.
-    pub(crate) fn leader(&self) -> &Marker {
-        self.leader.unwrap_or(self)
-    }
-
-    /// All places of this name are off.
-    pub(crate) fn drained(&self) -> bool {
-        self.leader().open.load(Ordering::Relaxed) == 0
-    }
-}
-
-/// No phase.
-pub(crate) static NONE: Marker = Marker::new(ptr::null(), 0, 0, None, PAIR_NS);
-
-/// What one phase was registered with.
-pub(crate) struct Entry {
-    pub(crate) marker: &'static Marker,
-    pub(crate) name: String,
-    pub(crate) file: String,
-    pub(crate) line: u32,
-}
-
-/// What is rarely needed, under the lock.
-pub(crate) struct Registry {
-    pub(crate) entries: Vec<Entry>,
-    /// States of threads by the index of their slot; they are used again, never freed.
-    pub(crate) threads: Vec<*mut Thread>,
-    /// Indices that no thread has.
-    pub(crate) free: Vec<u32>,
-    /// Threads leave their phases in the thread context.
-    pub(crate) published: bool,
-}
-
-// SAFETY: the states that it points to are shared by atomics.
-unsafe impl Send for Registry {}
-
-pub(crate) static REGISTRY: Lock<Registry> = Lock::new(Registry {
-    entries: Vec::new(),
-    threads: Vec::new(),
-    free: Vec::new(),
-    published: false,
-});
-
-/// Not yet asked, on, off.
-static MODE: AtomicU8 = AtomicU8::new(0);
-const ON: u8 = 1;
-const OFF: u8 = 2;
-
-/// The table of this process; null without one.
-static TABLE: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
-
-/// Where everything is counted; None before the first marker, and where marking is off.
-pub(crate) fn table() -> Option<Table> {
-    // SAFETY: only bases of tables are stored.
-    unsafe { Table::from_base(TABLE.load(Ordering::Acquire)) }
-}
-
-/// Millionths of a thread's time, `u64::MAX` for no limit.
-static BUDGET: AtomicU64 = AtomicU64::new(10_000);
-
-pub(crate) fn budget() -> Budget {
-    let millionths = BUDGET.load(Ordering::Relaxed);
-    Budget { millionths: (millionths != u64::MAX).then_some(millionths) }
-}
-
-/// Nothing is marked any more, in this process and from now on.
-pub(crate) fn give_up() {
-    TABLE.store(ptr::null_mut(), Ordering::Release);
-    MODE.store(OFF, Ordering::Release);
-}
+use crate::{context, layout, process, recorder};
 
 /// The registry; looks for a recorder the first time, before: that takes the loader's lock, which a
 /// thread has whose library is just loaded and marks, so that it must not be waited for with the
@@ -292,15 +163,4 @@ fn aligned(bytes: &[u8]) -> &'static [u8] {
     let words: &'static [u64] = Vec::leak(words);
     // SAFETY: these are the bytes of the words, which are never freed.
     unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), words.len() * 8) }
-}
-
-/// A phase took too much of a thread's time, at `rate` entries a second.
-pub(crate) fn too_costly(marker: &Marker, rate: u64) {
-    if marker.on.swap(false, Ordering::Relaxed) {
-        // Never below zero: it was counted when it was registered.
-        marker.leader().open.fetch_sub(1, Ordering::Relaxed);
-        if let Some(table) = table() {
-            table.switched_off(marker.id, rate);
-        }
-    }
 }

@@ -7,13 +7,13 @@
 use std::ffi::c_void;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::markers::{self, REGISTRY, Registry};
+use crate::ends::KEY;
+use crate::registry::{self, REGISTRY, Registry};
 use crate::thread::Thread;
 use crate::{context, layout, slots};
 
-static KEY: AtomicU32 = AtomicU32::new(0);
 static WATCHED: AtomicBool = AtomicBool::new(false);
 
 /// Registers for ends and forks; false if the C library has no room for it.
@@ -35,12 +35,6 @@ pub(crate) fn watch(report: bool) -> bool {
     }
     KEY.store(key, Ordering::Release);
     true
-}
-
-/// The calling thread's state goes to `end_of_thread`.
-pub(crate) fn at_end_of_thread(state: *const c_void) {
-    // SAFETY: the key was made before any thread has a state.
-    unsafe { libc::pthread_setspecific(KEY.load(Ordering::Acquire), state) };
 }
 
 extern "C" fn end_of_thread(state: *mut c_void) {
@@ -75,7 +69,7 @@ extern "C" fn end_of_process() {
 /// All phases with their counts, one a line.
 fn report(registry: &Registry) -> String {
     use crate::layout::{header, phase};
-    let Some(table) = markers::table() else { return String::new() };
+    let Some(table) = registry::table() else { return String::new() };
     let process = std::process::id();
     let mut text = String::new();
     for entry in &registry.entries {

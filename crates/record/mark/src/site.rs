@@ -9,7 +9,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicI8, AtomicPtr, Ordering};
 
 use crate::layout;
-use crate::markers::Marker;
+use crate::marker::Marker;
 use crate::table;
 
 /// A place in the program, static there: `struct talea_mark_site` of the header.

@@ -7,15 +7,16 @@ use std::ptr;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::layout::{self, header};
-use crate::markers::{self, NONE, REGISTRY, Registry};
+use crate::marker::NONE;
+use crate::registry::{self, REGISTRY, Registry};
 use crate::table::Table;
 use crate::thread::{DEPTH, LOST, RECORDED, Thread};
-use crate::{mapping, process, recorder, thread, tls};
+use crate::{ends, mapping, recorder, thread, tls};
 
 /// Gives the calling thread a state and a slot; None if there is none left, or no memory.
 #[allow(clippy::cast_ptr_alignment, reason = "mappings begin at a page, and offsets are multiples")]
 fn attach(registry: &mut Registry) -> Option<*mut Thread> {
-    let table = markers::table()?;
+    let table = registry::table()?;
     let index = match registry.free.pop() {
         Some(index) => index,
         None if registry.threads.len() < layout::SLOTS => {
@@ -34,7 +35,7 @@ fn attach(registry: &mut Registry) -> Option<*mut Thread> {
     };
     state.ranges.clear();
     state.settle(table, registry.published);
-    process::at_end_of_thread(thread.cast());
+    ends::at_end_of_thread(thread.cast());
     Some(thread)
 }
 
@@ -49,7 +50,7 @@ pub(crate) fn join() -> bool {
         }
         (Some(thread), None) => tls::set_state(thread as usize),
         (None, _) => {
-            thread::count(header::UNSLOTTED, 1);
+            registry::count(header::UNSLOTTED, 1);
             tls::set_state(LOST);
         }
     }
@@ -105,8 +106,8 @@ pub(crate) fn detach(thread: *mut Thread) {
     let state = unsafe { &*thread };
     state.pop_to(0);
     let used = registry.entries.len() as u32;
-    state.clear(markers::table(), used);
-    if let Some(table) = markers::table() {
+    state.clear(registry::table(), used);
+    if let Some(table) = registry::table() {
         table.free_slot(state.index);
     }
     registry.free.push(state.index);
@@ -115,7 +116,7 @@ pub(crate) fn detach(thread: *mut Thread) {
 
 /// In a child after a fork: a table of its own, with the only thread that is left.
 pub(crate) fn renew(registry: &mut Registry) {
-    let Some(table) = markers::table() else { return };
+    let Some(table) = registry::table() else { return };
     let used = registry.entries.len() as u32;
     // The child is not recorded: its only thread goes the short way from now on.
     recorder::forget();
@@ -124,7 +125,7 @@ pub(crate) fn renew(registry: &mut Registry) {
     let renewed = table.renew();
     if !renewed {
         // Without memory for a table the child marks nothing: it must not write into its parent's.
-        markers::give_up();
+        registry::give_up();
         tls::set_state(LOST);
     }
     registry.free.clear();

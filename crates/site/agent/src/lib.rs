@@ -10,6 +10,7 @@ pub mod allotted;
 pub mod budget;
 #[doc(hidden)]
 pub mod damaged;
+mod delivery;
 mod files;
 pub mod jobs;
 pub mod modules;
@@ -25,5 +26,6 @@ pub mod tally;
 pub mod told;
 
 pub use budget::{Budget, Cost};
+pub use delivery::Delivery;
 pub use files::Files;
-pub use node::{Agent, AgentError, Delivery, Options, Progress};
+pub use node::{Agent, AgentError, Options, Progress};

@@ -20,6 +20,7 @@ use talea_store::spool::{Spool, SpoolError, Until};
 
 use crate::allotted::Allotted;
 use crate::budget::{Budget, Cost};
+use crate::delivery::Delivery;
 use crate::files::Files;
 use crate::modules::Modules;
 use crate::processes::Processes;
@@ -73,19 +74,6 @@ pub enum AgentError {
     /// Batches cannot be kept.
     #[error(transparent)]
     Spool(#[from] SpoolError),
-}
-
-/// Outcome of a delivery.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Delivery {
-    /// The receiver has it.
-    Taken,
-    /// The receiver had it already: an earlier answer was lost.
-    Known,
-    /// Not now, for this reason: it waits.
-    Later(String),
-    /// Never, for this reason: it is lost, which is counted.
-    Refused(String),
 }
 
 /// Progress of the agent after an interval.

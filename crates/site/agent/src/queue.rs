@@ -8,7 +8,7 @@ use talea_model::Bytes;
 use talea_model::shares::Batch;
 use talea_store::spool::{Spool, SpoolError, Until};
 
-use crate::node::Delivery;
+use crate::delivery::Delivery;
 use crate::progress;
 
 /// Batches that wait.

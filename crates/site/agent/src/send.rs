@@ -11,7 +11,7 @@ use talea_model::text::is_hidden;
 use talea_store::access::{Server, Way, WayError, unreached};
 use talea_store::wire;
 
-use crate::node::Delivery;
+use crate::delivery::Delivery;
 
 /// How long one request may take. Sampling goes on in the kernel meanwhile; hits are collected
 /// afterwards.

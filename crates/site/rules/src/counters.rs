@@ -3,39 +3,15 @@
 //! Owns how they are asked for: rates once for all subjects, spreads (which a store keeps per job)
 //! for one job at a time.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use talea_model::shares::{BUSY, COMPUTING};
-use talea_store::{Dimension, Question, RateRow, StoreError, Value};
+use talea_store::{Dimension, Question, RateRow, StoreError};
 
 use crate::facts::Subject;
 use crate::metrics::Does;
 use crate::subject::narrow;
-use crate::tables::{Tables, Window};
-
-/// Rates by subject.
-#[derive(Debug)]
-pub(crate) struct RateTable {
-    pub(crate) window: Window,
-    pub(crate) dimensions: Vec<Dimension>,
-    pub(crate) subjects: BTreeMap<Vec<Value>, Rc<Vec<RateRow>>>,
-    /// True when no subject is missing.
-    pub(crate) whole: bool,
-}
-
-impl RateTable {
-    fn ask(tables: &Tables<'_>, question: &Question, window: Window) -> Result<Self, StoreError> {
-        let rates = tables.store.rates(question)?;
-        let mut groups: BTreeMap<Vec<Value>, Vec<RateRow>> = BTreeMap::new();
-        for row in rates.rows {
-            groups.entry(row.key.clone()).or_default().push(row);
-        }
-        let whole = rates.groups <= groups.len() as u64;
-        let subjects = groups.into_iter().map(|(key, rows)| (key, Rc::new(rows))).collect();
-        Ok(Self { window, dimensions: question.by.clone(), subjects, whole })
-    }
-}
+use crate::tables::{RateTable, Tables};
 
 impl Subject<'_> {
     /// Counts a second of a core.

@@ -8,10 +8,10 @@ use std::rc::Rc;
 
 use talea_model::{Gap, GapKind, Gaps, Nanos};
 use talea_store::{
-    Dimension, MOST_ROWS, NodeSeen, QUANTILES, Question, Store, StoreError, Text, Value, Visible,
+    Dimension, MOST_ROWS, NodeSeen, QUANTILES, Question, RateRow, Store, StoreError, Text, Value,
+    Visible,
 };
 
-use crate::counters::RateTable;
 use crate::subject::narrow;
 
 /// Most rows that are kept between two rules.
@@ -197,5 +197,32 @@ impl<'a> Tables<'a> {
         if self.lately.len() > MOST_ROWS {
             self.lately.clear();
         }
+    }
+}
+
+/// Rates by subject.
+#[derive(Debug)]
+pub(crate) struct RateTable {
+    pub(crate) window: Window,
+    pub(crate) dimensions: Vec<Dimension>,
+    pub(crate) subjects: BTreeMap<Vec<Value>, Rc<Vec<RateRow>>>,
+    /// True when no subject is missing.
+    pub(crate) whole: bool,
+}
+
+impl RateTable {
+    pub(crate) fn ask(
+        tables: &Tables<'_>,
+        question: &Question,
+        window: Window,
+    ) -> Result<Self, StoreError> {
+        let rates = tables.store.rates(question)?;
+        let mut groups: BTreeMap<Vec<Value>, Vec<RateRow>> = BTreeMap::new();
+        for row in rates.rows {
+            groups.entry(row.key.clone()).or_default().push(row);
+        }
+        let whole = rates.groups <= groups.len() as u64;
+        let subjects = groups.into_iter().map(|(key, rows)| (key, Rc::new(rows))).collect();
+        Ok(Self { window, dimensions: question.by.clone(), subjects, whole })
     }
 }

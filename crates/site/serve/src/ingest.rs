@@ -16,9 +16,9 @@ use talea_model::shares::Batch;
 use talea_store::{Put, Store, StoreError};
 use tokio::sync::oneshot;
 
+use crate::counts::{Counts, Logs};
 use crate::log;
 use crate::refusal::Refusal;
-use crate::state::{Counts, Logs};
 
 /// Most requests that wait.
 const MOST_WAITING: usize = 1024;

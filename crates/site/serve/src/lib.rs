@@ -9,7 +9,12 @@
 //! ```
 
 pub mod access;
+mod ahead;
+mod askers;
 mod connections;
+mod counts;
+mod error;
+mod evaluations;
 mod findings;
 mod heard;
 mod ingest;
@@ -20,6 +25,7 @@ mod question;
 mod refusal;
 mod rejected_nodes;
 mod replies;
+mod room;
 mod routes;
 mod server;
 mod state;
@@ -31,9 +37,10 @@ mod tls;
 mod turns;
 
 pub use connections::{MOST as MOST_CONNECTIONS, MOST_OF_ADDRESS, Patience};
+pub use error::ServeError;
 pub use findings::RuleFindings;
 pub use question::moment;
-pub use server::{Options, ServeError, serve};
+pub use server::{Options, serve};
 pub use state::{
     Findings, Functions, LONGEST as LONGEST_QUERY, MEMORY as MEMORY_OF_QUERY, NoFindings,
 };

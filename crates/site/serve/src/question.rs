@@ -12,7 +12,6 @@ use talea_model::Nanos;
 use talea_store::{Dimension, LONGEST_INTERVAL, MOST_ROWS, Question, Text, Visible};
 
 use crate::refusal::Refusal;
-use crate::state::Shared;
 
 /// Longest text after `?`.
 pub(crate) const LONGEST: usize = 16 << 10;
@@ -43,10 +42,10 @@ pub(crate) const FILTERS: [&str; 13] = [
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parameters(Vec<(String, String)>);
 
-impl FromRequestParts<Shared> for Parameters {
+impl<S: Sync> FromRequestParts<S> for Parameters {
     type Rejection = Refusal;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
         Self::parse(parts)
     }
 }

@@ -20,11 +20,13 @@ use tokio::sync::oneshot;
 
 use crate::access::{Access, AccessError};
 use crate::connections::{self, Bounded, Patience};
+use crate::counts::{Counts, Logs};
+use crate::error::ServeError;
 use crate::heard::Heard;
 use crate::ingest::Ingest;
 use crate::rejected_nodes::Refused;
 use crate::replies::Answers;
-use crate::state::{Counts, Findings, Functions, Logs, Readers, Shared, State};
+use crate::state::{Findings, Functions, Readers, Shared, State};
 use crate::tls::{self, Tls};
 use crate::turns::Turns;
 use crate::{log, routes};
@@ -68,42 +70,6 @@ pub struct Options {
     pub patience: Patience,
     /// Called with the address once it listens.
     pub ready: Box<dyn FnOnce(SocketAddr) + Send>,
-}
-
-/// Reasons why there is no server.
-#[derive(Debug, thiserror::Error)]
-pub enum ServeError {
-    /// The store cannot be opened.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The files of users or tokens cannot be used.
-    #[error(transparent)]
-    Access(#[from] AccessError),
-    /// The address is not free, or not this machine's.
-    #[error("cannot listen: {source}: `{address}`")]
-    Listen {
-        /// Error of the system.
-        source: std::io::Error,
-        /// The address.
-        address: SocketAddr,
-    },
-    /// Passwords and tokens could be read on the way.
-    #[error(
-        "without TLS, others can read passwords and tokens on the way to `{address}`: expected --tls-cert and --tls-key, an address of 127.0.0.0/8 behind a proxy that has TLS, or --insecure"
-    )]
-    Insecure {
-        /// The address.
-        address: SocketAddr,
-    },
-    /// Certificates or key cannot be used.
-    #[error("TLS: {source}")]
-    Tls {
-        /// The error, with the expected content and the path of the file.
-        source: std::io::Error,
-    },
-    /// Threads, signals or connections.
-    #[error("{0}")]
-    System(#[from] std::io::Error),
 }
 
 /// Serves until SIGTERM or SIGINT.
@@ -163,8 +129,8 @@ pub(crate) fn serve_on(
         turns: Turns::default(),
         answers: Answers::default(),
         ingest,
-        room: routes::Room::default(),
-        asking: routes::Asking::default(),
+        room: crate::room::Room::default(),
+        asking: crate::evaluations::Asking::default(),
         connections: Bounded::new(
             connections::bound(options.connections),
             options.connections_of_address,

@@ -6,7 +6,6 @@
 //! canceled.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,14 +14,16 @@ use talea_run::functions::HostFunctions;
 use talea_store::{Bounds, Store, StoreError, Visible};
 
 use crate::access::{Access, Person};
+use crate::ahead::Ahead;
 use crate::connections::{Bounded, Patience};
+use crate::counts::{Counts, Logs};
+use crate::evaluations::Asking;
 use crate::heard::Heard;
 use crate::ingest::Ingest;
-use crate::log::Seldom;
 use crate::refusal::Refusal;
 use crate::rejected_nodes::Refused;
 use crate::replies::Answers;
-use crate::routes::{Ahead, Asking, Room};
+use crate::room::Room;
 use crate::turns::Turns;
 
 /// Default of the time that a query may take: reading the store, computing, and writing the answer.
@@ -90,31 +91,6 @@ impl Findings for NoFindings {
     }
 }
 
-/// Counts of `/metrics`.
-#[derive(Debug, Default)]
-pub(crate) struct Counts {
-    pub(crate) batches: AtomicU64,
-    pub(crate) already: AtomicU64,
-    pub(crate) rows: AtomicU64,
-    pub(crate) bytes: AtomicU64,
-    /// Requests with batches that were refused.
-    pub(crate) refused: AtomicU64,
-    /// Requests with batches that must come again.
-    pub(crate) later: AtomicU64,
-    pub(crate) questions: AtomicU64,
-    pub(crate) question_nanos: AtomicU64,
-    pub(crate) commits: AtomicU64,
-    pub(crate) commit_nanos: AtomicU64,
-    /// Requests for which the store failed.
-    pub(crate) store_failures: AtomicU64,
-}
-
-impl Counts {
-    pub(crate) fn add(count: &AtomicU64, more: u64) {
-        count.fetch_add(more, Ordering::Relaxed);
-    }
-}
-
 type Open = Box<dyn Fn() -> Result<Box<dyn Store>, StoreError> + Send + Sync>;
 
 /// Idle handles of the store for reading.
@@ -142,32 +118,6 @@ impl Readers {
 
     fn give_back(&self, store: Box<dyn Store>) {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(store);
-    }
-}
-
-/// Lines of the log that clients can cause, limited.
-#[derive(Debug)]
-pub(crate) struct Logs {
-    /// Failures of the store, by reason.
-    pub(crate) store: Seldom,
-    /// Refused batches, by node.
-    pub(crate) batches: Seldom,
-}
-
-impl Default for Logs {
-    fn default() -> Self {
-        let hour = Duration::from_hours(1);
-        Self { store: Seldom::new(1, hour), batches: Seldom::new(5, hour) }
-    }
-}
-
-impl Logs {
-    /// Logs the failure of the store, if it is the reason of a refusal.
-    pub(crate) fn note(&self, refusal: &Refusal, counts: &Counts) {
-        if let Some(cause) = &refusal.cause {
-            Counts::add(&counts.store_failures, 1);
-            self.store.line(cause, "the store fails", &[("error", cause)]);
-        }
     }
 }
 

@@ -14,8 +14,8 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::error::ServeError;
 use crate::log;
-use crate::server::ServeError;
 
 /// Certificates in use, and their files.
 pub(crate) struct Tls {

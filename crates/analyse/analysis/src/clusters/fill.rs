@@ -1,7 +1,6 @@
 //! From clusters to the displayed data.
 //!
-//! Owns the figures of each cluster, in original units, and names of places in the source. Ratios
-//! such as IPC are sums divided by sums, over bursts that have both counters.
+//! Owns the figures of each cluster, in original units. Ratios such as IPC are sums divided by sums, over bursts that have both counters.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -12,60 +11,14 @@ use talea_cluster::dimension::{Dimension, find};
 use talea_cluster::prepare::{Scale, Spacing};
 use talea_cluster::stats::{ClusterStatistics, statistics};
 use talea_metric::measure::Chosen;
-use talea_model::Trace;
-use talea_model::trace::Labels;
 use talea_report::data::clusters::{
     CheckData, ClusterData, ClusterRow, ClusterSite, CounterData, DimensionData, KeptData,
     LeftOutData, SpanData, SubsetData, TriedData,
 };
 
+use super::names::Names;
 use super::points::words;
 use super::{Study, drawn, findings};
-use crate::labels::{place as place_of_label, whole};
-
-/// Names of functions and ranks.
-pub struct Names<'a> {
-    labels: Option<&'a Labels>,
-    trace: Option<&'a Trace>,
-}
-
-impl<'a> Names<'a> {
-    /// Names of a trace; a table has none.
-    pub fn of(trace: Option<&'a Trace>) -> Self {
-        Self { labels: trace.map(|trace| &trace.labels), trace }
-    }
-
-    /// A function's name, without the decoration of the trace.
-    fn function(&self, bursts: &Bursts, value: i64) -> Option<String> {
-        let label = self.labels?.value(bursts.site_types[0], value)?;
-        Some(whole(label).trim().to_owned())
-    }
-
-    /// `file.F90:71` for a label such as `71 (file.F90, program)`.
-    fn line(&self, bursts: &Bursts, value: i64) -> Option<String> {
-        place_of_label(self.labels?.value(bursts.site_types[1], value)?)
-    }
-
-    /// Usual name of a rank, or of a thread of one.
-    pub fn rank(&self, location: u32) -> String {
-        let Some(locations) = self.trace.map(|trace| &trace.locations) else {
-            return location.to_string();
-        };
-        let Some(place) = locations.get(location) else { return location.to_string() };
-        let threads = locations.tasks(place.application).any(|(threads, _)| threads > 1);
-        let rank = place.task - 1;
-        let application = if locations.applications() > 1 && place.application > 1 {
-            format!("{}:", place.application)
-        } else {
-            String::new()
-        };
-        if threads {
-            format!("{application}{rank}.{}", place.thread - 1)
-        } else {
-            format!("{application}{rank}")
-        }
-    }
-}
 
 /// Sums of two columns over bursts that have both.
 pub fn sums(a: &[f64], b: &[f64], of: impl Iterator<Item = u32>) -> Option<(f64, f64)> {

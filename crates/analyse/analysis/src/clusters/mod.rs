@@ -5,9 +5,11 @@
 //! text, JSON, pictures and pages show.
 
 mod drawn;
+mod error;
 mod fill;
 mod findings;
 mod labelled;
+mod names;
 mod options;
 mod points;
 mod search;
@@ -18,13 +20,15 @@ use talea_metric::measure::Part;
 use talea_model::Trace;
 use talea_report::data::clusters::ClusterData;
 
-pub use fill::{Names, data, dimension_data, mean, place as site_of, sums};
+pub use error::StudyError;
+pub use fill::{data, dimension_data, mean, place as site_of, sums};
 pub use findings::{place as site_name, score};
 pub use labelled::labelled;
+pub use names::Names;
 pub use options::{Edges, Eps, Options, SubsetRule, subset};
 pub use points::{described, dimensions, may_use_edges};
 pub use source::{Source, SourceError};
-pub use study::{Study, StudyError, study};
+pub use study::{Study, study};
 
 /// The clusters of a part of a trace, with default options, for a report. `None` where there is
 /// nothing to cluster.

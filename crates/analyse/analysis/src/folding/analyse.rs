@@ -4,99 +4,21 @@
 //! for each input, and the combination of inputs, ranks and groups for folding. The result of a
 //! group of instances is [`super::group`]'s, sentences are [`super::findings`]'.
 
-use talea_fold::regions::{self, ChooseError, Names};
+use talea_fold::regions::{self, Names};
 use talea_fold::score::part;
-use talea_metric::measure::MeasureError;
 use talea_model::{Gap, GapKind, Gaps, Rank, Trace};
 use talea_report::data::folded::{FoldedData, FoldedRegion};
 
+use super::error::{AnalyseError, Named};
 use super::group::{Group, Work, fold_group};
-use super::models::{Model, ModelError};
+use super::models::Model;
 use super::options::{Extent, Fit, FoldOptions, Groups, Ranks, Trial};
-use super::prepare::{Prepared, Routines, note, prepare};
+use super::prepare::{Prepared, note, prepare};
+use super::samples::Routines;
 use super::{differences, findings, models};
 
 /// Maximum number of parts that are folded separately.
 const MOST_PARTS: usize = 64;
-
-/// A trace and its name.
-pub type Named<'a> = (String, &'a Trace);
-
-/// Errors of the analysis.
-#[derive(Debug, thiserror::Error)]
-pub enum AnalyseError {
-    /// An unknown region.
-    #[error("{source}: `{input}`")]
-    Choose {
-        /// The error of the choice.
-        source: ChooseError,
-        /// The trace.
-        input: String,
-    },
-    /// An unknown rank of the trace.
-    #[error(
-        "expected a rank with instances of `{region}`, found {rank}; the trace has {known}: `{input}`"
-    )]
-    Rank {
-        /// Requested rank.
-        rank: Rank,
-        /// The region.
-        region: String,
-        /// The available ones.
-        known: String,
-        /// The trace.
-        input: String,
-    },
-    /// A part that is empty.
-    #[error("{source}: `{input}`")]
-    Part {
-        /// The error of the part.
-        source: MeasureError,
-        /// The trace.
-        input: String,
-    },
-    /// Nothing left to fold.
-    #[error("expected instances of `{region}` {what}, the trace has {found}: `{input}`")]
-    Instances {
-        /// The region.
-        region: String,
-        /// Kind of instances.
-        what: &'static str,
-        /// Number of instances.
-        found: String,
-        /// The trace.
-        input: String,
-    },
-    /// A counter without readings.
-    #[error("expected a counter that is read around `{region}`, found `{counter}`{}", hint(nearest.as_ref()))]
-    Counter {
-        /// The region.
-        region: String,
-        /// Requested counter.
-        counter: String,
-        /// A similar name.
-        nearest: Option<String>,
-    },
-    /// A model.
-    #[error(transparent)]
-    Model(#[from] ModelError),
-    /// Neither counters nor samples.
-    #[error("expected readings of counters, or samples with call stacks, inside `{region}`, the trace has none{}", because(why.as_ref()))]
-    NoData {
-        /// The region.
-        region: String,
-        /// The first gap.
-        why: Option<String>,
-    },
-}
-
-fn hint(nearest: Option<&String>) -> String {
-    nearest.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
-}
-
-fn because(why: Option<&String>) -> String {
-    why.map_or_else(String::new, |why| format!(" ({why})"))
-}
 
 /// Complete result of the analysis.
 pub struct Folded {

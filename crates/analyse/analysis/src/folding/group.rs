@@ -16,10 +16,10 @@ use talea_report::data::folded::{
     FoldedRun, FoldedShare,
 };
 
-use super::analyse::AnalyseError;
+use super::error::AnalyseError;
 use super::models::{self, Model};
 use super::options::{Fit, Trial};
-use super::prepare::Routines;
+use super::samples::{Routines, Sample};
 
 /// Maximum number of samples of each counter that are kept for pictures.
 const SHOWN: usize = 500;
@@ -29,21 +29,6 @@ const PARTS: usize = 200;
 const NAMED: usize = 3;
 /// Splits of the trial of kriging, each of which takes a second.
 const KRIGING_SPLITS: usize = 2;
-
-/// One sample with its stack.
-#[derive(Clone, Copy)]
-pub(super) struct Sample<'a> {
-    /// Place of its instance in the spans of its input.
-    pub(super) instance: u32,
-    pub(super) time: Nanos,
-    pub(super) location: u32,
-    /// Place in the region.
-    pub(super) x: f64,
-    /// Innermost first.
-    pub(super) routines: &'a [u32],
-    pub(super) lines: &'a [u32],
-    pub(super) names: &'a Routines,
-}
 
 /// Instances that are folded together.
 #[derive(Default)]

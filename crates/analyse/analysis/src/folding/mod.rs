@@ -6,6 +6,7 @@
 
 pub mod analyse;
 mod differences;
+mod error;
 mod findings;
 mod group;
 mod inject;
@@ -13,8 +14,10 @@ mod models;
 mod options;
 mod prepare;
 mod regions;
+mod samples;
 
-pub use analyse::{AnalyseError, Folded, analyse};
+pub use analyse::{Folded, analyse};
+pub use error::AnalyseError;
 pub use findings::percent;
 pub use inject::{InjectError, inject};
 pub use options::{Extent, Fit, FoldOptions, Groups, Ranks, Trial};

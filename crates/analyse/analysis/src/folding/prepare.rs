@@ -11,9 +11,9 @@ use talea_metric::{suggest, synonyms};
 use talea_model::trace::types;
 use talea_model::{Gap, GapKind, Gaps, Rank, Trace};
 
-use super::analyse::{AnalyseError, Named};
-use super::group::Sample;
+use super::error::{AnalyseError, Named};
 use super::options::{Extent, FoldOptions, Ranks};
+use super::samples::{Routines, Sample};
 
 /// One input, with all data for folding.
 pub(super) struct Prepared {
@@ -86,7 +86,7 @@ pub(super) fn prepare(
             return Err(AnalyseError::Rank {
                 rank,
                 region: choice.name.clone(),
-                known: crate::classes::ranges(known),
+                known: crate::ranges::ranges(known),
                 input: input.clone(),
             });
         }
@@ -219,41 +219,5 @@ impl Prepared {
             found.push(Sample { instance: one, time, location, x, routines, lines, names });
         }
         found
-    }
-}
-
-/// Names of routines and lines of one trace.
-pub(super) struct Routines {
-    routines: BTreeMap<u32, String>,
-    lines: BTreeMap<u32, String>,
-}
-
-impl Routines {
-    pub(super) fn new(trace: &Trace, stacks: &StackColumns) -> Self {
-        let names = Names::new(trace);
-        let of = |values: &[u32], types: std::ops::RangeInclusive<u32>| {
-            let mut seen: Vec<u32> = values.to_vec();
-            seen.sort_unstable();
-            seen.dedup();
-            let label = |value: u32| {
-                let known = types.clone().find_map(|one| names.value(one, i64::from(value)));
-                (value, known.map_or_else(|| format!("#{value}"), str::to_owned))
-            };
-            seen.into_iter().map(label).collect::<BTreeMap<_, _>>()
-        };
-        // Levels share one table of names; a few of them are searched, should the first have none.
-        let first = |range: std::ops::RangeInclusive<u32>| *range.start()..=*range.start() + 4;
-        Self {
-            routines: of(&stacks.routines, first(types::SAMPLE_CALLER)),
-            lines: of(&stacks.lines, first(types::SAMPLE_LINE)),
-        }
-    }
-
-    pub(super) fn routine(&self, value: u32) -> &str {
-        self.routines.get(&value).map_or("?", String::as_str)
-    }
-
-    pub(super) fn line(&self, value: u32) -> Option<&str> {
-        self.lines.get(&value).map(String::as_str).filter(|_| value > 2)
     }
 }

@@ -129,7 +129,7 @@ fn inside(analysis: &Analysis<'_>, trace: &Trace, missing: &mut Gaps) -> Vec<Stu
         let what = folding::FoldOptions { region, ..folding::FoldOptions::default() };
         folding::analyse(&named, &what)
     };
-    let mut not_folded = |what: String, error: folding::analyse::AnalyseError| {
+    let mut not_folded = |what: String, error: folding::AnalyseError| {
         let detail = format!("{what} is not folded: {error}");
         missing.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
     };

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use super::program::{PRIMARY, SELECT, UNARY};
+use super::token::Token;
 use super::{Expression, Step, lexer};
 
 impl fmt::Display for Expression {
@@ -101,7 +102,7 @@ fn number_text(number: f64) -> String {
 pub(super) fn name_text(name: &str) -> String {
     let bare = !name.contains('-')
         && lexer::tokens(name).is_ok_and(|tokens| {
-            matches!(tokens.as_slice(), [(lexer::Token::Name { name: read, .. }, _)] if read == name)
+            matches!(tokens.as_slice(), [(Token::Name { name: read, .. }, _)] if read == name)
         });
     if bare { name.to_owned() } else { format!("\"{name}\"") }
 }

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::lexer::{Token, bare, in_name};
+use super::token::{Token, bare, in_name};
 
 /// The name that begins the text, unescaped, and its length in the text.
 pub(super) fn name(text: &str) -> (String, usize) {

@@ -4,38 +4,9 @@
 
 use std::ops::Range;
 
+use super::token::{Token, in_name};
 use super::{ExpressionError, LONGEST_NAME, Wrong, event};
 use crate::catalogue;
-
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Token {
-    Number(f64),
-    /// A counter, or a function before `(`; quoted names are never functions.
-    Name {
-        name: String,
-        quoted: bool,
-    },
-    Member(usize),
-    /// `has_event(...)` of this counter.
-    Has(String),
-    If,
-    Else,
-    /// One of `+ - * / % ( ) , < > & | ^`, and `≤ ≥ = ≠` for the comparisons of two characters.
-    Sign(char),
-}
-
-impl Token {
-    /// Description for messages.
-    pub(super) fn describe(&self, text: &str) -> String {
-        match self {
-            Self::Number(_) => format!("the number `{text}`"),
-            Self::Name { .. } | Self::Member(_) | Self::Has(_) | Self::If | Self::Else => {
-                format!("`{}`", text.trim_matches('"'))
-            }
-            Self::Sign(_) => format!("`{text}`"),
-        }
-    }
-}
 
 pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Range<usize>)>, ExpressionError> {
     let mut found: Vec<(Token, Range<usize>)> = Vec::new();
@@ -116,10 +87,6 @@ fn starts_name(c: char) -> bool {
     c.is_ascii_alphabetic() || c == '_'
 }
 
-pub(super) fn in_name(c: u8) -> bool {
-    c.is_ascii_alphanumeric() || c == b'_'
-}
-
 fn digits(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_digit).count()
 }
@@ -164,38 +131,6 @@ fn number(text: &str) -> Result<(Token, usize), (usize, Wrong)> {
         return Err((whole, Wrong::Number(shown(&text[..whole]))));
     }
     Ok((Token::Number(value), whole))
-}
-
-/// Length of the name without quotes that begins here.
-pub(super) fn bare(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let continues = |mut at: usize| {
-        // Signs belong to the name only if it continues after them.
-        while matches!(bytes.get(at), Some(b'.' | b':' | b'=')) {
-            at += 1;
-        }
-        bytes.get(at).is_some_and(|&c| in_name(c))
-    };
-    let mut end = catalogue::hyphenated_prefix(text).map_or(0, str::len);
-    let mut colon = false;
-    while let Some(&c) = bytes.get(end) {
-        match c {
-            b':' if continues(end) => colon = true,
-            // Each device: `net:*:rx_bytes`. No name ends in a colon, so that this is no product.
-            b':' if bytes[end..].starts_with(b":*:")
-                && (continues(end + 2) || bytes[end + 2..].starts_with(b":*:")) =>
-            {
-                colon = true;
-                end += 1;
-            }
-            b'.' if continues(end) => {}
-            b'=' if colon && continues(end) => {}
-            _ if in_name(c) => {}
-            _ => break,
-        }
-        end += 1;
-    }
-    end
 }
 
 /// Joins words that are one name of the catalogue when `_` stands between them.

@@ -48,6 +48,7 @@ mod program;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod token;
 mod units;
 
 use std::ops::Range;

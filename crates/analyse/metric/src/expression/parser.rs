@@ -5,8 +5,9 @@
 
 use std::ops::Range;
 
-use super::lexer::{Token, tokens};
+use super::lexer::tokens;
 use super::program::{SELECT, chosen};
+use super::token::Token;
 use super::{Expression, ExpressionError, MOST_NESTED, MOST_STEPS, Parsed, Step, Wrong};
 
 /// An operator, function or parenthesis that waits for its right side.

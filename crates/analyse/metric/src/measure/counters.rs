@@ -11,8 +11,7 @@ use std::collections::BTreeMap;
 use talea_model::trace::types;
 use talea_model::{GapKind, Gaps, Trace};
 
-use super::span::Span;
-use super::useful::Interval;
+use super::span::{Interval, Span};
 use super::{Measured, note};
 use crate::catalogue;
 use crate::limits::can_grow;
@@ -161,7 +160,7 @@ impl Columns {
                     .wrapping_add(probes.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
             }
         }
-        let all = super::useful::length(useful).0;
+        let all = super::span::length(useful).0;
         let counted = self.names.iter().zip(sums).map(|(name, sum)| {
             if sum.impossible > 0 {
                 let lost = losses.impossible.entry(name.clone()).or_default();

@@ -9,17 +9,9 @@ use talea_model::trace::{UNKNOWN_TIME, types};
 use talea_model::{GapKind, Gaps, Nanos, Trace};
 
 use super::node::NodeCounter;
-use super::span::Span;
+use super::span::{Interval, Span};
 use super::{is_mpi, note};
 use crate::catalogue;
-
-/// Begin and end in nanoseconds.
-pub(super) type Interval = (u64, u64);
-
-/// The sum of their lengths.
-pub(super) fn length(intervals: &[Interval]) -> Nanos {
-    intervals.iter().map(|&(begin, end)| Nanos(end - begin)).sum()
-}
 
 /// The applications of some locations.
 fn applications(trace: &Trace, of: impl Iterator<Item = u32>) -> BTreeSet<u32> {

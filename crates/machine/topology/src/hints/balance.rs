@@ -3,8 +3,9 @@
 //! Owns the conditions under which max/mean is worth a sentence. A small amount, unequally spread,
 //! is not.
 
+use super::extent::Span;
 use super::inputs::Input;
-use super::spans::{Span, longest};
+use super::spans::longest;
 use super::{Hint, HintKind};
 use crate::monitors::MonitorInfo;
 use crate::objects::{Attributes, ObjectId, ObjectKind};

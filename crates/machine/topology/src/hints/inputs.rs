@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use talea_model::Nanos;
 
-use super::{Hint, HintKind, PlacementSample, spans::Span};
+use super::extent::Span;
+use super::{Hint, HintKind, PlacementSample};
 use crate::monitors::MonitorInfo;
 use crate::objects::{ObjectId, ObjectKind, Topology};
 use crate::values::Frame;

@@ -87,7 +87,7 @@ fn one_monitor(input: &Input<'_>, number: usize, own: Option<usize>, cache: bool
         spans.extend(longest(input, id, &holds));
     }
     let kind = if cache { HintKind::SaturatedCache } else { HintKind::SaturatedMemory };
-    let hint = |span: super::spans::Span| {
+    let hint = |span: super::extent::Span| {
         let share = percent(span.figure);
         let unit = if monitor.unit.ends_with("/s") {
             monitor.unit.clone()
@@ -195,7 +195,7 @@ pub(super) fn remote(input: &Input<'_>) -> Vec<Hint> {
                 .collect();
             spans.extend(longest(input, id, &holds));
         }
-        let hint = |span: super::spans::Span| {
+        let hint = |span: super::extent::Span| {
             let figure = percent(span.figure);
             let names = input.names(&span.objects);
             let sentence =

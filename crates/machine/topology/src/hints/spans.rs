@@ -5,6 +5,7 @@
 
 use talea_model::Nanos;
 
+use super::extent::Span;
 use super::inputs::Input;
 use crate::objects::ObjectId;
 
@@ -16,18 +17,6 @@ pub(super) const LEAST_SHARE: f64 = 0.02;
 pub(super) const BRIDGE: usize = 2;
 /// Stretches of two objects that share this part of the shorter one are one finding.
 const TOGETHER: f64 = 0.5;
-
-/// Extent of a finding.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Span {
-    pub objects: Vec<ObjectId>,
-    /// Frames of the longest stretch, end excluded.
-    pub frames: std::ops::Range<usize>,
-    /// Share of the recording in which it held, in all stretches.
-    pub share: f64,
-    /// The figure of the worst object, averaged over the frames of the stretch in which it held.
-    pub figure: f64,
-}
 
 /// The longest stretch of an object, from a figure for each frame in which the finding holds;
 /// `None` if nothing lasted.

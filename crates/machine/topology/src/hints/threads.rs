@@ -6,8 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::extent::Span;
 use super::inputs::{BUSY, Busy, IDLE, Input};
-use super::spans::{Span, longest, together};
+use super::spans::{longest, together};
 use super::{Hint, HintKind, PlacementSample};
 use crate::cpuset::CpuSet;
 use crate::objects::ObjectId;

@@ -55,7 +55,8 @@ impl SyntheticError {
 
 /// Makes the machine described by a text.
 pub fn parse(text: &str) -> Result<Topology, SyntheticError> {
-    let levels = text::parse(text)?;
+    let text::Parsed { cursor, mut levels, is_named } = text::parse(text)?;
+    settle::settle(&cursor, &mut levels, &is_named)?;
     build::build(text, &levels)
 }
 

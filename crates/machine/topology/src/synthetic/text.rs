@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::objects::ObjectKind;
 
-use super::{MOST_LEVELS, SyntheticError, settle};
+use super::{MOST_LEVELS, SyntheticError};
 
 /// A level of objects, or, where its kind is `NUMANode`, nodes beside the next level that has room
 /// for them.
@@ -90,8 +90,17 @@ impl<'t> Cursor<'t> {
     }
 }
 
-/// Levels from the machine down to the PUs, all with kinds.
-pub(super) fn parse(text: &str) -> Result<Vec<Level>, SyntheticError> {
+/// A text as it was read: levels from the machine down to the PUs, some without their own kind.
+pub(super) struct Parsed<'t> {
+    /// Reader of the text, for later errors.
+    pub(super) cursor: Cursor<'t>,
+    pub(super) levels: Vec<Level>,
+    /// True for each level whose kind the text names.
+    pub(super) is_named: Vec<bool>,
+}
+
+/// Reads the levels of a text.
+pub(super) fn parse(text: &str) -> Result<Parsed<'_>, SyntheticError> {
     let mut cursor = Cursor { text, at: 0 };
     let mut levels = vec![Level {
         kind: ObjectKind::Machine,
@@ -101,7 +110,6 @@ pub(super) fn parse(text: &str) -> Result<Vec<Level>, SyntheticError> {
         group: None,
         attached: Vec::new(),
     }];
-    // True if the text names each level's kind.
     let mut is_named = vec![true];
     cursor.blanks();
     if cursor.eat("(") {
@@ -141,8 +149,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Level>, SyntheticError> {
         });
         is_named.push(kind.is_some());
     }
-    settle::settle(&cursor, &mut levels, &is_named)?;
-    Ok(levels)
+    Ok(Parsed { cursor, levels, is_named })
 }
 
 /// `pack:`; `None` before a number.

@@ -1,16 +1,14 @@
 //! Elements of a file beside its objects: kinds of PUs, tiers of memory, support, further facts.
 //!
-//! Owns these elements of versions 2 and 3, and the treatment of unknown elements: they are skipped
-//! completely, with a gap.
+//! Owns these elements of versions 2 and 3. It refuses distances and attributes of memory
+//! ([`super::relations`]).
 
-use talea_model::GapKind;
-
-use crate::cpuset::CpuSet;
 use crate::objects::{CpuKind, MemoryTier};
 
 use super::draft::Draft;
+use super::fields::{number, read_info, set, skip_unknown};
 use super::scan::{Element, Scanner, Token};
-use super::{Faults, XmlError, cut, relations};
+use super::{XmlError, relations};
 
 /// Facts of the whole that versions 1 and 2 keep at the root.
 pub(super) fn is_of_all(name: &str) -> bool {
@@ -63,52 +61,6 @@ pub(super) fn read_element(
         "pci_locality" => scan.skip(),
         _ => skip_unknown(scan, element, &mut draft.faults),
     }
-}
-
-/// Skips an unknown element, with a gap.
-pub(super) fn skip_unknown(
-    scan: &mut Scanner<'_>,
-    element: &Element<'_>,
-    faults: &mut Faults,
-) -> Result<(), XmlError> {
-    let detail = format!("line {}: `<{}>`", scan.line(element.at), cut(element.name()));
-    faults.note(GapKind::Unsupported, detail);
-    scan.skip()
-}
-
-/// Reads `<info name= value=/>`; `None` without a name.
-pub(super) fn read_info(
-    scan: &mut Scanner<'_>,
-    element: &Element<'_>,
-    faults: &mut Faults,
-) -> Result<Option<(String, String)>, XmlError> {
-    let name = element.attribute(scan.text, "name")?;
-    let value = element.attribute(scan.text, "value")?;
-    if name.is_none() {
-        faults.damaged(scan.line(element.at), "an `<info>` without a name");
-    }
-    scan.skip()?;
-    Ok(name.map(|name| (name, value.unwrap_or_default())))
-}
-
-pub(super) fn number(
-    scan: &Scanner<'_>,
-    element: &Element<'_>,
-    name: &str,
-) -> Result<Option<u64>, XmlError> {
-    Ok(element.attribute(scan.text, name)?.and_then(|text| text.trim().parse().ok()))
-}
-
-pub(super) fn set(
-    scan: &Scanner<'_>,
-    element: &Element<'_>,
-    name: &str,
-) -> Result<Option<CpuSet>, XmlError> {
-    let Some(text) = element.attribute(scan.text, name)? else { return Ok(None) };
-    CpuSet::from_mask(&text).map(Some).map_err(|_| {
-        let expected = format!("a set such as `0x0000000f` in `{name}`");
-        XmlError::unexpected(scan.line(element.at), &expected, &format!("`{text}`"))
-    })
 }
 
 fn read_cpu_kind(

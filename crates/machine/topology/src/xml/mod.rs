@@ -11,11 +11,14 @@ mod attributes;
 mod devices;
 mod draft;
 mod extras;
+mod fields;
 mod kinds;
+mod raw;
 mod relations;
 mod scan;
 mod sets;
 mod version1;
+mod walk;
 mod write;
 
 use talea_model::{Gap, GapKind, Gaps};
@@ -157,7 +160,7 @@ pub fn read(bytes: &[u8]) -> Result<Loaded, XmlError> {
     loop {
         match scan.next()? {
             Token::Open(element) if element.name() == "object" => {
-                draft::read_object(&mut scan, &element, &mut draft)?;
+                walk::read_object(&mut scan, &element, &mut draft)?;
             }
             Token::Open(element) => extras::read_element(&mut scan, &element, &mut draft)?,
             Token::Text(text) if text.trim().is_empty() => {}

@@ -6,52 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::cpuset::CpuSet;
 use crate::objects::{Distances, MemoryAttribute, ObjectId, ObjectKind, Topology};
 
 use super::draft::Draft;
-use super::extras::{number, set, skip_unknown};
+use super::fields::{number, set, skip_unknown};
+use super::raw::{Initiator, Name, RawAttribute, RawDistances, RawValue};
 use super::scan::{Element, Scanner, Token};
 use super::{Faults, XmlError, cut};
-
-/// Reference to an object in a file.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Name {
-    /// By hwloc's unique number.
-    Unique(u64),
-    /// By kind and the operating system's number.
-    Os(ObjectKind, u64),
-}
-
-/// `<distances2>` and `<distances2hetero>`.
-pub(super) struct RawDistances {
-    at: usize,
-    name: String,
-    kind: u64,
-    names: Vec<Name>,
-    values: Vec<u64>,
-}
-
-/// `<memattr>`.
-pub(super) struct RawAttribute {
-    name: String,
-    flags: u64,
-    values: Vec<RawValue>,
-}
-
-/// `<memattr_value>`.
-struct RawValue {
-    at: usize,
-    target: Option<Name>,
-    initiator: Initiator,
-    value: Option<u64>,
-}
-
-enum Initiator {
-    None,
-    Set(CpuSet),
-    Object(Name),
-}
 
 pub(super) fn read_distances(
     scan: &mut Scanner<'_>,

@@ -12,7 +12,8 @@ use crate::objects::{Attributes, Distances, Object, ObjectId, ObjectKind, Topolo
 
 use super::attributes::{HAS_COMPLETE_CPUSET, HAS_COMPLETE_NODESET, HAS_CPUSET, HAS_NODESET};
 use super::draft::Draft;
-use super::extras::skip_unknown;
+use super::fields::skip_unknown;
+use super::raw::DepthDistances;
 use super::scan::{Element, Scanner, Token};
 use super::{Faults, XmlError};
 
@@ -24,18 +25,6 @@ const LATENCY: u64 = 1 | 4;
 
 /// Maximum number of `<distances>` of a file; each searches the tree.
 const MOST_DISTANCES: usize = 256;
-
-/// `<distances>`: between the objects at a depth below one, in the order of the tree.
-pub(super) struct DepthDistances {
-    at: usize,
-    /// The object that contains them.
-    within: usize,
-    depth: usize,
-    count: u64,
-    values: Vec<u64>,
-    /// The objects, found before nodes move.
-    objects: Vec<usize>,
-}
 
 /// Reads `<distances>` of an object.
 pub(super) fn read_distances(

@@ -7,33 +7,10 @@
 
 use std::collections::HashMap;
 
-use talea_model::{Frame, NodeId};
+use talea_model::NodeId;
 
+use super::code::CodeFrame;
 use super::{Kind, Traits, Tree};
-
-/// One frame of a call path in machine code.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CodeFrame {
-    /// The return address.
-    pub call: Frame,
-    /// Begin of the function that contains the call, in the same module; absent where its loops are
-    /// unknown.
-    pub function: Option<u64>,
-    /// The loops of that function around the call, outermost first.
-    pub loops: Vec<CodeLoop>,
-    /// Calls of one function that one iteration of a loop may make one after the other have
-    /// increasing numbers, or equal ones and increasing addresses; 0 where unknown.
-    pub order: u32,
-}
-
-/// A loop of a function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CodeLoop {
-    /// Begin of its entry block.
-    pub header: u64,
-    /// True if it may be two nested loops that the compiler gave one header.
-    pub ambiguous: bool,
-}
 
 /// Evidence for a loop that contains some calls and not others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

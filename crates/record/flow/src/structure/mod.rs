@@ -10,6 +10,7 @@
 
 mod arrange;
 mod build;
+mod code;
 mod evidence;
 mod expand;
 mod flat;
@@ -28,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use talea_model::{Nanos, NodeId};
 
 pub use build::{Options, build};
-pub use evidence::{CodeFrame, CodeLoop};
+pub use code::{CodeFrame, CodeLoop};
 pub use periods::Traits;
 pub use print::{PrintOptions, print, print_with};
 pub use steps::{Steps, steps};

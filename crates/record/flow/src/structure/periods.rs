@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use talea_model::NodeId;
 
-use super::evidence::CodeFrame;
+use super::code::CodeFrame;
 use super::{Guard, Kind, Tree};
 use crate::labels::Partition;
 use crate::log::{Runs, ThreadLog};

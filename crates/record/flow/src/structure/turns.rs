@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 use talea_model::{Frame, NodeId};
 
-use super::evidence::CodeFrame;
+use super::code::CodeFrame;
 use super::periods::{Sequence, Traits};
 use super::{Kind, Tree};
 use crate::log::ThreadLog;

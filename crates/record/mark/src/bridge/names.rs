@@ -11,7 +11,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicI8, AtomicPtr, AtomicUsize, Ordering};
 
 use crate::layout;
-use crate::markers::REGISTRY;
+use crate::registry::REGISTRY;
 use crate::site::Site;
 use crate::table;
 

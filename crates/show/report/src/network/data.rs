@@ -7,7 +7,7 @@
 use talea_fabric::RouterId;
 
 use super::classes::Classes;
-use super::quantity::Quantity;
+use super::quantity::{Quantity, rounded};
 use super::{
     Carried, Form, HostsData, LinksData, Network, NetworkData, OpensData, Picture, RoutersData,
     SceneData, Source, View, ViewData, ways,
@@ -98,16 +98,6 @@ fn links(network: &Network<'_>) -> LinksData {
     }
 }
 
-/// A value rounded to this many significant digits.
-pub(super) fn rounded(value: f64, digits: i32) -> f64 {
-    if value == 0.0 || !value.is_finite() {
-        return 0.0;
-    }
-    let power = 10_f64.powi(digits - 1 - value.abs().log10().floor() as i32);
-    let out = (value * power).round() / power;
-    if out.is_finite() { out } else { value }
-}
-
 fn view(view: &View, links: usize) -> ViewData {
     let list = |of: &dyn Fn(&Carried) -> Option<f64>, digits: i32| {
         let values: Vec<Option<f64>> = (0..links)
@@ -169,19 +159,4 @@ fn scene(network: &Network<'_>) -> Option<SceneData> {
         mark_of,
         note: scene.note,
     })
-}
-
-#[cfg(test)]
-#[allow(clippy::float_cmp, reason = "figures that are exact")]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_keep_their_digits() {
-        assert_eq!(rounded(1_234_567.0, 6), 1_234_570.0);
-        assert_eq!(rounded(-0.123_456, 4), -0.1235);
-        assert_eq!(rounded(0.0, 4), 0.0);
-        assert_eq!(rounded(f64::MAX, 6), 1.79769e308);
-        assert_eq!(rounded(5e-324, 4), 5e-324);
-    }
 }

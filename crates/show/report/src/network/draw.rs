@@ -9,13 +9,11 @@ use super::legend::Legend;
 use super::paint::Paint;
 use super::quantity::{Quantity, Range};
 use super::scene::Scene;
-use super::sheet::Sheet;
+use super::sheet::{LEFT, Sheet};
 use super::{Form, Network, Picture, View, groups, histogram, levels, ramp, slabs, ways};
 use crate::plot::{Area, document};
 
 const WIDTH: f64 = 1240.0;
-/// Left of everything.
-pub(super) const LEFT: f64 = 20.0;
 /// Between two views.
 const APART: f64 = 36.0;
 

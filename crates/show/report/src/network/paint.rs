@@ -11,8 +11,7 @@ use std::fmt::Write;
 use talea_fabric::{LinkId, RouterId};
 
 use super::cut;
-use super::data::rounded;
-use super::quantity::{Quantity, Range};
+use super::quantity::{Quantity, Range, rounded};
 use super::scene::{Mark, Scene};
 use super::{Network, View};
 use crate::text::xml;

@@ -113,6 +113,16 @@ impl Range {
     }
 }
 
+/// A value rounded to this many significant digits.
+pub(super) fn rounded(value: f64, digits: i32) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return 0.0;
+    }
+    let power = 10_f64.powi(digits - 1 - value.abs().log10().floor() as i32);
+    let out = (value * power).round() / power;
+    if out.is_finite() { out } else { value }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,5 +140,15 @@ mod tests {
         assert_eq!(share(0.0002), "0.0200 %");
         assert_eq!(share(0.0), "0 %");
         assert_eq!(share(1e-9), "< 0.00001 %");
+    }
+
+    #[test]
+    #[allow(clippy::float_cmp, reason = "figures that are exact")]
+    fn numbers_keep_their_digits() {
+        assert_eq!(rounded(1_234_567.0, 6), 1_234_570.0);
+        assert_eq!(rounded(-0.123_456, 4), -0.1235);
+        assert_eq!(rounded(0.0, 4), 0.0);
+        assert_eq!(rounded(f64::MAX, 6), 1.79769e308);
+        assert_eq!(rounded(5e-324, 4), 5e-324);
     }
 }

@@ -10,7 +10,6 @@ use talea_fabric::{LinkId, RouterId};
 use talea_model::written::grouped;
 
 use super::classes::Classes;
-use super::draw::LEFT;
 use super::paint::Paint;
 use super::quantity::{Quantity, amount};
 use super::scene::Scene;
@@ -20,6 +19,9 @@ use crate::text::{plain, xml};
 /// Width in pixels of a character of class `mono`; monospaced fonts of 11 px have 6.6 and some
 /// more.
 const MONO: f64 = 6.65;
+
+/// Left of everything.
+pub(super) const LEFT: f64 = 20.0;
 
 /// Pixels from the left to the right edge of the sheet.
 const WIDE: f64 = 1200.0;

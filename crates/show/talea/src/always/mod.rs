@@ -5,6 +5,7 @@
 
 mod asked;
 mod jobs;
+mod query;
 mod rates;
 mod serve;
 mod store;
@@ -13,10 +14,11 @@ mod usage;
 
 pub(crate) use asked::Place;
 pub(crate) use jobs::{Options as JobsOptions, jobs};
+pub(crate) use query::{Filters, Options as UsageOptions};
 pub(crate) use serve::{Change as ServeChange, Options as ServeOptions, change, serve};
 pub(crate) use store::{ForgetOptions, StoreTask, store};
 pub(crate) use top::{Options as TopOptions, top};
-pub(crate) use usage::{Filters, Options as UsageOptions, usage};
+pub(crate) use usage::usage;
 
 use std::io;
 

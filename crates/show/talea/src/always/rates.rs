@@ -11,7 +11,7 @@ use talea_report::data::site::{Name, RateRow as RateData, RatesData};
 use talea_store::{Question, RateRow, Rates, SpreadSeen, Store, Value as Key, public};
 
 use super::AlwaysError;
-use super::usage::{Options, cell};
+use super::query::{Options, cell};
 use crate::table::{Column, Table};
 use crate::terminal::{Palette, fitted, gaps, grouped};
 

@@ -15,7 +15,8 @@ use talea_screen::ScreenError;
 use talea_screen::top::{self, KEPT, Live, LiveOptions, Source, Stored, TopError};
 use talea_store::{Dimension, Question, Visible};
 
-use super::usage::{self, Filters, print};
+use super::query::Filters;
+use super::usage::{self, print};
 use super::{AlwaysError, Place, UsageOptions};
 use crate::terminal::say;
 

@@ -15,58 +15,11 @@ use talea_store::{
     Answer, Dimension, LONGEST_INTERVAL, MOST_ROWS, Proportion, Question, Text, Visible,
 };
 
+use super::AlwaysError;
+use super::query::{Options, cell};
 use super::rates;
-use super::{AlwaysError, Place};
 use crate::table::{Column, Table};
 use crate::terminal::{Palette, fitted, gaps, grouped};
-
-/// What is asked for.
-#[derive(Clone, Debug)]
-pub(crate) struct Options {
-    /// The store.
-    pub(crate) place: Place,
-    /// Columns that separate rows.
-    pub(crate) by: Vec<Dimension>,
-    /// How long before now the time begins; all of it if absent.
-    pub(crate) last: Option<Nanos>,
-    /// What else is asked for.
-    pub(crate) filters: Filters,
-    /// Most rows.
-    pub(crate) limit: usize,
-    /// What counters did instead of shares.
-    pub(crate) rates: bool,
-    /// JSON instead of text.
-    pub(crate) json: bool,
-}
-
-/// Names with `*` and `?` stand for all that are like them.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Filters {
-    pub(crate) node: Option<String>,
-    pub(crate) job: Option<String>,
-    pub(crate) user: Option<u32>,
-    pub(crate) executable: Option<String>,
-    pub(crate) library: Option<String>,
-    pub(crate) phase: Option<String>,
-}
-
-impl Filters {
-    /// What is asked for, in words; nothing without filters.
-    pub(super) fn words(&self) -> Option<String> {
-        let user = self.user.map(|user| user.to_string());
-        let all = [
-            ("node", &self.node),
-            ("job", &self.job),
-            ("user", &user),
-            ("executable", &self.executable),
-            ("library", &self.library),
-            ("phase", &self.phase),
-        ];
-        let named = all.into_iter().filter_map(|(word, name)| Some((word, name.as_ref()?)));
-        let words: Vec<String> = named.map(|(word, name)| format!("{word} `{name}`")).collect();
-        (!words.is_empty()).then(|| words.join(", "))
-    }
-}
 
 /// Answers on standard output.
 pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
@@ -170,13 +123,4 @@ fn table(options: &Options, answer: &Answer, rows: &[Named]) -> String {
     }
     lines.extend(gaps(&answer.gaps, Palette::stdout()));
     lines.join("\n") + "\n"
-}
-
-/// A name of a row.
-pub(super) fn cell(name: Option<&Name>) -> String {
-    match name {
-        None => "-".to_owned(),
-        Some(Name::Text(text)) => text.clone(),
-        Some(Name::Number(number)) => number.to_string(),
-    }
 }

@@ -5,6 +5,7 @@
 
 mod csv;
 mod figure;
+mod heads;
 mod text;
 mod tree;
 
@@ -78,7 +79,7 @@ pub(crate) fn metrics(options: &Options) -> Result<(), Error> {
     let mut studies = metrics::measure(&options.how, &mut progress.steps())?;
     drop(progress);
     let paths: Vec<&Path> = options.how.inputs.iter().map(AsRef::as_ref).collect();
-    for (study, head) in studies.iter_mut().zip(text::heads(&paths, text::most_of_head())) {
+    for (study, head) in studies.iter_mut().zip(heads::heads(&paths, heads::most_of_head())) {
         study.head = head;
     }
     let text = match options.format {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use talea_analysis::metrics::{ModelLine, Outcome, Study};
 
 use super::figure::figure;
-use super::text::{aligned, head};
+use super::heads::{aligned, head};
 use crate::terminal::{cell, fitted, prose, width, wrapped};
 
 /// Maximum difference of parts from their whole without a note.

@@ -6,6 +6,7 @@
 
 mod files;
 pub(crate) mod limits;
+mod removal;
 mod sessions;
 mod tokens;
 mod users;
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::extract::ConnectInfo;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use base64::Engine as _;
@@ -28,15 +29,15 @@ use tokio::sync::Semaphore;
 use crate::log;
 use crate::log::Seldom;
 use crate::refusal::Refusal;
-use crate::state::Shared;
 
 pub use files::AccessError;
+pub use removal::remove_user;
 pub(crate) use sessions::LASTS;
 pub use tokens::{
     Kind, Token, add as add_token, add_all as add_tokens, list as list_tokens,
     remove as remove_tokens,
 };
-pub use users::{Role, User, add as add_user, list as list_users, remove as remove_user};
+pub use users::{Role, User, add as add_user, list as list_users};
 
 /// The cookie's name.
 pub(crate) const COOKIE: &str = "talea_session";
@@ -75,7 +76,7 @@ impl Person {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Node(pub(crate) String);
 
-enum Who {
+pub(crate) enum Who {
     Person(Person),
     Node(Node),
 }
@@ -345,34 +346,4 @@ pub(crate) fn is_of_another_site(headers: &HeaderMap) -> bool {
     let Some(origin) = text("origin") else { return headers.contains_key("origin") };
     let host = text("host").unwrap_or_default();
     origin.split_once("://").is_none_or(|(_, origin)| !origin.eq_ignore_ascii_case(host))
-}
-
-impl FromRequestParts<Shared> for Person {
-    type Rejection = Refusal;
-
-    async fn from_request_parts(parts: &mut Parts, state: &Shared) -> Result<Self, Refusal> {
-        match state.access.who(&parts.headers, address(parts)).await? {
-            Who::Person(person) => {
-                if person.operator {
-                    state.connections.know(address(parts));
-                }
-                Ok(person)
-            }
-            Who::Node(_) => Err(Refusal::role("a node's token may only send batches")),
-        }
-    }
-}
-
-impl FromRequestParts<Shared> for Node {
-    type Rejection = Refusal;
-
-    async fn from_request_parts(parts: &mut Parts, state: &Shared) -> Result<Self, Refusal> {
-        match state.access.who(&parts.headers, address(parts)).await? {
-            Who::Node(node) => {
-                state.connections.know(address(parts));
-                Ok(node)
-            }
-            Who::Person(_) => Err(Refusal::role("expected a node's token")),
-        }
-    }
 }

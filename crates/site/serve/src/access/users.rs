@@ -110,18 +110,16 @@ pub fn add(
     })
 }
 
-/// Takes somebody away, with all their tokens; false if there is no such name.
+/// Removes a user, whose tokens stay; false if there is no such name.
 ///
 /// # Errors
 /// Files that cannot be read or written.
-pub fn remove(folder: &Path, name: &str) -> Result<bool, AccessError> {
-    let found = files::change(folder, FILE, |before| {
+pub(super) fn remove(folder: &Path, name: &str) -> Result<bool, AccessError> {
+    files::change(folder, FILE, |before| {
         let mut users = parse(&before, &folder.join(FILE))?;
         let found = users.remove(name).is_some();
         Ok((text(&users), found))
-    })?;
-    super::tokens::remove(folder, super::tokens::Kind::User, name)?;
-    Ok(found)
+    })
 }
 
 /// All of them by name.

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use talea_model::Nanos;
 use talea_store::{Bounds, Store};
 
-use super::answer::{self, AnswerError, Times, Values};
+use super::answer::{self, Values};
 use super::rows::Labels;
+use super::times::{AnswerError, Times};
 use super::{translate, warnings};
 use crate::replies::{LONGEST, Text};
 

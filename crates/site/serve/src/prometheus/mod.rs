@@ -9,6 +9,7 @@
 mod answer;
 mod format;
 mod rows;
+mod times;
 mod translate;
 
 use std::collections::BTreeMap;
@@ -28,8 +29,8 @@ use crate::refusal::Refusal;
 use crate::replies::Rendered;
 use crate::routes::small;
 use crate::state::Shared;
-use answer::{AnswerError, Times};
 use format::{Write, instant, range, written};
+use times::{AnswerError, Times};
 use translate::{Leaf, METRICS, MOST_LEAVES};
 
 /// Most times of a query.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use talea_model::{Gaps, Nanos};
 use talea_store::{Bounds, MOST_POINTS, Store, StoreError, Value};
 
-use super::answer::{AnswerError, Times, refused};
+use super::times::{AnswerError, Times, refused};
 use super::translate::{LABELS, Leaf, Unit};
 
 /// Most rows that a metric may have at a time.

@@ -1,9 +1,8 @@
 //! Batches of agents.
 //!
 //! Owns the framing (a 32-bit little-endian length and the wire form, one after the other), its
-//! bounds, and that a node's token puts batches of this node alone. Times of a node whose clock is
-//! ahead are put back: one such batch would spoil every question of the last hour for good. Nothing
-//! of a request is stored when anything of it is refused.
+//! bounds, and that a node's token puts batches of this node alone. Nothing of a request is stored
+//! when anything of it is refused.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,64 +19,18 @@ use talea_store::wire;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::access::Node;
+use crate::counts::Counts;
 use crate::ingest;
 use crate::refusal::Refusal;
-use crate::state::{Counts, Shared};
+use crate::room::{LONGEST, too_long};
+use crate::state::Shared;
 
-/// Longest body, in bytes.
-const LONGEST: usize = 16 << 20;
 /// Most batches of a body.
 const MOST_BATCHES: usize = 4096;
 /// Most bytes of JSON of all of them: a body may unpack to a thousand times of what it was.
 const MOST_UNPACKED: u64 = 128 << 20;
 /// Most rows of all of them.
 const MOST_ROWS: usize = 1 << 20;
-/// How far a node's clock may be ahead of ours.
-const AHEAD: Nanos = Nanos(60_000_000_000);
-/// How long a body waits until others have come.
-const WAITS: Duration = Duration::from_secs(5);
-/// What bodies that are coming may take together, in pieces of 64 KiB: 256 MiB.
-const PIECES: usize = 4096;
-const PIECE: usize = 64 << 10;
-/// Bodies that are unpacked at a time: each may become much more than it was.
-const UNPACKED_AT_ONCE: usize = 2;
-
-/// What bounds the memory of bodies.
-#[derive(Debug)]
-pub(crate) struct Room {
-    pieces: Arc<Semaphore>,
-    unpacking: Arc<Semaphore>,
-}
-
-impl Default for Room {
-    fn default() -> Self {
-        Self {
-            pieces: Arc::new(Semaphore::new(PIECES)),
-            unpacking: Arc::new(Semaphore::new(UNPACKED_AT_ONCE)),
-        }
-    }
-}
-
-impl Room {
-    async fn take(&self, headers: &HeaderMap) -> Result<OwnedSemaphorePermit, Refusal> {
-        let length = headers.get(header::CONTENT_LENGTH);
-        let length = length.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-        let length = length.unwrap_or(LONGEST);
-        if length > LONGEST {
-            return Err(too_long());
-        }
-        let pieces = (length / PIECE + 1) as u32;
-        let taken = Arc::clone(&self.pieces).acquire_many_owned(pieces);
-        let taken = tokio::time::timeout(WAITS, taken).await;
-        let busy = |_| Refusal::busy("too many bodies at a time");
-        taken.map_err(busy)?.map_err(|_| Refusal::bug())
-    }
-}
-
-fn too_long() -> Refusal {
-    Refusal::too_long(format!("expected a body of at most {LONGEST} bytes"))
-}
-
 pub(super) async fn put(
     State(state): State<Shared>,
     Node(node): Node,
@@ -133,41 +86,6 @@ async fn whole(body: Body, patience: Duration) -> Result<Bytes, Refusal> {
     // A body without a length that was too long, and one that broke off, are told apart by nobody
     // who still listens.
     all.map_err(|_| too_long())
-}
-
-/// How far clocks of nodes are ahead: the start of an agent, and by how much its batches are put
-/// back. Names are those of tokens, which bounds their number.
-#[derive(Debug, Default)]
-pub(crate) struct Ahead(Mutex<HashMap<String, (u64, Nanos)>>);
-
-impl Ahead {
-    /// Lets a batch that would end after now end about now. To refuse it would lose all of a node,
-    /// and to have it wait would hold up what comes behind it. Batches that follow each other are
-    /// put back by the same time as long as that fits, so that they do not overlap.
-    fn put_back(&self, batch: &mut Batch, now: Nanos) {
-        if batch.end <= now + AHEAD {
-            return;
-        }
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |&(started, shift): &(u64, Nanos)| {
-            let end = batch.end - shift;
-            started == batch.id.started && end <= now + AHEAD && end + AHEAD >= now
-        };
-        let before = known.get(&batch.id.node).copied().filter(fits);
-        let (_, shift) = before.unwrap_or((batch.id.started, batch.end - now));
-        known.insert(batch.id.node.clone(), (batch.id.started, shift));
-        let interval = batch.end - batch.begin;
-        batch.end = batch.end - shift;
-        batch.begin = batch.end - interval;
-        batch.gaps.note(Gap {
-            kind: GapKind::Estimated,
-            rank: None,
-            detail:
-                "its clock was ahead of the server's: times of batches are those of their arrival"
-                    .to_owned(),
-            count: 1,
-        });
-    }
 }
 
 /// Batches of a body, each of which a store takes, its cores can have done, and is not older than
@@ -226,7 +144,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::testing::{SECOND, batch, framed};
+    use crate::testing::{batch, framed};
 
     #[test]
     fn bodies() {
@@ -241,46 +159,6 @@ mod tests {
             let found = unpacked(&two[..cut], "n1", Nanos(0));
             assert!(found.is_err() || found.unwrap().len() == 1, "{cut}");
         }
-    }
-
-    #[test]
-    fn clocks_that_are_ahead_are_put_back() {
-        let own = batch("n1", 0, &[]);
-        let mut same = own.clone();
-        let ahead = Ahead::default();
-        ahead.put_back(&mut same, own.end - AHEAD);
-        assert_eq!(same, own);
-        let now = own.end - AHEAD - Nanos(1);
-        ahead.put_back(&mut same, now);
-        assert_eq!((same.begin, same.end), (now - (own.end - own.begin), now));
-        assert_eq!(same.gaps.iter().map(|gap| gap.count).collect::<Vec<_>>(), [1]);
-        // No clock is set at all.
-        ahead.put_back(&mut same, Nanos(0));
-        assert_eq!((same.begin, same.end), (Nanos(0), Nanos(0)));
-    }
-
-    #[test]
-    fn batches_of_a_clock_that_is_ahead_do_not_overlap() {
-        let ahead = Ahead::default();
-        let late = Nanos(600 * SECOND);
-        // Some come sooner than others.
-        let came: Vec<Batch> = [3, 0, 2, 0]
-            .into_iter()
-            .zip(0..)
-            .map(|(delay, number)| {
-                let mut batch = batch("n1", number, &[]);
-                let now = batch.end - late + Nanos(delay * SECOND);
-                ahead.put_back(&mut batch, now);
-                batch
-            })
-            .collect();
-        assert!(came.windows(2).all(|pair| pair[0].end == pair[1].begin), "{came:?}");
-        // Another start has another clock.
-        let mut other = batch("n1", 4, &[]);
-        other.id.started = 2;
-        let now = other.end - late;
-        ahead.put_back(&mut other, now);
-        assert_eq!(other.end, now);
     }
 
     #[test]

@@ -20,40 +20,10 @@ use crate::question::Parameters;
 use crate::refusal::Refusal;
 use crate::state::Shared;
 
-/// Maximum number of evaluations at a time: fewer than queries.
-const AT_ONCE: usize = 2;
 /// Maximum wait for other evaluations.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Times that end now end on whole minutes, so that equal queries share an answer.
 const MINUTE: u64 = 60_000_000_000;
-
-type Question = (Option<u32>, Option<(Nanos, Nanos)>, Option<(String, Option<u32>)>);
-
-/// Evaluations under way.
-pub(crate) struct Asking {
-    under_way: Mutex<HashMap<Question, Weak<tokio::sync::Mutex<()>>>>,
-    permits: Arc<Semaphore>,
-}
-
-impl Default for Asking {
-    fn default() -> Self {
-        Self { under_way: Mutex::default(), permits: Arc::new(Semaphore::new(AT_ONCE)) }
-    }
-}
-
-impl Asking {
-    /// The place of equal queries; places without queries are removed.
-    fn place(&self, question: Question) -> Arc<tokio::sync::Mutex<()>> {
-        let mut all = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(place) = all.get(&question).and_then(Weak::upgrade) {
-            return place;
-        }
-        all.retain(|_, place| place.strong_count() > 0);
-        let place = Arc::default();
-        all.insert(question, Arc::downgrade(&place));
-        place
-    }
-}
 
 pub(super) async fn findings(
     State(state): State<Shared>,

@@ -16,8 +16,6 @@ mod series;
 mod upkeep;
 mod usage;
 
-pub(crate) use batches::{Ahead, Room};
-pub(crate) use findings::Asking;
 pub(crate) use login::small;
 
 use axum::Router;

@@ -7,17 +7,14 @@
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
-use talea_model::{Gap, GapKind, Gaps, Nanos};
+use talea_model::Nanos;
 use talea_results::site::Forgotten;
 
-use crate::question::Question;
 use crate::sqlite::levels::{BESIDE, DAYS, FINE, HOURS, SUMMED};
-use crate::sqlite::put::slice_id;
+use crate::sqlite::removals::nanos;
 use crate::sqlite::retain::{SAME, add, find, remove};
+use crate::sqlite::rows::slice_id;
 use crate::sqlite::{HOUR, spans};
-
-/// Most removals that an answer tells of.
-const MOST_TOLD: usize = 50;
 
 /// What is to be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,10 +116,6 @@ fn count(forgotten: &mut Forgotten, slice: &Slice) {
     forgotten.samples = forgotten.samples.saturating_add(slice.samples.max(0) as u64);
 }
 
-fn nanos(at: i64) -> Nanos {
-    Nanos(at.max(0) as u64)
-}
-
 /// Slices of a node that a time touches, but for hours that only sum others up.
 fn touched(
     connection: &Connection,
@@ -198,58 +191,6 @@ fn rest(change: &Transaction<'_>, node: i64) -> rusqlite::Result<()> {
         "DELETE FROM node WHERE id = ?1",
     ] {
         change.execute(delete, [node])?;
-    }
-    Ok(())
-}
-
-pub(super) fn list(connection: &Connection) -> rusqlite::Result<Vec<Forgotten>> {
-    if !is_kept(connection)? {
-        return Ok(Vec::new());
-    }
-    let mut select = connection.prepare(
-        "SELECT at, user, node, begin, until, slices, samples FROM forgotten ORDER BY id",
-    )?;
-    let all = select.query_map([], |row| {
-        Ok(Forgotten {
-            at: nanos(row.get(0)?),
-            user: row.get(1)?,
-            node: row.get(2)?,
-            begin: nanos(row.get(3)?),
-            end: nanos(row.get(4)?),
-            slices: row.get::<_, i64>(5)?.max(0) as u64,
-            samples: row.get::<_, i64>(6)?.max(0) as u64,
-        })
-    })?;
-    all.collect()
-}
-
-/// Who only reads a file of before has no such table.
-fn is_kept(connection: &Connection) -> rusqlite::Result<bool> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'forgotten')";
-    connection.prepare_cached(sql)?.query_row([], |row| row.get(0))
-}
-
-/// What a question's time no longer has.
-pub(super) fn told(
-    connection: &Connection,
-    question: &Question,
-    gaps: &mut Gaps,
-) -> rusqlite::Result<()> {
-    let touches = |one: &Forgotten| {
-        let is_asked = question.node.as_ref().is_none_or(|node| node.matches(&one.node));
-        is_asked && one.slices > 0 && one.begin < question.to && one.end > question.from
-    };
-    let all = list(connection)?;
-    for one in all.iter().filter(|one| touches(one)).take(MOST_TOLD) {
-        gaps.note(Gap {
-            kind: GapKind::Missing,
-            rank: None,
-            detail: format!(
-                "node {}: samples of this time were removed by `talea store forget`",
-                one.node
-            ),
-            count: one.samples,
-        });
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::answer::{JobSeen, NodeSeen};
 use crate::question::{Question, Text, Visible};
 use crate::sqlite::ask::{Sums, halves};
 use crate::sqlite::levels::{BESIDE, DAYS, FINE, Grain, HOURS, SUMMED};
-use crate::sqlite::put::sampler_of_number;
+use crate::sqlite::rows::sampler_of_number;
 use crate::sqlite::scan::Scan;
 
 fn at(at: i64) -> Nanos {

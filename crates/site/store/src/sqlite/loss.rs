@@ -10,8 +10,8 @@ use rusqlite::{Connection, Row, params};
 use talea_model::{Gap, GapKind, Gaps, Rank};
 
 use crate::question::{Question, Visible};
-use crate::sqlite::forget;
 use crate::sqlite::levels::Grain;
+use crate::sqlite::removals;
 use crate::sqlite::scan::Scan;
 
 /// Different gaps of a slice that are kept.
@@ -85,7 +85,7 @@ pub(super) fn of(connection: &Connection, question: &Question) -> rusqlite::Resu
     match question.visible {
         Visible::All => {
             let mut gaps = told(connection, &scan)?;
-            forget::told(connection, question, &mut gaps)?;
+            removals::told(connection, question, &mut gaps)?;
             Ok(gaps)
         }
         Visible::User(_) => nodes(connection, &scan),

@@ -16,7 +16,9 @@ mod names;
 mod put;
 mod put_rates;
 mod rates;
+mod removals;
 mod retain;
+mod rows;
 mod scan;
 mod series;
 mod spans;
@@ -321,7 +323,7 @@ impl Sqlite {
     /// # Errors
     /// What the system refuses.
     pub fn forgotten(&self) -> Result<Vec<Forgotten>, StoreError> {
-        self.asked(forget::list)
+        self.asked(removals::list)
     }
 
     /// How `SQLite` would find the rows of a question.

@@ -9,7 +9,7 @@ use rusqlite::{Transaction, params};
 use talea_model::shares::Batch;
 
 use crate::arrival::{capped, rate_owner, spread_owner};
-use crate::sqlite::put::Tables;
+use crate::sqlite::rows::Tables;
 
 const RATE: &str = "INSERT INTO rate VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
     ON CONFLICT(slice, user, job, executable, library, phase, counter) DO UPDATE SET

@@ -11,7 +11,7 @@ use talea_model::Nanos;
 
 use crate::Retained;
 use crate::sqlite::levels::{BESIDE, DAYS, FINE, HOURS, SUMMED};
-use crate::sqlite::put::{adding, slice_id};
+use crate::sqlite::rows::{adding, slice_id};
 use crate::sqlite::{DAY, HOUR, Options, loss};
 
 /// How long after its end an hour is summed: what comes later makes a step more.

@@ -13,7 +13,7 @@ use talea_model::shares::Activity;
 use crate::question::{Dimension, Question, Text, Visible};
 use crate::sqlite::levels::{self, Ends, Grain};
 use crate::sqlite::names::{JOBS, NODES, PHASES, ids, modules, network_libraries};
-use crate::sqlite::put::number_of_activity;
+use crate::sqlite::rows::number_of_activity;
 
 /// Indexes that slices in front of all other tables are found by.
 const BY_TIME: &str = "slice_time";
