@@ -7,6 +7,7 @@
 mod drawn;
 mod fill;
 mod findings;
+mod input;
 mod labelled;
 mod options;
 mod points;
@@ -20,6 +21,7 @@ use talea_report::data::clusters::ClusterData;
 
 pub use fill::{Names, data, dimension_data, mean, place as site_of, sums};
 pub use findings::{place as site_name, score};
+pub use input::{ClusterError, Clustered, cluster};
 pub use labelled::labelled;
 pub use options::{Edges, Eps, Options, SubsetRule, subset};
 pub use points::{described, dimensions, may_use_edges};

@@ -13,10 +13,10 @@ use talea_node::args::RUN_DIR;
 use talea_node::{Sampler, opened};
 use talea_screen::ScreenError;
 use talea_screen::top::{self, KEPT, Live, LiveOptions, Source, Stored, TopError};
-use talea_store::{Dimension, Question, Visible};
+use talea_store::{Dimension, Place, Question, Visible};
 
 use super::usage::{self, Filters, print};
-use super::{AlwaysError, Place, UsageOptions};
+use super::{AlwaysError, UsageOptions};
 use crate::terminal::say;
 
 /// Interval at which samples are taken in for an answer without a screen.
