@@ -92,6 +92,7 @@ stage "lints of the small build" cargo clippy -p talea --no-default-features -- 
 # With the same features as the tests, so that nothing is built twice.
 stage build cargo build --workspace --release --features talea/parquet
 stage package scripts/package-test.sh
+stage "Python package" scripts/python.sh
 stage attacks "${CARGO_TARGET_DIR:-target}/release/xtask" attack --fast
 stage "doc tests" cargo test --workspace --release --features talea/parquet --doc
 if [ -e web/package.json ]; then
