@@ -89,7 +89,7 @@ pub struct Events<'a> {
     /// The call site of each node.
     sites: Vec<String>,
     values: Values<'a>,
-    events: recording::Events<'a>,
+    walk: recording::Events<'a>,
 }
 
 impl<'a> Events<'a> {
@@ -105,7 +105,7 @@ impl<'a> Events<'a> {
             thread,
             sites: nodes.map(|node| places.short(node.signature.path)).collect(),
             values: Values::new(&run.recording, process, thread),
-            events: process.events(&run.recording, thread),
+            walk: process.events(&run.recording, thread),
         })
     }
 
@@ -122,7 +122,7 @@ impl<'a> Events<'a> {
     /// The next call in the window; none after the last one.
     pub fn next_line(&mut self) -> Result<Option<EventLine<'_>>, EventsError> {
         let Request { from, to, .. } = self.request;
-        while let Some(event) = self.events.next_event() {
+        while let Some(event) = self.walk.next_event() {
             // Every event must be asked for, in order.
             let args = self.values.named(&event);
             if let (Some(begin), Some(duration)) = (event.begin, event.duration) {

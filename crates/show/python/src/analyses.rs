@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use talea_analysis::clusters::{self, Edges, Eps};
 use talea_analysis::folding::{Extent, Fit, FoldOptions, Groups, Inputs, Ranks, Trial, outliers};
-use talea_analysis::metrics::{self, Own};
+use talea_analysis::metrics::{self as measuring, Own};
 use talea_analysis::tracks::{self, PerTask, Windows};
 use talea_metric::efficiency::Scaling;
 use talea_model::Rank;
@@ -28,9 +28,8 @@ pub(crate) fn regions(py: Python<'_>, inputs: Vec<PathBuf>, part: PartArgs) -> P
     compute(py, &inputs, || {
         let read = Inputs::load(&inputs, &mut |_| ()).map_err(text)?;
         let listed = read.regions(part).map_err(text)?;
-        let lists = listed
-            .into_iter()
-            .map(|one| RegionList { input: one.input, regions: one.regions });
+        let lists =
+            listed.into_iter().map(|one| RegionList { input: one.input, regions: one.regions });
         json(&lists.collect::<Vec<_>>())
     })
 }
@@ -38,6 +37,7 @@ pub(crate) fn regions(py: Python<'_>, inputs: Vec<PathBuf>, part: PartArgs) -> P
 /// Options of folding.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the function")]
 pub(crate) struct FoldArgs {
     region: Option<String>,
     value: Option<String>,
@@ -145,7 +145,9 @@ impl ClusterArgs {
                 "auto" => Edges::Auto,
                 "yes" => Edges::Yes,
                 "no" => Edges::No,
-                other => return Err(wrong(format!("expected edges auto, yes or no, found `{other}`"))),
+                other => {
+                    return Err(wrong(format!("expected edges auto, yes or no, found `{other}`")));
+                }
             },
             eps,
             min_points: self.min_points,
@@ -201,11 +203,8 @@ pub(crate) fn track(
         "no" => PerTask::No,
         other => return Err(wrong(format!("expected per_task auto, yes or no, found `{other}`"))),
     };
-    let options =
-        tracks::Options { inputs, windows, per_task, clusters: args.options(&part)? };
-    compute(py, &options.inputs, || {
-        json(&tracks::track(&options, &mut |_| ()).map_err(text)?)
-    })
+    let options = tracks::Options { inputs, windows, per_task, clusters: args.options(&part)? };
+    compute(py, &options.inputs, || json(&tracks::track(&options, &mut |_| ()).map_err(text)?))
 }
 
 /// Options of metrics.
@@ -228,7 +227,7 @@ pub(crate) fn metrics(
 ) -> PyResult<String> {
     let expressions: Result<Vec<Own>, String> =
         args.expressions.iter().map(|text| Own::parse(text)).collect();
-    let options = metrics::Options {
+    let options = measuring::Options {
         inputs,
         models: args.models,
         expressions: expressions.map_err(wrong)?,
@@ -238,7 +237,7 @@ pub(crate) fn metrics(
     };
     let paths: Vec<&PathBuf> = options.inputs.iter().chain(&options.models).collect();
     compute(py, &paths, || {
-        let studies = metrics::measure(&options, &mut |_| ()).map_err(text)?;
-        json(&studies.iter().map(metrics::data).collect::<Vec<MetricsData>>())
+        let studies = measuring::measure(&options, &mut |_| ()).map_err(text)?;
+        json(&studies.iter().map(measuring::data).collect::<Vec<MetricsData>>())
     })
 }

@@ -158,7 +158,8 @@ fn kind<'a>(schema: &'a Value, definitions: &'a Value) -> (Option<DataType>, Opt
         _ => None,
     };
     // The elements' unit is the list's.
-    let items = if schema["items"].is_object() { kind(&schema["items"], definitions).1 } else { None };
+    let items =
+        if schema["items"].is_object() { kind(&schema["items"], definitions).1 } else { None };
     (found, items)
 }
 
@@ -208,12 +209,12 @@ fn column(kind: &DataType, values: &[Option<&Value>]) -> Result<ArrayRef, ArrowE
                 .collect();
             let lengths = lists.iter().map(|list| list.map_or(0, Vec::len));
             let offsets = OffsetBuffer::from_lengths(lengths);
-            let nulls = NullBuffer::from_iter(lists.iter().map(Option::is_some));
+            let nulls = lists.iter().map(Option::is_some).collect::<NullBuffer>();
             let items = column(item.data_type(), &items)?;
             Arc::new(ListArray::try_new(Arc::clone(item), offsets, items, Some(nulls))?)
         }
         DataType::Struct(fields) => {
-            let nulls = NullBuffer::from_iter(values.iter().map(Option::is_some));
+            let nulls = values.iter().map(Option::is_some).collect::<NullBuffer>();
             let columns = children(fields, values)?;
             Arc::new(StructArray::try_new(fields.clone(), columns, Some(nulls))?)
         }

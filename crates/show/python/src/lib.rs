@@ -4,6 +4,8 @@
 //! Arrow tables. Python's half (`python/talea`) has the classes and their documentation. It refuses
 //! to compute: each function calls the one that the command `talea` calls.
 
+#![expect(clippy::needless_pass_by_value, reason = "Python's values are converted to owned ones")]
+
 mod analyses;
 mod columns;
 mod errors;

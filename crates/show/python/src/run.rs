@@ -82,9 +82,7 @@ impl Run {
         py: Python<'_>,
         work: impl FnOnce(&Analysis<'_>) -> Result<T, ViewError> + Send,
     ) -> PyResult<String> {
-        self.view(py, |analysis| {
-            json(&work(analysis).map_err(|error| error.to_string())?)
-        })
+        self.view(py, |analysis| json(&work(analysis).map_err(|error| error.to_string())?))
     }
 }
 

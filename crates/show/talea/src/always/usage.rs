@@ -11,12 +11,10 @@ use talea_model::shares::Activity;
 use talea_report::data::site::Name;
 use talea_run::functions::Functions;
 use talea_store::public::{self, Named};
-use talea_store::{
-    Answer, Dimension, MOST_ROWS, Place, Proportion, Question, Text, Visible,
-};
+use talea_store::{Answer, Dimension, MOST_ROWS, Place, Proportion, Question, Text, Visible};
 
-use super::rates;
 use super::AlwaysError;
+use super::rates;
 use crate::table::{Column, Table};
 use crate::terminal::{Palette, fitted, gaps, grouped};
 

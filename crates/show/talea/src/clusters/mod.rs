@@ -84,8 +84,7 @@ impl Expected for ClusterError {
 /// Reads, clusters, writes.
 pub(crate) fn cluster(options: &Options) -> Result<(), ClusterError> {
     let mut progress = Progress::new();
-    let clustered =
-        clusters::cluster(&options.input, &options.analysis, &mut progress.steps())?;
+    let clustered = clusters::cluster(&options.input, &options.analysis, &mut progress.steps())?;
     progress.step("writing");
     outputs::write(options, clustered.trace, &clustered.study, &clustered.data, progress)
 }

@@ -160,8 +160,7 @@ pub(crate) fn show(options: &Options) -> Result<(), ShowError> {
     if !matches!(options.view, View::Stats { .. }) {
         views::check(&analysis, &options.run)?;
     }
-    let chosen =
-        |rank: Option<Rank>, thread| views::choose(&analysis, &options.run, rank, thread);
+    let chosen = |rank: Option<Rank>, thread| views::choose(&analysis, &options.run, rank, thread);
     let text = match &options.view {
         View::Structure { rank, thread, format } => {
             structure::show(&analysis, &chosen(*rank, *thread)?, *format)
