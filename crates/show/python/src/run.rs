@@ -162,7 +162,9 @@ impl Run {
     fn hosts(&self, py: Python<'_>) -> PyResult<String> {
         self.json(py, |analysis| {
             let mut hosts = host_rows(analysis);
-            hosts.iter_mut().for_each(|host| host.picture = None);
+            for host in &mut hosts {
+                host.picture = None;
+            }
             Ok(hosts)
         })
     }

@@ -21,7 +21,7 @@ use crate::errors::{Error, wrong};
 /// Rows with named columns; `units` and `descriptions` explain them.
 ///
 /// Other libraries take a table without a copy: `polars.DataFrame(table)`, `pyarrow.table(table)`,
-/// DuckDB by the name of the variable.
+/// `duckdb.sql("from table")`.
 #[pyclass(frozen, module = "talea")]
 pub(crate) struct Table {
     schema: SchemaRef,
@@ -118,19 +118,19 @@ impl Table {
     }
 
     /// The rows as a `pyarrow.Table`; needs pyarrow.
-    fn to_pyarrow<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+    fn to_pyarrow(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         import(slf.py(), "pyarrow", "pyarrow")?.call_method1("table", (slf,))
     }
 
     /// The rows as a `pandas.DataFrame`; needs pandas and pyarrow.
-    fn to_pandas<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+    fn to_pandas(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         import(slf.py(), "pandas", "pandas pyarrow")?;
         let pyarrow = import(slf.py(), "pyarrow", "pandas pyarrow")?;
         pyarrow.call_method1("table", (slf,))?.call_method0("to_pandas")
     }
 
     /// The rows as a `polars.DataFrame`; needs polars.
-    fn to_polars<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+    fn to_polars(slf: Bound<'_, Self>) -> PyResult<Bound<'_, PyAny>> {
         import(slf.py(), "polars", "polars")?.call_method1("DataFrame", (slf,))
     }
 }

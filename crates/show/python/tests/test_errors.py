@@ -122,14 +122,14 @@ def test_values_of_wrong_types_are_type_errors(folder: Path, call: Callable[...,
 
 
 @pytest.mark.parametrize("number", [-1, 2**32, 2**64, 10**40])
-def test_numbers_that_are_no_ranks_overflow(folder: Path, number: int) -> None:
+def test_numbers_that_are_no_ranks_are_refused(folder: Path, number: int) -> None:
     run = talea.open("halo")
     for call in (
         lambda: run.events(number),
         lambda: run.structure_of(rank=number),
         lambda: talea.fold(run, rank=number),
     ):
-        with pytest.raises(OverflowError):
+        with pytest.raises((OverflowError, TypeError)):
             call()
 
 

@@ -18,7 +18,7 @@ class Table:
     """Rows with named columns; ``units`` and ``descriptions`` explain them.
 
     Other libraries take a table without a copy: ``polars.DataFrame(table)``,
-    ``pyarrow.table(table)``, DuckDB by the name of the variable.
+    ``pyarrow.table(table)``, ``duckdb.sql("from table")``.
     """
 
     @property
