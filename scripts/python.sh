@@ -40,5 +40,5 @@ CARGO_TARGET_DIR=$target "$folder/bin/maturin" build --release --quiet --manifes
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-MPLBACKEND=agg "$folder/bin/python" -m pytest -q -p no:cacheprovider -c "$OLDPWD/crates/show/python/pyproject.toml" \
+"$folder/bin/python" -m pytest -q -p no:cacheprovider -c "$OLDPWD/crates/show/python/pyproject.toml" \
     --rootdir "$OLDPWD/crates/show/python" "$OLDPWD/crates/show/python/tests"

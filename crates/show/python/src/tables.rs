@@ -5,6 +5,7 @@
 
 use arrow_schema::{DataType, Field};
 use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -55,11 +56,15 @@ struct CurvePoint {
     accumulated: Option<f64>,
 }
 
-/// A table of rows of a result: `rows` is the JSON text of a list of objects, `names` are columns
-/// before those of the kind.
+/// A table of rows of a result; `names` are columns before those of the kind.
 #[pyfunction]
 #[pyo3(signature = (kind, rows, names=Vec::new()))]
-pub(crate) fn table(py: Python<'_>, kind: &str, rows: &str, names: Vec<String>) -> PyResult<Table> {
+pub(crate) fn table(
+    py: Python<'_>,
+    kind: &str,
+    rows: Vec<Bound<'_, PyDict>>,
+    names: Vec<String>,
+) -> PyResult<Table> {
     let mut columns: Vec<Field> = names.iter().map(|name| named(name)).collect();
     columns.extend(match kind {
         "clusters" => columns_of::<ClusterRow>(),
@@ -77,13 +82,32 @@ pub(crate) fn table(py: Python<'_>, kind: &str, rows: &str, names: Vec<String>) 
         "usage" => columns_of::<UsageRow>(),
         _ => return Err(wrong(format!("expected a kind of rows, found `{kind}`"))),
     });
-    let build = || {
-        let rows: Vec<Value> = serde_json::from_str(rows).map_err(|error| error.to_string())?;
+    let rows: Vec<Value> = rows.iter().map(|row| value(row)).collect::<PyResult<_>>()?;
+    compute::<_, String, &str>(py, &[], || {
         let mut building = Building::new(columns);
         rows.into_iter().try_for_each(|row| building.push(row))?;
         building.finish()
-    };
-    compute::<_, String, &str>(py, &[], build)
+    })
+}
+
+/// A value of a result. Text would not do: parsers round floating-point numbers.
+fn value(from: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if from.is_none() {
+        Ok(Value::Null)
+    } else if let Ok(truth) = from.cast::<PyBool>() {
+        Ok(truth.is_true().into())
+    } else if from.is_instance_of::<PyInt>() {
+        from.extract::<u64>().map(Value::from).or_else(|_| from.extract::<i64>().map(Value::from))
+    } else if let Ok(text) = from.cast::<PyString>() {
+        Ok(text.to_str()?.into())
+    } else if let Ok(list) = from.cast::<PyList>() {
+        Ok(Value::Array(list.iter().map(|one| value(&one)).collect::<PyResult<_>>()?))
+    } else if let Ok(dict) = from.cast::<PyDict>() {
+        let pair = |(key, one): (Bound<'_, PyAny>, _)| Ok((key.extract()?, value(&one)?));
+        Ok(Value::Object(dict.iter().map(pair).collect::<PyResult<_>>()?))
+    } else {
+        from.extract::<f64>().map(Value::from)
+    }
 }
 
 /// The column of a dimension: users and cores are numbers.

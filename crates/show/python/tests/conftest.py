@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Callable
 
@@ -32,7 +33,7 @@ def command(folder: Path) -> Callable[..., Any]:
         done = subprocess.run([TALEA, *words], cwd=folder, capture_output=True, text=True)
         if fails:
             assert done.returncode == 2, done.stderr
-            return done.stderr.strip().splitlines()[-1].removeprefix("error: ")
+            return done.stderr.strip().splitlines()[-1].removeprefix("talea: error: ")
         assert done.returncode == 0, done.stderr
         return done.stdout if text else json.loads(done.stdout)
 
@@ -42,8 +43,14 @@ def command(folder: Path) -> Callable[..., Any]:
 @pytest.fixture
 def store(folder: Path) -> str:
     """Address of a store with samples of this user's processes."""
-    words = ["agent", "--store", "sqlite:node.db", "--sampler", "own-processes", "--rate", "100Hz"]
-    words += ["--interval", "500ms", "--for", "2s"]
-    done = subprocess.run([TALEA, *words], cwd=folder, capture_output=True, text=True)
+    words = ["agent", "--store", "sqlite:node.db", "--sampler", "own", "--rate", "100Hz"]
+    words += ["--interval", "500ms", "--for", "2s", "--node", "node1", "--counters", "none"]
+    words += ["--run-dir", str(folder)]
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        done = subprocess.run([TALEA, *words], cwd=folder, capture_output=True, text=True)
+    finally:
+        busy.kill()
+        busy.wait()
     assert done.returncode == 0, done.stderr
     return "sqlite:node.db"

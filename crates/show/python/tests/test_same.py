@@ -55,7 +55,7 @@ def test_events_are_those_of_events(command: Command) -> None:
 
 
 def test_analyses_are_those_of_the_commands(command: Command, folder: Path) -> None:
-    command("convert", "halo", "--to", "prv", "--out", "halo.prv", text=True)
+    command("convert", "halo", "halo.prv", text=True)
     run = talea.open("halo")
     for one in (run, "halo.prv"):
         path = "halo" if one is run else "halo.prv"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -64,16 +63,31 @@ def test_large_tables_have_several_parts(run: talea.Run) -> None:
     from talea._talea import table
 
     rows = [{"from": at, "to": 0, "bytes": 2**63 + at, "messages": 1} for at in range(40_000)]
-    made = table("matrix", json.dumps(rows))
+    made = table("matrix", rows)
     assert made.to_dicts() == rows
     assert made.to_pyarrow().column("bytes").num_chunks == 3
     assert made.to_pyarrow().column("bytes")[-1].as_py() == 2**63 + 39_999
 
 
+def test_values_of_another_kind_are_null_or_refused() -> None:
+    from talea._talea import table
+
+    rows = [{"from": "x", "to": -1, "bytes": 2**64 - 1, "messages": 1.5}, {}]
+    made = table("matrix", rows).to_dicts()
+    assert made[0] == {"from": None, "to": None, "bytes": 2**64 - 1, "messages": None}
+    assert set(made[1].values()) == {None}
+    with pytest.raises(TypeError):
+        table("matrix", [{"from": object()}])
+    with pytest.raises((OverflowError, talea.Error)):
+        table("matrix", [{"from": 2**70}])
+    with pytest.raises(talea.Error, match="found `nothing`"):
+        table("nothing", [])
+
+
 def test_tables_without_rows_have_columns() -> None:
     from talea._talea import table
 
-    made = table("clusters", "[]")
+    made = table("clusters", [])
     assert len(made) == 0 and made.to_dicts() == []
     assert made.to_polars().columns == made.columns
     assert made.to_polars().schema["time_ns"] == polars.Float64
@@ -126,14 +140,16 @@ def test_samples_are_those_that_are_counted(run: talea.Run) -> None:
         }
         assert counts == expected
         assert process.lines.to_polars()["samples"].sum() == len(own["function"].drop_nulls())
-    assert all(stack[0] == name for stack, name in samples.select("stack", "function").iter_rows() if name)
+    stacks = samples.select("stack", "function").iter_rows()
+    assert all(stack[0] == name for stack, name in stacks if name)
 
 
 def test_curves_are_the_counters(run: talea.Run) -> None:
     folded = talea.fold(run, overlay=True)
     curves = folded.curves.to_polars()
     first = folded["counters"][0]
-    own = curves.filter((polars.col("part") == folded["name"]) & (polars.col("counter") == first["name"]))
+    chosen = polars.col("part") == folded["name"], polars.col("counter") == first["name"]
+    own = curves.filter(*chosen)
     assert own["rate"].to_list() == first["rate"]["value"]
     assert own["rate_low"].to_list() == first["rate"]["low"]
     assert own["accumulated"].to_list() == first["accumulated"]["value"]

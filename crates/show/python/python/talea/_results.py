@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from ._talea import Table, table
 
 
 def _table(kind: str, rows: Sequence[Any], names: Sequence[str] = ()) -> Table:
-    return table(kind, json.dumps(rows), list(names))
+    return table(kind, rows, list(names))
 
 
 class Result(dict[str, Any]):
