@@ -98,8 +98,8 @@ fn value(from: &Bound<'_, PyAny>) -> PyResult<Value> {
         Ok(truth.is_true().into())
     } else if from.is_instance_of::<PyInt>() {
         from.extract::<u64>().map(Value::from).or_else(|_| from.extract::<i64>().map(Value::from))
-    } else if let Ok(text) = from.cast::<PyString>() {
-        Ok(text.to_str()?.into())
+    } else if from.is_instance_of::<PyString>() {
+        from.extract::<String>().map(Value::from)
     } else if let Ok(list) = from.cast::<PyList>() {
         Ok(Value::Array(list.iter().map(|one| value(&one)).collect::<PyResult<_>>()?))
     } else if let Ok(dict) = from.cast::<PyDict>() {

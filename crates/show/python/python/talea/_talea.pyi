@@ -8,7 +8,19 @@ import pandas
 import polars
 import pyarrow
 
-__all__: list[str]
+__all__ = [
+    "Run",
+    "Table",
+    "__version__",
+    "check_store",
+    "cluster",
+    "fold",
+    "metrics",
+    "regions",
+    "table",
+    "track",
+    "usage",
+]
 __version__: str
 
 _Path = Union[str, PathLike[str]]
