@@ -169,7 +169,7 @@ def test_a_run_without_samples_says_how_to_take_some(command: Command, folder: P
 
 
 def test_other_threads_run_while_it_computes(folder: Path) -> None:
-    """Threads on one run: each has the answer, and none waits for the interpreter's lock forever."""
+    """Threads on one run: each has the answer, and none waits for the lock forever."""
     run = talea.open("halo")
     found: list[int] = []
 
