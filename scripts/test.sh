@@ -94,6 +94,7 @@ stage build cargo build --workspace --release --features talea/parquet
 # Here, because its program is built only now.
 stage tidy "${CARGO_TARGET_DIR:-target}/release/xtask" tidy
 stage package scripts/package-test.sh
+stage "Python package" scripts/python.sh
 stage attacks "${CARGO_TARGET_DIR:-target}/release/xtask" attack --fast
 stage "doc tests" cargo test --workspace --release --features talea/parquet --doc
 if [ -e web/package.json ]; then

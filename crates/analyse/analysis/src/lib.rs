@@ -10,6 +10,7 @@ pub mod classes;
 pub mod clusters;
 pub mod convert;
 pub mod delays;
+pub mod events;
 pub mod findings;
 pub mod folding;
 pub mod graph;

@@ -327,3 +327,45 @@ pub struct LineSamples {
     /// Part of all samples of the process.
     pub share: f64,
 }
+
+/// One iteration of a loop on one thread.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct IterationRow {
+    /// The rank.
+    pub rank: Rank,
+    /// Its thread, in the order of first recorded calls.
+    pub thread: u32,
+    /// Number of the iteration on this thread, from 0, over all executions of the loop.
+    pub iteration: u64,
+    /// Its begin, since `MPI_Init`.
+    pub begin_ns: Nanos,
+    /// Time until the begin of the next iteration, or the end of the loop.
+    pub duration_ns: Nanos,
+    /// Number of calls in it.
+    pub events: u64,
+}
+
+/// One sample of a thread.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct SampleRow {
+    /// Rank in its world; null if MPI was not initialised.
+    pub rank: Option<Rank>,
+    /// Host name.
+    pub host: String,
+    /// Process id.
+    pub pid: u32,
+    /// The operating system's number of the thread.
+    pub tid: u32,
+    /// Its number in the recording of calls; null if it made none.
+    pub thread: Option<u32>,
+    /// `CLOCK_MONOTONIC` of the host.
+    pub time_ns: u64,
+    /// The function, or an address; null without a stack.
+    pub function: Option<String>,
+    /// Its file; null where unknown.
+    pub file: Option<String>,
+    /// Its line; null where unknown.
+    pub line: Option<u32>,
+    /// Functions from the innermost outwards.
+    pub stack: Vec<String>,
+}

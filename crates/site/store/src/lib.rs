@@ -23,6 +23,7 @@ pub mod export;
 mod glob;
 #[cfg(test)]
 mod oracle;
+mod place;
 mod plausible;
 mod private;
 pub mod prometheus;
@@ -47,6 +48,7 @@ pub use answer::{Answer, JobSeen, NodeSeen, Point, Row, Series, Totals, Value};
 pub use arrival::{LONGEST_INTERVAL, LONGEST_NAME, MOST_COUNTERS, check};
 pub use bounds::Bounds;
 pub use error::StoreError;
+pub use place::Place;
 pub use plausible::{MOST_CORES, plausible};
 pub use proportion::{Proportion, Z};
 pub use question::{Dimension, MOST_FIGURES, MOST_POINTS, MOST_ROWS, Question, Text, Visible};

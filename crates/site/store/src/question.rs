@@ -8,7 +8,7 @@ use talea_model::shares::Activity;
 use talea_model::written::moment;
 use talea_model::{Gap, GapKind, Gaps, Nanos};
 
-use crate::arrival::cut;
+use crate::arrival::{LONGEST_INTERVAL, cut};
 use crate::error::StoreError;
 use crate::glob;
 
@@ -124,6 +124,15 @@ pub enum Dimension {
 }
 
 impl Question {
+    /// The period of this length until now; all times without a length. The slice that is not over
+    /// yet counts: its end may be after now by at most a slice; later ones are of wrong clocks.
+    pub fn period(last: Option<Nanos>, now: Nanos) -> (Nanos, Nanos) {
+        match last {
+            Some(last) => (now - last, now + LONGEST_INTERVAL),
+            None => (Nanos(0), Nanos(i64::MAX as u64)),
+        }
+    }
+
     /// Everything that may be seen of a time, as one row.
     pub fn of(visible: Visible, from: Nanos, to: Nanos) -> Self {
         Self {

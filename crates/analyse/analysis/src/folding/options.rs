@@ -1,4 +1,6 @@
 //! Options of folding: those of the command line, and those of a report.
+//!
+//! Owns their defaults and the reading of `--outliers`.
 
 use talea_fold::{Outliers, SelectOptions};
 use talea_metric::measure::Part;
@@ -97,4 +99,33 @@ pub enum Trial {
     Quick,
     /// All halves of six groups, each fitted from the start.
     Whole,
+}
+
+/// Reads `mad`, `sigma=N` or `none`.
+pub fn outliers(text: &str) -> Result<Outliers, String> {
+    let sigma =
+        |number: &str| number.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
+    match text.trim() {
+        "mad" => Ok(SelectOptions::default().outliers),
+        "none" => Ok(Outliers::Keep),
+        other => other
+            .strip_prefix("sigma=")
+            .and_then(sigma)
+            .map(Outliers::Sigma)
+            .ok_or_else(|| "expected mad, sigma=N with N above 0, or none".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_for_outliers() {
+        assert_eq!(outliers("sigma=3"), Ok(Outliers::Sigma(3.0)));
+        assert_eq!(outliers("none"), Ok(Outliers::Keep));
+        for wrong in ["sigma=0", "sigma=x", "sigma", "", "nan"] {
+            assert!(outliers(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -48,6 +48,24 @@ pub struct Own {
     pub expression: Expression,
 }
 
+impl Own {
+    /// Reads `name = EXPRESSION`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (name, expression) = text.split_once('=').ok_or(
+            "expected a name, `=` and an expression, such as 'ipc = instructions / cycles'",
+        )?;
+        let name = name.trim();
+        if name.is_empty() || name.chars().any(char::is_control) {
+            return Err("expected a name before `=`".to_owned());
+        }
+        let read = Expression::parse(expression).map_err(|error| {
+            let before: String = expression.get(..error.span.start).unwrap_or("").trim().to_owned();
+            if before.is_empty() { error.to_string() } else { format!("{error}, after `{before}`") }
+        })?;
+        Ok(Self { name: name.to_owned(), expression: read })
+    }
+}
+
 /// Errors of measuring.
 #[derive(Debug, thiserror::Error)]
 pub enum MetricsError {
@@ -98,4 +116,23 @@ pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Vec<Study>, 
     }
     study::compare(&mut studies, options.scaling);
     Ok(studies)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_metrics() {
+        let read = Own::parse(" share = a / b == 1 ").unwrap();
+        assert_eq!(
+            (read.name.as_str(), read.expression.to_string().as_str()),
+            ("share", "a / b == 1")
+        );
+        assert_eq!(
+            Own::parse("x = a +").unwrap_err(),
+            "expected a number, a counter or `(`, found the end, after `a +`"
+        );
+        assert!(["x", "= 1", "x ="].iter().all(|text| Own::parse(text).is_err()));
+    }
 }

@@ -3,6 +3,8 @@
 //! Owns the way from an analysis to [`talea_results::views`]; call sites and hosts are
 //! [`crate::report`]'s, and the matrix of the report is [`crate::matrix`]'s.
 
+mod choice;
+mod iterations;
 mod samples;
 mod structure;
 
@@ -11,7 +13,9 @@ use talea_results::views::{
     ClassData, CollectiveData, GraphSizes, GraphView, MatrixData, StatsData,
 };
 
-pub use samples::samples;
+pub use choice::{ViewError, check, choose, sampled};
+pub use iterations::{IterationsError, Which, iterations};
+pub use samples::{rows as sample_rows, samples};
 pub use structure::{Drawn, structure, trees};
 
 use crate::classes::{Class, Shown};

@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use talea_model::{Frame, ResolvedFrame};
-use talea_results::views::{FunctionSamples, LineSamples, PhaseCounts, SampledThread, SamplesData};
+use talea_results::views::{
+    FunctionSamples, LineSamples, PhaseCounts, SampleRow, SampledThread, SamplesData,
+};
 use talea_run::sampled::SampleSites;
 use talea_run::samples::{PhaseKind, ProcessSamples, Stacks, ThreadSamples, Unwinding};
 
@@ -48,6 +50,44 @@ pub fn samples(process: &ProcessSamples, number: usize, sites: &SampleSites) -> 
         lines,
         gaps: process.gaps.clone(),
     }
+}
+
+/// Single samples of a process, which has this number in `sites`: threads one after the other, each
+/// by time.
+pub fn rows<'a>(
+    process: &'a ProcessSamples,
+    number: usize,
+    sites: &'a SampleSites,
+) -> impl Iterator<Item = SampleRow> + 'a {
+    let stack = move |stack: u32| -> Vec<ResolvedFrame> {
+        let of_frame = |frame| match sites.frames(number, frame) {
+            [] => vec![nowhere(process, frame)],
+            frames => frames.to_vec(),
+        };
+        process.stacks.frames(stack).flat_map(of_frame).collect()
+    };
+    process.threads.iter().flat_map(move |thread| {
+        let series = thread.samples.series.times.iter().zip(&thread.samples.stacks);
+        series.map(move |(&time_ns, &at)| {
+            let frames = stack(at);
+            let name = |frame: &ResolvedFrame| {
+                frame.function.clone().unwrap_or_else(|| frame.address.clone())
+            };
+            let first = frames.first();
+            SampleRow {
+                rank: process.world.map(|world| world.rank),
+                host: process.host.clone(),
+                pid: process.pid,
+                tid: thread.tid,
+                thread: thread.number,
+                time_ns,
+                function: first.map(name),
+                file: first.and_then(|frame| frame.file.clone()),
+                line: first.and_then(|frame| frame.line),
+                stack: frames.iter().map(name).collect(),
+            }
+        })
+    })
 }
 
 fn thread(thread: &ThreadSamples) -> SampledThread {

@@ -3,7 +3,6 @@
 //! Owns the commands and their errors. The agent is `talea-node`'s; samples, names, batches and
 //! questions are the crates'.
 
-mod asked;
 mod jobs;
 mod query;
 mod rates;
@@ -12,7 +11,6 @@ mod store;
 mod top;
 mod usage;
 
-pub(crate) use asked::Place;
 pub(crate) use jobs::{Options as JobsOptions, jobs};
 pub(crate) use query::{Filters, Options as UsageOptions};
 pub(crate) use serve::{Change as ServeChange, Options as ServeOptions, change, serve};

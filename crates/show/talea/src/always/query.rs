@@ -4,9 +4,7 @@
 
 use talea_model::Nanos;
 use talea_report::data::site::Name;
-use talea_store::Dimension;
-
-use super::Place;
+use talea_store::{Dimension, Place};
 
 /// What is asked for.
 #[derive(Clone, Debug)]

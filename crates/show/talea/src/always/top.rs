@@ -13,11 +13,11 @@ use talea_node::args::RUN_DIR;
 use talea_node::{Sampler, opened};
 use talea_screen::ScreenError;
 use talea_screen::top::{self, KEPT, Live, LiveOptions, Source, Stored, TopError};
-use talea_store::{Dimension, Question, Visible};
+use talea_store::{Dimension, Place, Question, Visible};
 
 use super::query::Filters;
 use super::usage::{self, print};
-use super::{AlwaysError, Place, UsageOptions};
+use super::{AlwaysError, UsageOptions};
 use crate::terminal::say;
 
 /// Interval at which samples are taken in for an answer without a screen.

@@ -11,9 +11,7 @@ use talea_model::shares::Activity;
 use talea_report::data::site::Name;
 use talea_run::functions::Functions;
 use talea_store::public::{self, Named};
-use talea_store::{
-    Answer, Dimension, LONGEST_INTERVAL, MOST_ROWS, Proportion, Question, Text, Visible,
-};
+use talea_store::{Answer, Dimension, MOST_ROWS, Place, Proportion, Question, Text, Visible};
 
 use super::AlwaysError;
 use super::query::{Options, cell};
@@ -24,7 +22,7 @@ use crate::terminal::{Palette, fitted, gaps, grouped};
 /// Answers on standard output.
 pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
     let store = options.place.open()?;
-    let (from, to) = since(options.last, Nanos::now());
+    let (from, to) = Question::period(options.last, Nanos::now());
     let text = |name: &Option<String>| name.as_deref().map(Text::asked);
     let question = Question {
         node: text(&options.filters.node),
@@ -44,16 +42,6 @@ pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
     let answer = store.usage(&question)?;
     let out = print(options, &answer);
     std::io::stdout().write_all(out.as_bytes()).map_err(AlwaysError::Output)
-}
-
-/// The time that is so long until now; all of it where nobody says how long. The slice that is not
-/// over yet counts: its end may be after now, though not by more than a slice; what is beyond is of
-/// clocks that are wrong.
-pub(super) fn since(last: Option<Nanos>, now: Nanos) -> (Nanos, Nanos) {
-    match last {
-        Some(last) => (now - last, now + LONGEST_INTERVAL),
-        None => (Nanos(0), Nanos(i64::MAX as u64)),
-    }
 }
 
 /// How many rows are asked for: functions are brought together after they are resolved, of which

@@ -8,10 +8,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use talea_model::Nanos;
-use talea_store::{Dimension, MOST_ROWS};
+use talea_store::{Dimension, MOST_ROWS, Place};
 
 use super::values;
-use crate::always::{Filters, Place, UsageOptions};
+use crate::always::{Filters, UsageOptions};
 
 /// Show the use of the cores in a period
 #[derive(Debug, Args)]

@@ -8,12 +8,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use talea_fold::{Outliers, SelectOptions};
+use talea_fold::Outliers;
 use talea_model::Rank;
 
 use super::part::PartArgs;
 use super::values;
-use talea_analysis::folding::{Extent, Fit, FoldOptions, Groups, Ranks, Trial};
+use talea_analysis::folding::{Extent, Fit, FoldOptions, Groups, Ranks, Trial, outliers};
 
 use crate::folding::{Options, Print};
 
@@ -118,21 +118,6 @@ pub(super) struct FoldArgs {
     json: bool,
 }
 
-/// `mad`, `sigma=N` or `none`.
-fn outliers(text: &str) -> Result<Outliers, String> {
-    let sigma =
-        |number: &str| number.trim().parse::<f64>().ok().filter(|n| n.is_finite() && *n > 0.0);
-    match text.trim() {
-        "mad" => Ok(SelectOptions::default().outliers),
-        "none" => Ok(Outliers::Keep),
-        other => other
-            .strip_prefix("sigma=")
-            .and_then(sigma)
-            .map(Outliers::Sigma)
-            .ok_or_else(|| "expected mad, sigma=N with N above 0, or none".to_owned()),
-    }
-}
-
 /// Choices of `--fit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum FitArg {
@@ -184,20 +169,6 @@ impl From<FoldArgs> for Options {
             html: args.html,
             csv: args.csv,
             out_prv: args.out_prv,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rules_for_outliers() {
-        assert_eq!(outliers("sigma=3"), Ok(Outliers::Sigma(3.0)));
-        assert_eq!(outliers("none"), Ok(Outliers::Keep));
-        for wrong in ["sigma=0", "sigma=x", "sigma", "", "nan"] {
-            assert!(outliers(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -6,7 +6,6 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
-use talea_metric::Expression;
 use talea_metric::efficiency::Scaling;
 
 use talea_analysis::metrics::{Options as Measuring, Own};
@@ -70,7 +69,7 @@ pub(super) struct MetricsArgs {
     #[arg(long = "model", value_name = "FILE", value_hint = ValueHint::AnyPath)]
     models: Vec<PathBuf>,
     /// A metric of your own: 'name = EXPRESSION'
-    #[arg(long = "expr", value_name = "NAME = EXPR", value_parser = own)]
+    #[arg(long = "expr", value_name = "NAME = EXPR", value_parser = Own::parse)]
     expressions: Vec<Own>,
     #[command(flatten)]
     part: PartArgs,
@@ -98,22 +97,6 @@ enum By {
     Cluster,
 }
 
-/// `name = EXPRESSION`.
-fn own(text: &str) -> Result<Own, String> {
-    let (name, expression) = text
-        .split_once('=')
-        .ok_or("expected a name, `=` and an expression, such as 'ipc = instructions / cycles'")?;
-    let name = name.trim();
-    if name.is_empty() || name.chars().any(char::is_control) {
-        return Err("expected a name before `=`".to_owned());
-    }
-    let read = Expression::parse(expression).map_err(|error| {
-        let before: String = expression.get(..error.span.start).unwrap_or("").trim().to_owned();
-        if before.is_empty() { error.to_string() } else { format!("{error}, after `{before}`") }
-    })?;
-    Ok(Own { name: name.to_owned(), expression: read })
-}
-
 impl From<MetricsArgs> for Options {
     fn from(args: MetricsArgs) -> Self {
         let rows = match args.by {
@@ -137,24 +120,5 @@ impl From<MetricsArgs> for Options {
             Format::Text
         };
         Self { how, rows, format, all: args.all }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn own_metrics() {
-        let read = own(" share = a / b == 1 ").unwrap();
-        assert_eq!(
-            (read.name.as_str(), read.expression.to_string().as_str()),
-            ("share", "a / b == 1")
-        );
-        assert_eq!(
-            own("x = a +").unwrap_err(),
-            "expected a number, a counter or `(`, found the end, after `a +`"
-        );
-        assert!(own("x").is_err() && own("= 1").is_err() && own("x =").is_err());
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Owns the tasks, and the conversion of arguments into the option structs of the commands.
 
+use talea_analysis::events::Request;
 use talea_flow::times::Bound;
 use talea_launch::Unwind;
 
@@ -81,11 +82,13 @@ impl From<Command> for Task {
             }
             Command::Events(args) => Self::Events(events::Options {
                 run: args.run,
-                world: args.world,
-                rank: args.rank,
-                thread: args.thread,
-                from: args.from,
-                to: args.to,
+                what: Request {
+                    world: args.world,
+                    rank: args.rank,
+                    thread: args.thread,
+                    from: args.from,
+                    to: args.to,
+                },
                 format: if args.json_lines {
                     events::Format::JsonLines
                 } else {

@@ -6,10 +6,8 @@ mod outputs;
 mod text;
 
 use std::path::PathBuf;
-use std::time::Instant;
 
-use talea_analysis::clusters::{self, Names, SourceError, StudyError, source};
-use talea_analysis::input;
+use talea_analysis::clusters::{self, SourceError};
 use talea_analysis::tracks::TrackError;
 
 use crate::exit::{Exit, Expected};
@@ -45,17 +43,12 @@ pub(crate) struct Out {
 /// Errors of `talea cluster` and `talea track`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClusterError {
-    /// The input.
+    /// An output that the input does not have.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// Options that do not fit the input.
-    #[error("{source}: `{}`", path.display())]
-    Study {
-        /// The error of the study.
-        source: StudyError,
-        /// The input.
-        path: PathBuf,
-    },
+    /// The input, and options that do not fit it.
+    #[error(transparent)]
+    Cluster(#[from] clusters::ClusterError),
     /// Tracking.
     #[error(transparent)]
     Track(#[from] TrackError),
@@ -79,7 +72,9 @@ impl Expected for ClusterError {
     fn exit(&self) -> Exit {
         match self {
             Self::Output(error) => Exit::of_output(error),
-            Self::Source(error) => error.exit(),
+            Self::Source(error) | Self::Cluster(clusters::ClusterError::Source(error)) => {
+                error.exit()
+            }
             Self::Track(error) => error.exit(),
             _ => Exit::Input,
         }
@@ -89,21 +84,7 @@ impl Expected for ClusterError {
 /// Reads, clusters, writes.
 pub(crate) fn cluster(options: &Options) -> Result<(), ClusterError> {
     let mut progress = Progress::new();
-    let begin = Instant::now();
-    let source = source::load(&options.input, &options.analysis, &mut progress.steps())?;
-    let read = begin.elapsed().as_secs_f64() - source.seconds;
-    progress.step("clustering");
-    let study = clusters::study(source.bursts, source.part, &options.analysis)
-        .map_err(|source| ClusterError::Study { source, path: options.input.clone() })?;
-    let path = options.input.display().to_string();
-    let names = Names::of(source.trace.as_ref());
-    let mut data = clusters::data(&study, &names, &path);
-    data.name = input::known_as(&options.input);
-    if let Some(trace) = &source.trace {
-        data.gaps.merge(trace.gaps.clone());
-    }
-    data.seconds.read = read;
-    data.seconds.bursts = source.seconds;
+    let clustered = clusters::cluster(&options.input, &options.analysis, &mut progress.steps())?;
     progress.step("writing");
-    outputs::write(options, source.trace, &study, &data, progress)
+    outputs::write(options, clustered.trace, &clustered.study, &clustered.data, progress)
 }

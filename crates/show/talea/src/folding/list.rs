@@ -4,11 +4,9 @@
 
 use std::fmt::Write;
 
-use talea_metric::measure::{Chosen, Part, Span};
-use talea_model::{Gaps, Trace};
-use talea_report::data::regions::{RegionList, RegionRow};
-
-use talea_analysis::folding::{AnalyseError, regions};
+use talea_analysis::folding::Listed;
+use talea_metric::measure::Chosen;
+use talea_report::data::regions::RegionList;
 
 use super::Print;
 use crate::table::{Column, Table};
@@ -18,29 +16,16 @@ use crate::terminal::{cell, fitted};
 const SHOWN: usize = 40;
 
 /// The regions of each trace by falling time.
-///
-/// # Errors
-/// A part that is empty.
-pub(super) fn list(
-    traces: &[(String, Trace)],
-    part: Part,
-    print: Print,
-) -> Result<String, AnalyseError> {
-    let of = |(name, trace): &'_ (String, Trace)| {
-        // What is damaged is reported by the fold itself.
-        let span = Span::of(trace, part, &mut Gaps::default())
-            .map_err(|source| AnalyseError::Part { source, input: name.clone() })?;
-        Ok((name.clone(), span.chosen, regions(trace, span)))
-    };
-    let all: Vec<(String, Chosen, Vec<RegionRow>)> =
-        traces.iter().map(of).collect::<Result<_, AnalyseError>>()?;
+pub(super) fn list(all: Vec<Listed>, print: Print) -> String {
     if print == Print::ListJson {
-        let inputs: Vec<RegionList> =
-            all.into_iter().map(|(input, _, regions)| RegionList { input, regions }).collect();
-        return Ok(serde_json::to_string_pretty(&inputs).unwrap_or_default() + "\n");
+        let inputs: Vec<RegionList> = all
+            .into_iter()
+            .map(|Listed { input, regions, .. }| RegionList { input, regions })
+            .collect();
+        return serde_json::to_string_pretty(&inputs).unwrap_or_default() + "\n";
     }
     let mut out = String::new();
-    for (name, chosen, rows) in &all {
+    for Listed { input: name, chosen, regions: rows } in &all {
         if all.len() > 1 {
             let _ = writeln!(out, "{}", fitted(name));
         }
@@ -75,5 +60,5 @@ pub(super) fn list(
             let _ = writeln!(out, "and {} more, see --list --json", rows.len() - SHOWN);
         }
     }
-    Ok(out)
+    out
 }

@@ -10,9 +10,8 @@ mod text;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use talea_analysis::folding::{AnalyseError, FoldOptions, InjectError, analyse, inject};
-use talea_analysis::input::{self, InputError};
-use talea_model::Trace;
+use talea_analysis::folding::{self, AnalyseError, FoldOptions, InjectError, Inputs, inject};
+use talea_analysis::input::InputError;
 use talea_report::{fold_html, fold_svg};
 use talea_run::directory::{WriteError, replace};
 
@@ -60,19 +59,10 @@ pub(crate) enum FoldError {
     Input(#[from] InputError),
     /// The analysis.
     #[error(transparent)]
+    Fold(#[from] folding::FoldError),
+    /// A list of regions.
+    #[error(transparent)]
     Analyse(#[from] AnalyseError),
-    /// A run that was recorded without samples.
-    #[error(
-        "the run has no samples, so nothing is known of what happens inside `{region}`: record with `talea run --sample 100Hz -- {command}`: `{run}`"
-    )]
-    NoSamples {
-        /// The region.
-        region: String,
-        /// The command of the run.
-        command: String,
-        /// The run.
-        run: String,
-    },
     /// A file.
     #[error(transparent)]
     Write(#[from] WriteError),
@@ -100,36 +90,17 @@ impl Expected for FoldError {
 /// Folds.
 pub(crate) fn fold(options: &Options) -> Result<(), FoldError> {
     let mut progress = Progress::new();
-    let mut traces: Vec<(String, Trace)> = Vec::new();
-    let mut unsampled = None;
-    for path in &options.inputs {
-        let input = input::load(path, &mut progress.steps())?;
-        let name = path.display().to_string();
-        unsampled = unsampled.or(input.unsampled.map(|command| (command, name.clone())));
-        traces.push((name, input.trace));
-    }
+    let inputs = Inputs::load(&options.inputs, &mut progress.steps())?;
     if let Print::List | Print::ListJson = options.print {
         drop(progress);
-        return Ok(print(&list::list(&traces, options.what.part, options.print)?)?);
+        return Ok(print(&list::list(inputs.regions(options.what.part)?, options.print))?);
     }
     progress.step("folding");
-    let named: Vec<(String, &Trace)> = options
-        .inputs
-        .iter()
-        .zip(&traces)
-        .map(|(path, (_, trace))| (input::known_as(path), trace))
-        .collect();
-    let mut folded = analyse(&named, &options.what).map_err(|error| match (error, unsampled) {
-        (AnalyseError::NoData { region, .. }, Some((command, run))) => {
-            FoldError::NoSamples { region, command, run }
-        }
-        (error, _) => error.into(),
-    })?;
-    folded.data.inputs = traces.iter().map(|(path, _)| path.clone()).collect();
+    let folded = inputs.fold(&options.what)?;
     let data = &folded.data;
     if let Some(path) = &options.out_prv {
         progress.step("writing");
-        let made = inject(&traces[0].1, &folded, &options.what)?;
+        let made = inject(&inputs.traces[0].1, &folded, &options.what)?;
         paraver::save(&made, path)?;
     }
     if let Some(path) = &options.svg {

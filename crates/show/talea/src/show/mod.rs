@@ -22,9 +22,8 @@ use talea_run::directory::WriteError;
 use crate::exit::{Exit, Expected};
 use crate::terminal::{Progress, prose, wrapped};
 use talea_analysis::Analysis;
-use talea_analysis::classes::ranges;
-use talea_analysis::location::ThreadAt;
-use talea_run::load::{self, LoadError};
+use talea_analysis::views::{self, ViewError};
+use talea_run::load;
 
 /// What to show.
 #[derive(Debug)]
@@ -126,42 +125,9 @@ pub(crate) enum GraphFormat {
 /// Why a view cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ShowError {
-    /// The run.
-    #[error("{0}")]
-    Load(#[from] LoadError),
-    /// Nothing was recorded.
-    #[error("the run has no record of any process, so there is nothing to show{why}: `{}`", path.display())]
-    Empty {
-        /// What is known of the cause.
-        why: String,
-        /// The run.
-        path: PathBuf,
-    },
-    /// Nothing was sampled.
-    #[error("the run has no samples; `talea run --sample 100Hz -- COMMAND` takes some: `{}`", .0.display())]
-    NoSamples(PathBuf),
-    /// No such rank.
-    #[error("no record of rank {rank}; the run has ranks {known}: `{}`", path.display())]
-    Rank {
-        /// Asked for.
-        rank: Rank,
-        /// The available ones.
-        known: String,
-        /// The run.
-        path: PathBuf,
-    },
-    /// No such thread.
-    #[error("no record of thread {thread} of rank {rank}, which has {known}: `{}`", path.display())]
-    Thread {
-        /// The rank.
-        rank: Rank,
-        /// Asked for.
-        thread: u32,
-        /// The available ones.
-        known: String,
-        /// The run.
-        path: PathBuf,
-    },
+    /// The view.
+    #[error(transparent)]
+    View(#[from] ViewError),
     /// The picture.
     #[error("{0}")]
     Write(#[from] WriteError),
@@ -188,20 +154,19 @@ pub(crate) fn show(options: &Options) -> Result<(), ShowError> {
     }
     let mut progress = Progress::new();
     progress.step("reading");
-    let run = load::load(&options.run)?;
+    let run = load::load(&options.run).map_err(ViewError::from)?;
     let analysis = Analysis::new(&run, &mut progress.steps());
     drop(progress);
-    let counts = matches!(options.view, View::Stats { .. });
-    if analysis.ranks.is_empty() && !counts {
-        let why = run.recording.gaps.iter().next().map(|gap| format!(" ({})", gap.detail));
-        return Err(ShowError::Empty { why: why.unwrap_or_default(), path: options.run.clone() });
+    if !matches!(options.view, View::Stats { .. }) {
+        views::check(&analysis, &options.run)?;
     }
+    let chosen = |rank: Option<Rank>, thread| views::choose(&analysis, &options.run, rank, thread);
     let text = match &options.view {
         View::Structure { rank, thread, format } => {
-            structure::show(&analysis, &chosen(&analysis, options, *rank, *thread)?, *format)
+            structure::show(&analysis, &chosen(*rank, *thread)?, *format)
         }
         View::Graph { rank, thread, svg, format } => {
-            let which = chosen(&analysis, options, *rank, *thread)?;
+            let which = chosen(*rank, *thread)?;
             graph::show(&analysis, which.first().copied(), svg.as_deref(), *format)?
         }
         View::Stats { format } => stats::show(&analysis, *format),
@@ -219,35 +184,6 @@ pub(crate) fn show(options: &Options) -> Result<(), ShowError> {
         crate::terminal::say_gaps(&run.recording.gaps, None);
     }
     Ok(())
-}
-
-/// The threads of a rank, or the one that is wanted; none without a rank.
-fn chosen(
-    analysis: &Analysis<'_>,
-    options: &Options,
-    rank: Option<Rank>,
-    thread: Option<u32>,
-) -> Result<Vec<ThreadAt>, ShowError> {
-    let Some(rank) = rank else { return Ok(Vec::new()) };
-    let path = || options.run.clone();
-    let place = analysis.rank(rank).ok_or_else(|| ShowError::Rank {
-        rank,
-        known: ranges(analysis.ranks.iter().map(|study| study.rank.0)),
-        path: path(),
-    })?;
-    let mut threads: Vec<ThreadAt> = analysis.threads_of(place).collect();
-    let Some(thread) = thread else { return Ok(threads) };
-    threads.retain(|&at| analysis.thread(at).number == thread);
-    if threads.is_empty() {
-        let numbers = analysis.ranks[place].active().map(|(_, one)| one.number);
-        let known = match ranges(numbers) {
-            none if none.is_empty() => "none".to_owned(),
-            one if one.parse::<u32>().is_ok() => format!("thread {one} only"),
-            several => format!("threads {several}"),
-        };
-        return Err(ShowError::Thread { rank, thread, known, path: path() });
-    }
-    Ok(threads)
 }
 
 impl View {

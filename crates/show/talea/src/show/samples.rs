@@ -2,43 +2,22 @@
 //!
 //! Owns the columns; counting is `talea_analysis::views`'.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use talea_analysis::views;
 use talea_model::Rank;
 use talea_report::data::views::SamplesData;
-use talea_run::RunDirectory;
-use talea_run::samples;
 
 use super::{Format, ShowError, joined, json};
 use crate::table::{Column, Table};
 use crate::terminal::{prose, wrapped};
-use talea_run::load::LoadError;
-use talea_run::sampled::SampleSites;
 
 /// Rows of a table in text.
 const SHOWN: usize = 20;
 
 /// The view's text.
 pub(super) fn show(run: &Path, rank: Option<Rank>, format: Format) -> Result<String, ShowError> {
-    let directory = RunDirectory::open(run).map_err(LoadError::from)?;
-    let all = samples::load(&directory);
-    if all.processes.is_empty() && all.gaps.is_empty() {
-        return Err(ShowError::NoSamples(run.to_owned()));
-    }
-    let sites = SampleSites::load(&directory, &all);
-    let mut shown: Vec<SamplesData> = Vec::new();
-    for (number, process) in all.processes.iter().enumerate() {
-        if rank.is_none_or(|rank| process.world.is_some_and(|world| world.rank == rank)) {
-            shown.push(views::samples(process, number, &sites));
-        }
-    }
-    if let (Some(rank), true) = (rank, shown.is_empty()) {
-        let ranks = all.processes.iter().filter_map(|process| Some(process.world?.rank.0));
-        let known = talea_analysis::classes::ranges(ranks.collect::<BTreeSet<_>>());
-        return Err(ShowError::Rank { rank, known, path: run.to_owned() });
-    }
+    let (shown, gaps) = views::sampled(run, rank)?;
     if format == Format::Json {
         return Ok(json(&shown));
     }
@@ -49,7 +28,7 @@ pub(super) fn show(run: &Path, rank: Option<Rank>, format: Format) -> Result<Str
         }
         text(process, &mut lines);
     }
-    let gaps = all.gaps.iter().flat_map(|gap| wrapped(&format!("gap: {}", gap.detail), prose()));
+    let gaps = gaps.iter().flat_map(|gap| wrapped(&format!("gap: {}", gap.detail), prose()));
     lines.extend(gaps);
     Ok(joined(lines))
 }

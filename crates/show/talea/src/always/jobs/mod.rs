@@ -18,9 +18,9 @@ use talea_rules::{
     Asked, Findings, Rule, Time, builtin, evaluate_asked, read_folder, with_overrides,
 };
 use talea_run::functions::HostFunctions;
-use talea_store::{JobSeen, MOST_ROWS, Question, Store, Text, Visible, public};
+use talea_store::{JobSeen, MOST_ROWS, Place, Question, Store, Text, Visible, public};
 
-use super::{AlwaysError, Place};
+use super::AlwaysError;
 
 /// Most jobs where nobody says how many.
 const LISTED: usize = 100;
@@ -50,7 +50,7 @@ pub(crate) struct Options {
 pub(crate) fn jobs(options: &Options) -> Result<(), AlwaysError> {
     let store = options.place.open()?;
     let now = Nanos::now();
-    let (from, to) = super::usage::since(options.last, now);
+    let (from, to) = Question::period(options.last, now);
     let question = Question {
         user: options.user,
         job: options.job.clone().map(Text::Is),

@@ -1,0 +1,61 @@
+//! From a path to clusters.
+//!
+//! Owns reading the input, its names and gaps in the result, and the seconds of each stage.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use talea_model::Trace;
+use talea_results::clusters::ClusterData;
+
+use super::{Names, Options, SourceError, Study, StudyError, data, source, study};
+use crate::{Progress, input};
+
+/// Clusters of an input.
+#[derive(Debug)]
+pub struct Clustered {
+    /// The trace; absent for a table.
+    pub trace: Option<Trace>,
+    /// Bursts and their clusters.
+    pub study: Study,
+    /// The result.
+    pub data: ClusterData,
+}
+
+/// Errors of clustering an input.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterError {
+    /// The input.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// Options that do not fit the input.
+    #[error("{source}: `{}`", path.display())]
+    Study {
+        /// The error of the study.
+        source: StudyError,
+        /// The input.
+        path: PathBuf,
+    },
+}
+
+/// Reads a trace, a run or a table, and clusters its bursts.
+pub fn cluster(
+    path: &Path,
+    options: &Options,
+    progress: Progress<'_>,
+) -> Result<Clustered, ClusterError> {
+    let begin = Instant::now();
+    let source = source::load(path, options, &mut *progress)?;
+    let read = begin.elapsed().as_secs_f64() - source.seconds;
+    progress("clustering");
+    let study = study(source.bursts, source.part, options)
+        .map_err(|source| ClusterError::Study { source, path: path.to_owned() })?;
+    let mut data = data(&study, &Names::of(source.trace.as_ref()), &path.display().to_string());
+    data.name = input::known_as(path);
+    if let Some(trace) = &source.trace {
+        data.gaps.merge(trace.gaps.clone());
+    }
+    data.seconds.read = read;
+    data.seconds.bursts = source.seconds;
+    Ok(Clustered { trace: source.trace, study, data })
+}

@@ -1,0 +1,44 @@
+#!/bin/bash
+# Builds the Python package, installs it into an environment of its own, and runs its tests and the notebook.
+#
+#   python.sh
+#
+# Needs what `make setup-test` installs. Python packages are kept in target/python-package; the wheel stays in
+# target/python-package/wheels.
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+export CARGO_PROFILE_RELEASE_LTO=off
+
+target=${CARGO_TARGET_DIR:-target}
+mkdir -p "$target"
+target=$(cd "$target" && pwd)
+folder=$target/python-package
+# The builder, data frames with their types, and programs of the tests.
+packages="maturin==1.16.0 pytest==9.2.0 mypy==2.4.1
+    pandas==3.1.1 pandas-stubs==3.1.0.261029 polars==2.1.0 pyarrow==26.0.1 pyarrow-stubs==20.0.0.20260819
+    matplotlib==3.11.2 nbclient==0.11.0 nbformat==5.11.1 ipykernel==7.4.0"
+
+if [ "$(cat "$folder/installed" 2>/dev/null)" != "$packages" ]; then
+    rm -rf "$folder"
+    python3 -m venv "$folder"
+    # shellcheck disable=SC2086 # A list of words.
+    "$folder/bin/pip" install -q --disable-pip-version-check $packages
+    echo "$packages" >"$folder/installed"
+fi
+
+# The command whose output the results are compared with; nothing to do where the workspace is built.
+cargo build --workspace --release --features talea/parquet
+export TALEA=$target/release/talea
+
+rm -rf "$folder/wheels"
+CARGO_TARGET_DIR=$target "$folder/bin/maturin" build --release --quiet --manifest-path crates/show/python/Cargo.toml \
+    --interpreter "$folder/bin/python" --compatibility linux --out "$folder/wheels"
+"$folder/bin/pip" install -q --disable-pip-version-check --force-reinstall --no-deps "$folder"/wheels/*.whl
+
+# Outside the checkout, so that the installed package is tried.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+"$folder/bin/python" -m pytest -q -p no:cacheprovider -c "$OLDPWD/crates/show/python/pyproject.toml" \
+    --rootdir "$OLDPWD/crates/show/python" "$OLDPWD/crates/show/python/tests"
