@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use talea_model::trace::{UNKNOWN_TIME, types};
-use talea_model::{GapKind, Gaps, Nanos, Trace};
+use talea_model::{GapKind, Gaps, Trace};
 
 use super::node::NodeCounter;
 use super::span::{Interval, Span};

@@ -13,7 +13,7 @@ use crate::question::{Dimension, Question};
 use crate::sqlite::HOUR;
 use crate::sqlite::levels::{self, BESIDE, DAYS, FINE, Grain, HOURS};
 use crate::sqlite::loss;
-use crate::sqlite::put::activity_of_number;
+use crate::sqlite::rows::activity_of_number;
 use crate::sqlite::scan::Scan;
 
 /// Samples and nanoseconds of any size.

@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
-use talea_model::shares::{Activity, Batch, Sampler};
+use talea_model::shares::Batch;
 
 use crate::Put;
-use crate::arrival::{CAP, NO_ADDRESS, cut, losses, nanos, owner, refused, samples};
+use crate::arrival::{CAP, NO_ADDRESS, losses, nanos, owner, refused, samples};
 use crate::error::StoreError;
 use crate::sqlite::levels::{BESIDE, FINE, SUMMED};
 use crate::sqlite::rows::{Tables, adding, number_of_activity, number_of_sampler, slice_id};

@@ -44,7 +44,7 @@ pub(super) struct Tables<'a> {
     change: &'a Transaction<'a>,
     batch: &'a Batch,
     jobs: Ids,
-    modules: Ids,
+    pub(super) modules: Ids,
     phases: Ids,
     counters: Ids,
 }
