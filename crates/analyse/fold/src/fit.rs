@@ -11,7 +11,7 @@ use talea_model::{Gap, GapKind, Gaps};
 
 use crate::banded::{Banded, Fitted, around};
 use crate::bins::Bins;
-use crate::curve::{Band, Curve, Evidence, Jump};
+use crate::curve::{Curve, Evidence};
 use crate::held::{self, Held};
 use crate::jumps::{Choice, Search};
 use crate::kriging::NUGGET;

@@ -71,6 +71,7 @@ pub enum Times {
 }
 
 /// Where the records of ranks are merged.
+#[allow(clippy::doc_markdown, reason = "help texts have no markup")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Merge {
     /// Ranks on several hosts, talea on one host

@@ -101,7 +101,7 @@ impl<'a> Tables<'a> {
 }
 
 /// Rows of a batch's table, as far as rows spoke of them: names that nothing hit are not kept.
-struct Ids(Vec<Option<i64>>);
+pub(super) struct Ids(pub(super) Vec<Option<i64>>);
 
 impl Ids {
     fn of(length: usize) -> Self {
