@@ -6,6 +6,7 @@
 //! out. Refuses types: a method that is called leads to no file.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use super::modules::{Place, Tree};
 use super::source::Checkout;
@@ -59,7 +60,8 @@ fn describe(
                     line = edge.line;
                 }
                 let items: Vec<&str> = edge.items.iter().map(String::as_str).collect();
-                to += &format!(
+                let _ = write!(
+                    to,
                     "\n    line {} -> {}: {}",
                     edge.line,
                     short(*target),

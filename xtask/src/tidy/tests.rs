@@ -166,6 +166,7 @@ fn parents_and_tests_close_no_circle() {
 }
 
 #[test]
+#[allow(clippy::many_single_char_names)]
 fn small_circles_come_first() {
     let a = ("a", "//! A.\npub struct A(crate::b::B);\n");
     let b = ("b", "//! B.\npub struct B(crate::c::C);\n");

@@ -3,6 +3,8 @@
 //! Each stands in a list with its replacement. Tests are free. Words that are wrong in
 //! one meaning only (`least`, `most`, `hit`) are not in the lists, because no program can tell.
 
+use std::path::Path;
+
 use super::pieces::{Sort, pieces};
 use super::source::{Checkout, Role};
 use super::{Finding, Kind};
@@ -71,7 +73,7 @@ fn documents(checkout: &Checkout) -> Result<Vec<String>, String> {
     let mut paths: Vec<String> = entries
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| name.ends_with(".md"))
+        .filter(|name| Path::new(name).extension().is_some_and(|end| end == "md"))
         .map(|name| format!("docs/{name}"))
         .collect();
     paths.sort();

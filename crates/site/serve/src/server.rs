@@ -14,11 +14,11 @@ use axum_server::Handle;
 use hyper_util::rt::TokioTimer;
 use talea_model::{Bytes, Nanos};
 use talea_store::address::{self, Access as Mode, Address};
-use talea_store::{Store, StoreError, Visible, sqlite};
+use talea_store::{Store, Visible, sqlite};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-use crate::access::{Access, AccessError};
+use crate::access::Access;
 use crate::connections::{self, Bounded, Patience};
 use crate::counts::{Counts, Logs};
 use crate::error::ServeError;

@@ -9,7 +9,7 @@ use talea_model::{Rank, Trace};
 use super::models::ModelError;
 
 /// A trace and its name.
-pub type Named<'a> = (String, &'a Trace);
+pub(super) type Named<'a> = (String, &'a Trace);
 
 /// Errors of the analysis.
 #[derive(Debug, thiserror::Error)]

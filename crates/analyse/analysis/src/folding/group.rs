@@ -19,7 +19,7 @@ use talea_report::data::folded::{
 use super::error::AnalyseError;
 use super::models::{self, Model};
 use super::options::{Fit, Trial};
-use super::samples::{Routines, Sample};
+use super::samples::Sample;
 
 /// Maximum number of samples of each counter that are kept for pictures.
 const SHOWN: usize = 500;

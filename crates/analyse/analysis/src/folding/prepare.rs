@@ -4,11 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use talea_fold::regions::{self, Choice, Names, ProbeColumns, Spans, StackColumns, Wanted, choose};
+use talea_fold::regions::{self, Choice, ProbeColumns, Spans, StackColumns, Wanted, choose};
 use talea_fold::{Projected, SelectOptions, project, select};
 use talea_metric::measure::{Chosen, Span};
 use talea_metric::{suggest, synonyms};
-use talea_model::trace::types;
 use talea_model::{Gap, GapKind, Gaps, Rank, Trace};
 
 use super::error::{AnalyseError, Named};

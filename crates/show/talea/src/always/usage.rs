@@ -11,7 +11,7 @@ use talea_model::shares::Activity;
 use talea_report::data::site::Name;
 use talea_run::functions::Functions;
 use talea_store::public::{self, Named};
-use talea_store::{Answer, Dimension, MOST_ROWS, Place, Proportion, Question, Text, Visible};
+use talea_store::{Answer, Dimension, MOST_ROWS, Proportion, Question, Text, Visible};
 
 use super::AlwaysError;
 use super::query::{Options, cell};

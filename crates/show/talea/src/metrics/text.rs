@@ -9,10 +9,9 @@ use talea_metric::measure::Chosen;
 use talea_analysis::metrics::{Cluster, Study};
 
 use super::figure::{figure, spread};
-use super::heads::{aligned, columns, head};
+use super::heads::{aligned, head};
 use super::{Rows, tree};
-use crate::table::{Column, Table};
-use crate::terminal::{clean, fitted, limit, prose, width, wrapped};
+use crate::terminal::{fitted, prose, width, wrapped};
 
 /// Maximum number of inputs side by side; more follow below.
 const BESIDE: usize = 5;

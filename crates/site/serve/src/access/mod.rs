@@ -228,7 +228,7 @@ impl Access {
         }
     }
 
-    async fn who(&self, headers: &HeaderMap, address: IpAddr) -> Result<Who, Refusal> {
+    pub(crate) async fn who(&self, headers: &HeaderMap, address: IpAddr) -> Result<Who, Refusal> {
         if let Some(authorization) = headers.get(header::AUTHORIZATION) {
             let (scheme, rest) = authorization
                 .to_str()

@@ -4,19 +4,17 @@
 //! bounds, and that a node's token puts batches of this node alone. Nothing of a request is stored
 //! when anything of it is refused.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Json;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::StatusCode;
 use serde_json::{Value, json};
 use talea_model::shares::Batch;
-use talea_model::{Gap, GapKind, Nanos};
+use talea_model::Nanos;
 use talea_store::wire;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::access::Node;
 use crate::counts::Counts;

@@ -4,8 +4,7 @@
 //! of the store: equal queries wait for the first of them, whose answer is remembered, and few
 //! evaluations run at a time. Neither takes a turn of queries to the store while it waits.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
@@ -13,7 +12,6 @@ use axum::extract::State;
 use serde_json::{Value, json};
 use talea_model::{Gaps, Nanos};
 use talea_store::{Bounds, Text, Visible};
-use tokio::sync::Semaphore;
 
 use crate::access::Person;
 use crate::question::Parameters;
