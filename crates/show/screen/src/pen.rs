@@ -23,6 +23,7 @@ impl<'a> Pen<'a> {
     }
 
     /// The whole screen.
+    #[cfg(feature = "top")]
     pub(crate) fn area(&self) -> Rect {
         self.buffer.area
     }

@@ -12,8 +12,8 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use serde_json::{Value, json};
-use talea_model::shares::Batch;
 use talea_model::Nanos;
+use talea_model::shares::Batch;
 use talea_store::wire;
 
 use crate::access::Node;
