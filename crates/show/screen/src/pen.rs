@@ -4,6 +4,7 @@
 //! characters here.
 
 use ratatui::buffer::Buffer;
+#[cfg(feature = "top")]
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use talea_model::text::clean;
