@@ -22,6 +22,7 @@ pub(crate) enum Column {
     /// Text that is cut where there is no room.
     Yields,
     /// The same; of a path the begin is cut, which says less than its end.
+    #[cfg_attr(not(feature = "site"), allow(dead_code, reason = "columns of sites"))]
     Path,
     /// The same; of a place in the source the middle is cut: its end tells calls of one function
     /// apart.

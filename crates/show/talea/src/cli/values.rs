@@ -3,8 +3,10 @@
 //!
 //! Owns their reading; each message names the expected form.
 
+#[cfg(feature = "site")]
+pub(super) use talea_model::written::large;
 use talea_model::written::number_with_unit;
-pub(super) use talea_model::written::{large, rate, size, step, time};
+pub(super) use talea_model::written::{rate, size, step, time};
 use talea_model::{Nanos, Rank};
 
 /// `2%` or `2` as millionths.
