@@ -131,7 +131,8 @@ talea_files() {
     strip --strip-unneeded "$root/usr/bin/talea" "$root"/usr/lib/*.so
     install -D --mode=644 --target-directory="$root/usr/include" include/*
     install -D --mode=644 --target-directory="$documents" README.md
-    install -D --mode=644 --target-directory="$documents/docs" docs/*
+    install -D --mode=644 --target-directory="$documents/docs" docs/*.*
+    install -D --mode=644 --target-directory="$documents/docs/notebook" docs/notebook/*
     install -d "$root/usr/share/talea"
     cp --recursive grafana "$root/usr/share/talea/"
     install -d "$root/usr/share/man/man1" "$root/usr/share/bash-completion/completions" \
