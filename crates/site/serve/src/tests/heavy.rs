@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::net::TcpStream;
 use std::process::Stdio;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -14,8 +15,9 @@ use talea_store::sqlite::{Options, Sqlite};
 use super::killed::started;
 use super::visible::encoded;
 use crate::access::{Kind, Role, add_token, add_user};
-use crate::testing::{SECOND, START};
+use crate::testing::SECOND;
 
+const HOUR: u64 = 60 * MINUTE;
 const MINUTE: u64 = 60 * SECOND;
 const NODES: u64 = 50;
 const MINUTES: u64 = 60;
@@ -28,6 +30,13 @@ const GONE: u32 = 3;
 /// What questions of a server may take, and what it has anyway: six of 192 MiB, answers of 256 MiB,
 /// and 64 MiB.
 const MOST: u64 = (6 * 192 + 256 + 64) << 20;
+
+/// Begin of the samples: recent, because the server makes a day of slices that are older than three
+/// months as soon as it has run for half a minute.
+fn start() -> u64 {
+    static START: OnceLock<u64> = OnceLock::new();
+    *START.get_or_init(|| (Nanos::now().0 / HOUR - 3) * HOUR)
+}
 
 /// An hour of nodes whose cores are in many files, all of one user.
 fn fill(path: &std::path::Path) {
@@ -47,7 +56,7 @@ fn fill(path: &std::path::Path) {
         samples: 4,
     };
     for minute in 0..MINUTES {
-        let begin = Nanos(START + minute * MINUTE);
+        let begin = Nanos(start() + minute * MINUTE);
         let batch = |node: u64| Batch {
             begin,
             end: begin + Nanos(MINUTE),
@@ -107,7 +116,7 @@ fn an_operator_looks_at_the_machine_while_others_ask_the_worst() {
     let (server, address) = started(folder.path(), Stdio::null());
     let term = "sum by (core,node,executable,library,phase,activity) (sum_over_time(talea_core_samples[1m]))";
     let terms = [term; 8].join(" + ");
-    let times = format!("start={}&end={}&step=30", START / SECOND, START / SECOND + 3600);
+    let times = format!("start={}&end={}&step=30", start() / SECOND, start() / SECOND + 3600);
     let path =
         |query: &str| format!("/prometheus/api/v1/query_range?{times}&query={}", encoded(query));
     let (one, eight) = (path(term), path(&terms));
@@ -152,7 +161,7 @@ fn an_operator_looks_at_the_machine_while_others_ask_the_worst() {
         }
         let _over = Over(&is_over);
         let client = client();
-        let times = format!("from={}&to={}", START / SECOND, START / SECOND + 3600);
+        let times = format!("from={}&to={}", start() / SECOND, start() / SECOND + 3600);
         let page = [
             format!("/api/v1/usage?{times}&by=activity"),
             format!("/api/v1/usage?{times}&by=job,user&limit=26"),
@@ -205,7 +214,7 @@ fn a_question_ends_when_its_client_is_gone() {
     };
     let seconds = || figure("talea_serve_question_seconds_total");
     let questions = || figure("talea_serve_questions_total");
-    let times = format!("start={}&end={}&step=30", START / SECOND, START / SECOND + 3600);
+    let times = format!("start={}&end={}&step=30", start() / SECOND, start() / SECOND + 3600);
     let query = encoded("sum by (core,node,library) (sum_over_time(talea_core_samples[1m]))");
     let path = format!("/prometheus/api/v1/query_range?{times}&query={query}");
     let url = format!("http://{address}{path}");
