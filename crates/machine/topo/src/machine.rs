@@ -85,7 +85,7 @@ pub enum MachineError {
     /// The file cannot be read.
     #[error("cannot read the topology: {source}: `{}`", path.display())]
     Read {
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
         /// The file.
         path: PathBuf,

@@ -122,7 +122,7 @@ pub enum LaunchError {
     Inside {
         /// The launcher.
         started: &'static str,
-        /// How many.
+        /// Number of processes.
         size: u32,
         /// The same in the order that records.
         right: String,
@@ -134,7 +134,7 @@ pub enum LaunchError {
     Another {
         /// The launcher.
         started: &'static str,
-        /// How many.
+        /// Number of processes.
         size: u32,
     },
     /// No such file.
@@ -143,7 +143,7 @@ pub enum LaunchError {
     /// A folder, or a file without permission to execute it.
     #[error("{why}: `{}`", path.display())]
     NotExecutable {
-        /// What is in the way.
+        /// The obstacle.
         why: &'static str,
         /// The file.
         path: PathBuf,
@@ -151,7 +151,7 @@ pub enum LaunchError {
     /// The system refused to start it.
     #[error("cannot start the program{}: {source}: `{}`", hint(source), path.display())]
     Start {
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
         /// The file.
         path: PathBuf,
@@ -165,7 +165,7 @@ pub enum LaunchError {
     /// No folder for live files.
     #[error("cannot create a folder for the record in the one that --live-dir names: {source}: `{}`", path.display())]
     LiveDir {
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
         /// The folder.
         path: PathBuf,
@@ -178,7 +178,7 @@ pub enum LaunchError {
     Sampling(#[from] sampling::SamplingError),
 }
 
-/// What the system means where it does not say so.
+/// Meaning of an error of the system, where its own text does not give it.
 fn hint(source: &std::io::Error) -> &'static str {
     match Errno::from_io_error(source) {
         // The file itself is there.

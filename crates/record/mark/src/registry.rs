@@ -1,7 +1,8 @@
-//! What all threads of a process share: registered phases, states of threads, table and budget.
+//! State that all threads of a process share: registered phases, states of threads, table and
+//! budget.
 //!
-//! Owns the data and their lock alone; who registers phases (`markers`) and who brings threads
-//! (`slots`) lies above.
+//! Owns the data and their lock alone. Registration of phases (`markers`) and of threads (`slots`)
+//! lies above.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
@@ -12,7 +13,7 @@ use crate::meter::Budget;
 use crate::table::Table;
 use crate::thread::Thread;
 
-/// What one phase was registered with.
+/// A registered phase: its marker, name and place.
 pub(crate) struct Entry {
     pub(crate) marker: &'static Marker,
     pub(crate) name: String,
@@ -20,7 +21,7 @@ pub(crate) struct Entry {
     pub(crate) line: u32,
 }
 
-/// What is rarely needed, under the lock.
+/// Data of rare use, under the lock.
 pub(crate) struct Registry {
     pub(crate) entries: Vec<Entry>,
     /// States of threads by the index of their slot; they are used again, never freed.

@@ -39,7 +39,7 @@ pub enum LoadError {
     /// The folder of records.
     #[error("cannot list the records: {source}: `{}`", path.display())]
     List {
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
         /// The folder.
         path: std::path::PathBuf,

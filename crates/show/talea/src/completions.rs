@@ -24,7 +24,7 @@ pub(crate) enum WriteError {
     /// The folder.
     #[error("cannot write manual pages: {source}: `{}`", path.display())]
     Folder {
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
         /// The folder.
         path: PathBuf,

@@ -44,7 +44,7 @@ pub enum RuleError {
     /// The file cannot be read.
     #[error("cannot read rules: {source}: `{path}`")]
     Io {
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
         /// The file or folder.
         path: PathBuf,

@@ -26,7 +26,7 @@ pub enum WayError {
     /// A file cannot be read.
     #[error("{source}: `{path}`")]
     File {
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
         /// The file.
         path: PathBuf,

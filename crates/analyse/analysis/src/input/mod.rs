@@ -33,7 +33,7 @@ pub enum InputError {
     /// The file cannot be read.
     #[error("cannot read the trace: {source}: `{}`", path.display())]
     Read {
-        /// What the system said.
+        /// Error of the system.
         source: std::io::Error,
         /// The file.
         path: PathBuf,

@@ -33,7 +33,7 @@ pub enum ReadError {
     /// The file cannot be read.
     #[error("cannot read the recording: {source}: `{}`", path.display())]
     Read {
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
         /// The file.
         path: PathBuf,

@@ -26,7 +26,7 @@ const LEVEL: i32 = 9;
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the recording: {source}: `{}`", path.display())]
 pub struct RecordError {
-    /// What the system said.
+    /// Error of the system.
     pub source: io::Error,
     /// The file.
     pub path: PathBuf,

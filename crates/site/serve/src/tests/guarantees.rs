@@ -129,7 +129,9 @@ fn each_guarantee_has_the_numbers_of_the_code_and_its_tests() {
     let held = rows.iter().map(|(input, does, _)| format!("| {input} | {does} |"));
     assert_eq!(documented, held.collect::<Vec<_>>());
     let mut text = String::new();
-    for folder in ["site", "show/talea"] {
+    for folder in
+        ["site/serve/src", "site/store/src", "site/agent/src", "show/talea/src", "show/talea/tests"]
+    {
         sources(&top.join("crates").join(folder), &mut text);
     }
     for name in rows.iter().flat_map(|(_, _, tests)| *tests) {
