@@ -20,8 +20,9 @@
 //!     use(p->item->name, p->value);
 //! ```
 //!
-//! Talea does not link that library: its numbers come as a text of [`talea_sampling::fabric::recorded`], whose ports
-//! are tiles. Follows Pedretti et al., "Using the Cray Gemini Performance Counters", 2013.
+//! Talea does not link that library: its numbers come as a text of
+//! [`talea_sampling::fabric::recorded`], whose ports are tiles. Follows Pedretti et al., "Using the
+//! Cray Gemini Performance Counters", 2013.
 
 use std::sync::Arc;
 

@@ -30,7 +30,7 @@ const BOUNDS: &[(Kind, usize)] = &[
     (Kind::Columns, 242),
     (Kind::Lengths, 13),
     (Kind::Openings, 21),
-    (Kind::Words, 754),
+    (Kind::Words, 753),
     (Kind::Names, 107),
 ];
 

@@ -39,6 +39,7 @@ pub mod root;
 pub mod source;
 pub mod sources;
 mod sys;
+#[cfg(feature = "system")]
 pub mod system;
 pub mod threads;
 #[cfg(target_arch = "x86_64")]
