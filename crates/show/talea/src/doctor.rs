@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use talea_model::Bytes;
 use talea_report::data::machine::{Check, CheckState as State};
-use talea_sampling::{Sources, system};
+use talea_sampling::Sources;
+#[cfg(feature = "site")]
+use talea_sampling::system;
 use talea_topo::Machine;
 
 use crate::exit::{Exit, Expected};
@@ -39,6 +41,7 @@ pub(crate) fn doctor(json: bool) -> Result<Exit, DoctorError> {
         clock(),
         shared_memory(),
         hardware_counters(),
+        #[cfg(feature = "site")]
         cores(),
         topology(),
         debug_information(),
@@ -214,7 +217,8 @@ fn hardware_counters() -> Check {
     }
 }
 
-/// How `talea agent` can sample all cores: by opening what it would open.
+/// Possible ways of `talea agent` to sample all cores: opens what the agent would open.
+#[cfg(feature = "site")]
 fn cores() -> Check {
     const CHECK: &str = "agent";
     let options = system::Options::default();
