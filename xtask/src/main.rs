@@ -32,6 +32,7 @@ const HELP: &str = "cargo xtask TASK
   tidy                   rules of ARCHITECTURE.md and of style on this checkout, with a table; exit code 1 if a bound does not hold
   bench agent            what the agent of a node takes, beside perf record -a; needs cargo build --profile small -p talea-node;
                          `agent interrupts` or `agent memory` for one table
+  bench build [REVISION] time of `make demo` and of a release build in fresh clones of this commit and of REVISION
   bench mpi              nanoseconds and run time that recording adds; `mpi calls`, `mpi requests` or `mpi programs` for one table
   bench flow             size of recordings, speed of reading and of bringing ranks together
   bench fabric           counters of a large network to its links, and placements of 131,072 ranks
@@ -93,6 +94,8 @@ fn task(words: &[&str]) -> Result<(), String> {
         ["bench", "agent"] => bench::agent::run(),
         ["bench", "agent", "interrupts"] => bench::agent::interrupts(),
         ["bench", "agent", "memory"] => bench::agent::memories(),
+        ["bench", "build"] => bench::build::run(None),
+        ["bench", "build", revision] => bench::build::run(Some(revision)),
         ["bench", "mpi"] => bench::mpi::run(),
         ["bench", "mpi", "calls"] => bench::mpi::calls(),
         ["bench", "mpi", "requests"] => bench::mpi::requests(),

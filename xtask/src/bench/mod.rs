@@ -4,6 +4,7 @@
 //! and when. Figures in the documentation are printed by these commands.
 
 pub(crate) mod agent;
+pub(crate) mod build;
 pub(crate) mod cluster;
 pub(crate) mod fabric;
 pub(crate) mod flow;
