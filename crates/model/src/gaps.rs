@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::ids::Rank;
-use crate::written::grouped;
+use crate::notation::grouped;
 
 /// One thing that a result lacks, and why.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -27,7 +27,7 @@ pub struct Gap {
 impl Gap {
     /// The sentence for people with its count, which sums of many intervals have beside the text,
     /// unless the text has it.
-    pub fn told(&self) -> String {
+    pub fn sentence(&self) -> String {
         let digits = self.count.to_string();
         let mut words = self.detail.split(|c: char| !c.is_ascii_digit() && c != ',');
         let has_it = words.any(|word| word.trim_matches(',').replace(',', "") == digits);
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn counts_are_told_once() {
-        let told = |detail, count| Gap { count, ..gap(detail) }.told();
+        let told = |detail, count| Gap { count, ..gap(detail) }.sentence();
         assert_eq!(
             told("node n1: samples are lost", 1_234_567),
             "node n1: samples are lost (1,234,567)"

@@ -162,7 +162,7 @@ pub struct Activities {
 
 impl Activities {
     /// Looks at the names of all libraries of a batch once.
-    pub fn of(modules: &[Module]) -> Self {
+    pub fn from_modules(modules: &[Module]) -> Self {
         Self { network: modules.iter().map(|module| is_network_library(&module.path)).collect() }
     }
 
@@ -415,7 +415,7 @@ mod tests {
         let of = |path: &str, activity| {
             let module = Module { path: path.to_owned(), build_id: String::new() };
             let share = Share { activity, library: Some(0), ..batch().shares[0].clone() };
-            Activities::of(&[module]).at(&share)
+            Activities::from_modules(&[module]).at(&share)
         };
         let mpi = "/usr/lib/x86_64-linux-gnu/openmpi/lib/openmpi3/mca_btl_vader.so";
         assert_eq!(of(mpi, Activity::User), Activity::Mpi);
@@ -425,7 +425,7 @@ mod tests {
         assert_eq!(of("/usr/lib/libm.so.6", Activity::User), Activity::User);
         let nowhere =
             Share { activity: Activity::User, library: None, ..batch().shares[0].clone() };
-        assert_eq!(Activities::of(&[]).at(&nowhere), Activity::User);
+        assert_eq!(Activities::from_modules(&[]).at(&nowhere), Activity::User);
     }
 
     #[test]

@@ -180,7 +180,7 @@ fn merge(folder: &Path) -> Result<(), String> {
                 }
             }
         }
-        Ok(Bundle::of(&process))
+        Ok(Bundle::from_live(&process))
     };
     let mut one = simulate(0)?;
     one.take_times();

@@ -121,7 +121,7 @@ pub fn add_run(
     let course = course(&run, number, path, shift, progress)?;
     let first = recording.frames.first().map_or(Nanos(0), |frame| frame.at - frame.span);
     let last = recording.frames.last().map_or(Nanos(0), |frame| frame.at);
-    let phases = Phases::of(&course, first, last).ok_or_else(|| {
+    let phases = Phases::within(&course, first, last).ok_or_else(|| {
         let span = |from: i64, to: i64| dates(zero, from, to);
         PhasesError::OtherTime {
             rank: number,

@@ -75,7 +75,7 @@ enum Completes {
 
 impl Plan {
     /// The plan of a procedure.
-    pub fn of(spec: &ProcedureSpec) -> Self {
+    pub fn for_procedure(spec: &ProcedureSpec) -> Self {
         let place = |name: &str| spec.args.iter().position(|arg| arg.name == name);
         let kind = |kind: ArgKind| spec.args.iter().position(|arg| arg.kind == kind);
         let request =
@@ -104,7 +104,7 @@ impl Plan {
             Some((place, ArgKind::Requests)) => {
                 args.get(place).and_then(|&list| lists.get(list)).unwrap_or_default()
             }
-            Some((place, _)) => List::of(args.get(place..=place).unwrap_or(&[])),
+            Some((place, _)) => List::from_entries(args.get(place..=place).unwrap_or(&[])),
             None => List::default(),
         }
     }
@@ -201,7 +201,7 @@ mod tests {
     fn plan(name: &str, args: &[(&str, ArgKind)]) -> Plan {
         let args =
             args.iter().map(|&(name, kind)| ArgSpec { name: name.to_owned(), kind }).collect();
-        Plan::of(&ProcedureSpec { name: name.to_owned(), args })
+        Plan::for_procedure(&ProcedureSpec { name: name.to_owned(), args })
     }
 
     #[test]

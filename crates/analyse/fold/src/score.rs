@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::band::student;
 use crate::bins::Bins;
 use crate::curve::Curve;
-use crate::held::{self, spacing};
+use crate::held_out::{self, spacing};
 use crate::project::Projected;
 use crate::spline::System;
 
@@ -74,7 +74,7 @@ fn cells(of: &Projected) -> Option<usize> {
 pub(crate) fn halves(of: &Projected, bins: &Bins, lambda: f64, kinks: &[f64]) -> Option<f64> {
     let cells = cells(of).filter(|_| bins.groups > 1)?;
     // Whole rounds of groups, so that every group keeps its share.
-    let round = 1 + of.x.len() / held::MOST_SAMPLES;
+    let round = 1 + of.x.len() / held_out::MOST_SAMPLES;
     let both = (0..2).map(|half| {
         let knots = bins.knots((0..bins.groups).filter(|group| group % 2 == half));
         let spline = System::new(&knots, lambda).ok()?.fit(kinks);

@@ -98,7 +98,7 @@ fn large() -> Topology {
         let mut object = Object::new(kind);
         object.parent = parent;
         object.os_index = Some(number as u32);
-        object.nodeset = CpuSet::of(0);
+        object.nodeset = CpuSet::single(0);
         topology.objects.push(object);
         id
     };

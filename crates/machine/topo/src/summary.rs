@@ -273,7 +273,7 @@ mod tests {
             monitors,
             objects,
             frames: (1..=7).map(frame).collect(),
-            run: Phases::of(&course, Nanos(0), Nanos(7 * SECOND)),
+            run: Phases::within(&course, Nanos(0), Nanos(7 * SECOND)),
             ..Recording::default()
         }
     }

@@ -26,7 +26,7 @@ pub struct NotASet(pub String);
 
 impl CpuSet {
     /// A set of one member.
-    pub fn of(member: usize) -> Self {
+    pub fn single(member: usize) -> Self {
         let mut set = Self::default();
         set.insert(member);
         set

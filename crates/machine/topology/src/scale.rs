@@ -20,7 +20,7 @@ pub struct Wanted {
 impl Wanted {
     /// The scale of a monitor's definition. Equal ends count as none: some authors write `MAX = 0;
     /// MIN = 0;` for them.
-    pub fn of(monitor: &Monitor) -> Self {
+    pub fn from_monitor(monitor: &Monitor) -> Self {
         let (min, max) =
             if monitor.min == monitor.max { (None, None) } else { (monitor.min, monitor.max) };
         Self { min, max, log: monitor.log }
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn equal_ends_of_a_monitor_are_none() {
-        let wanted = |text: &str| Wanted::of(&crate::monitors::parse(text).unwrap()[0]);
+        let wanted = |text: &str| Wanted::from_monitor(&crate::monitors::parse(text).unwrap()[0]);
         assert_eq!(wanted("A{ OBJ = PU; CTR = x; MIN = 0; MAX = 0; }"), Wanted::default());
         let both = Wanted { min: Some(0.0), max: Some(2.0), log: true };
         assert_eq!(wanted("A{ OBJ = PU; CTR = x; MIN = 0; MAX = 2; LOGSCALE = 1; }"), both);

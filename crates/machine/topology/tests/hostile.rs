@@ -116,7 +116,7 @@ fn sets_are_bounded() {
     // An infinite set is "all that there are", not 8 KiB.
     let infinite = machine("<object type=\"PU\" os_index=\"0\" cpuset=\"0xf...f\"/>");
     let topology = xml::read(infinite.as_bytes()).unwrap().topology;
-    assert_eq!(topology.objects[2].cpuset, CpuSet::of(0));
+    assert_eq!(topology.objects[2].cpuset, CpuSet::single(0));
 }
 
 #[test]

@@ -10,9 +10,9 @@ use std::panic::PanicHookInfo;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+pub(crate) use talea_model::notation::grouped;
 pub(crate) use talea_model::text::clean;
 use talea_model::text::{without_hidden, without_hidden_in_lines};
-pub(crate) use talea_model::written::grouped;
 use talea_model::{Gaps, Rank};
 use talea_report::data::Category;
 pub(crate) use talea_screen::glyphs::bar;
@@ -191,7 +191,7 @@ pub(crate) fn findings(findings: &[String], palette: Palette) -> impl Iterator<I
 /// What is missing, of less weight.
 pub(crate) fn gaps(gaps: &Gaps, palette: Palette) -> impl Iterator<Item = String> {
     gaps.iter()
-        .flat_map(|gap| wrapped(&format!("gap: {}", gap.told()), prose()))
+        .flat_map(|gap| wrapped(&format!("gap: {}", gap.sentence()), prose()))
         .map(move |line| palette.faint(&line))
 }
 

@@ -23,11 +23,11 @@ use crate::budget::{Budget, Cost};
 use crate::delivery::Delivery;
 use crate::files::Files;
 use crate::modules::Modules;
+use crate::notices::{Facts, Known, Whose};
 use crate::processes::Processes;
 use crate::progress::{self, Pace};
 use crate::queue::Queue;
 use crate::tally::{About, Named, Tally};
-use crate::told::{Facts, Known, Whose};
 
 /// Time between two collections, at first and at most: samplers need one twice a minute.
 const LOOK: Duration = Duration::from_secs(1);
@@ -149,7 +149,7 @@ impl Agent {
     ) -> Result<Self, AgentError> {
         // The sampler samples already: reading the spool belongs to the first interval.
         let agent = Self::without_spool(sampler, options, gaps);
-        let mut queue = Queue::of(Spool::open(&agent.options.spool.0, agent.options.spool.1)?);
+        let mut queue = Queue::new(Spool::open(&agent.options.spool.0, agent.options.spool.1)?);
         Ok(Self { before: queue.recover(), queue, ..agent })
     }
 

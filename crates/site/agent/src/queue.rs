@@ -30,7 +30,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    pub(crate) fn of(spool: Spool) -> Self {
+    pub(crate) fn new(spool: Spool) -> Self {
         Self { spool: Some(spool), ..Self::default() }
     }
 
@@ -160,7 +160,7 @@ mod tests {
 
     /// A queue with ten batches.
     fn full(folder: &std::path::Path) -> Queue {
-        let mut queue = Queue::of(Spool::open(folder, Bytes(1 << 20)).unwrap());
+        let mut queue = Queue::new(Spool::open(folder, Bytes(1 << 20)).unwrap());
         for number in 0..10 {
             queue.keep(&batch(number), &mut |_| Delivery::Taken);
         }

@@ -232,7 +232,7 @@ impl Tally {
                 samples,
             });
         }
-        let activities = Activities::of(&modules.values);
+        let activities = Activities::from_modules(&modules.values);
         let (counters, rates, spreads) = rates.finish(&rows, &activities, &mut gaps);
         let lost = ["have no address", "count for their executable only"];
         for (count, what) in coarser.into_iter().zip(lost).filter(|&(count, _)| count > 0) {

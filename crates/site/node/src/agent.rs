@@ -126,7 +126,7 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
     }
     let (how, cores) = (sampler.name(), sampler.cores().len());
     for gap in &gaps {
-        say(&format!("gap: {}", gap.told()));
+        say(&format!("gap: {}", gap.sentence()));
     }
     let spool = options.spool.clone().unwrap_or(beside);
     let period = period(options);
@@ -232,7 +232,8 @@ fn target(
     kept: &sqlite::Options,
     node: &str,
 ) -> Result<(Target, PathBuf), NodeError> {
-    let server = Server::of(&options.store, options.token.clone(), options.authorities.clone())?;
+    let server =
+        Server::from_address(&options.store, options.token.clone(), options.authorities.clone())?;
     if let Some(server) = server {
         return Ok((Target::Server(Sender::new(&server, node)?), PathBuf::from(SPOOL)));
     }

@@ -8,7 +8,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-use talea_model::{Bytes, Nanos, written};
+use talea_model::{Bytes, Nanos, notation};
 use talea_topology::CpuSet;
 
 use crate::{Counters, Options, Sampler, Starting, Task};
@@ -74,13 +74,13 @@ pub struct AgentArgs {
     #[arg(long, value_name = "OUTPUT")]
     also: Vec<String>,
     /// Samples of each core: 1Hz, 100Hz
-    #[arg(long, value_name = "RATE", value_parser = written::rate, default_value = "1Hz")]
+    #[arg(long, value_name = "RATE", value_parser = notation::rate, default_value = "1Hz")]
     rate: f64,
     /// Interval of a batch: 10s, 1min, maximum 1h
     #[arg(long, value_name = "TIME", value_parser = interval, default_value = "1min")]
     interval: Nanos,
     /// Stop after this time: 60s, 1h
-    #[arg(long = "for", value_name = "TIME", value_parser = written::step)]
+    #[arg(long = "for", value_name = "TIME", value_parser = notation::step)]
     during: Option<Nanos>,
     /// How samples are taken
     #[arg(long, value_enum, default_value_t = How::Auto)]
@@ -93,7 +93,7 @@ pub struct AgentArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     spool: Option<PathBuf>,
     /// Maximum size of the spool, 1M to 16G; the oldest batches go first
-    #[arg(long, value_name = "SIZE", value_parser = written::size, default_value = "64M")]
+    #[arg(long, value_name = "SIZE", value_parser = notation::size, default_value = "64M")]
     spool_size: Bytes,
     /// Counters around samples: none, default, or perf's names: A,NAME=EVENT
     #[arg(long, value_name = "LIST", default_value = "default")]
@@ -108,7 +108,7 @@ const LONGEST_INTERVAL: Nanos = Nanos(3_600_000_000_000);
 
 /// A time that a batch can be of.
 fn interval(text: &str) -> Result<Nanos, String> {
-    let interval = written::step(text)?;
+    let interval = notation::step(text)?;
     if interval > LONGEST_INTERVAL {
         return Err(
             "expected at most 1h: until its end a batch is in memory alone and lost with the agent, and stores take none of a day".to_owned(),

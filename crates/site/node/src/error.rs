@@ -6,7 +6,7 @@
 use std::io;
 
 use talea_agent::AgentError;
-use talea_agent::told::ToldError;
+use talea_agent::notices::NoticeError;
 use talea_sampling::system::OpenError;
 use talea_store::StoreError;
 use talea_store::access::WayError;
@@ -30,9 +30,9 @@ pub enum NodeError {
     /// Batches cannot be kept.
     #[error(transparent)]
     Agent(#[from] AgentError),
-    /// A job cannot be told of.
+    /// A job's notice cannot be written.
     #[error(transparent)]
-    Told(#[from] ToldError),
+    Notice(#[from] NoticeError),
     /// Nobody says which job.
     #[error("job ID missing: expected an argument, or SLURM_JOB_ID in the environment")]
     NoId,
@@ -61,7 +61,7 @@ impl NodeError {
                 error,
                 OpenError::Period { .. } | OpenError::Counter { .. } | OpenError::Counters { .. }
             ),
-            Self::Told(error) => matches!(error, ToldError::Id { .. }),
+            Self::Notice(error) => matches!(error, NoticeError::Id { .. }),
         }
     }
 }

@@ -48,7 +48,7 @@ impl Outputs {
             let mut output = Output::at(address)?;
             let take: Take =
                 Box::new(move |batch| output.send(batch).map_err(|error| error.to_string()));
-            let shown = address::shown(address);
+            let shown = address::redacted(address);
             let one = One::start(shown.clone(), take);
             to.push(
                 one.map_err(|error| OutputError::Server {

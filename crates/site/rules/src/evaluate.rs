@@ -13,7 +13,7 @@ use crate::facts::{Activities, Subject};
 use crate::finding::{MOST_FINDINGS, MOST_OF_RULE, sort};
 use crate::names::Names;
 use crate::rule::{Formula, Per, Rule};
-use crate::subject::{is_something, shown, value_of};
+use crate::subject::{is_something, value_of, value_text};
 use crate::tables::{Tables, Wanted, Window};
 use crate::{Finding, Findings};
 
@@ -149,7 +149,7 @@ fn subjects(
         tables.note_cut();
     }
     let enough = table.subjects.iter().filter(|(key, parts)| {
-        is_something(dimensions, key) && Activities::of(parts).all() >= rule.samples
+        is_something(dimensions, key) && Activities::from_parts(parts).all() >= rule.samples
     });
     Ok(enough.map(|(key, _)| key.clone()).collect())
 }
@@ -241,7 +241,7 @@ fn finding(
     for name in shows {
         // Names were checked when the rule was read.
         if !values.contains_key(&name)
-            && let Ok(metric) = crate::metrics::Metric::of(&name)
+            && let Ok(metric) = crate::metrics::Metric::from_name(&name)
         {
             let subject = subject.with_time_of(std::slice::from_ref(&metric), tables)?;
             let value = subject.value(&metric, tables, names)?;
@@ -251,7 +251,7 @@ fn finding(
     values.retain(|_, value| value.is_finite());
     let wanted = rule.title.names().chain(rule.hint.names()).collect();
     let named = subject.named(&wanted, tables, names)?;
-    let of = |dimension| value_of(dimension, subject.dimensions, subject.key).and_then(shown);
+    let of = |dimension| value_of(dimension, subject.dimensions, subject.key).and_then(value_text);
     let text = |template: &crate::template::Template| {
         template
             .filled(|dimension| named.get(&dimension).cloned(), |name| values.get(name).copied())

@@ -13,7 +13,7 @@ use talea_store::{Dimension, Question, StoreError, Text, Value, rank};
 use crate::metrics::{Does, Metric};
 use crate::names::{Names, Sum, by_name};
 use crate::rule::{Most, Rule};
-use crate::subject::{narrow, shown, value_of};
+use crate::subject::{narrow, value_of, value_text};
 use crate::tables::{Part, Tables, Wanted, Window};
 
 const MINUTE: u64 = 60_000_000_000;
@@ -51,7 +51,7 @@ impl Activities {
     }
 
     /// Those of rows whose last value is the activity.
-    pub(crate) fn of(parts: &[Part]) -> Self {
+    pub(crate) fn from_parts(parts: &[Part]) -> Self {
         let mut sums = Self::default();
         for part in parts {
             if let Some(activity) = part.key.last() {
@@ -165,7 +165,7 @@ impl Subject<'_> {
 
     /// Its samples by activity.
     pub(crate) fn activities(&self, tables: &mut Tables<'_>) -> Result<Activities, StoreError> {
-        Ok(Activities::of(&tables.parts(&self.wanted(&[Dimension::Activity]), self.key)?))
+        Ok(Activities::from_parts(&tables.parts(&self.wanted(&[Dimension::Activity]), self.key)?))
     }
 
     /// The value of a metric; none where it cannot be had.
@@ -218,7 +218,7 @@ impl Subject<'_> {
             | Metric::Idle(end)
             | Metric::Share(end)
             | Metric::Most(_, end)
-            | Metric::Like(_, _, end) => share.and_then(|(part, all)| end.of(part, all)),
+            | Metric::Like(_, _, end) => share.and_then(|(part, all)| end.value(part, all)),
             Metric::Samples => Some(own.all() as f64),
             Metric::CoreSeconds => {
                 let parts = tables.parts(&self.wanted(&[Dimension::Activity]), self.key)?;
@@ -303,7 +303,7 @@ impl Subject<'_> {
         }
         let like = Some((dimension, pattern.to_owned()));
         let wanted = Wanted { like, ..self.wanted(&[Dimension::Activity]) };
-        Ok(Some(Activities::of(&tables.parts(&wanted, self.key)?).busy()))
+        Ok(Some(Activities::from_parts(&tables.parts(&wanted, self.key)?).busy()))
     }
 
     /// The names of the things that have most of what the rule is about, each inside those named
@@ -322,7 +322,7 @@ impl Subject<'_> {
                 continue;
             }
             if let Some(value) = value_of(dimension, self.dimensions, self.key) {
-                named.extend(shown(value).map(|name| (dimension, name)));
+                named.extend(value_text(value).map(|name| (dimension, name)));
                 continue;
             }
             if matches!(dimension, Dimension::Core | Dimension::Function) {
@@ -377,7 +377,11 @@ impl Subject<'_> {
         }
         let most = sums.into_iter().rev().max_by_key(|(_, samples)| *samples);
         let key = most.map_or(&[][..], |(key, _)| key);
-        Ok(by.into_iter().zip(key).filter_map(|(by, value)| Some((by, shown(value)?))).collect())
+        Ok(by
+            .into_iter()
+            .zip(key)
+            .filter_map(|(by, value)| Some((by, value_text(value)?)))
+            .collect())
     }
 
     /// True for rows of what the rule counts, or of the one activity that was asked for; `at` is

@@ -70,8 +70,8 @@ pub(crate) enum End {
 
 impl End {
     /// Of so many samples of so many.
-    pub(crate) fn of(self, part: u64, all: u64) -> Option<f64> {
-        let found = Proportion::of(part, all)?;
+    pub(crate) fn value(self, part: u64, all: u64) -> Option<f64> {
+        let found = Proportion::new(part, all)?;
         Some(match self {
             Self::Itself => found.share,
             Self::Low => found.low,
@@ -136,7 +136,7 @@ impl Metric {
     ///
     /// # Errors
     /// Says which are expected, and which was probably meant.
-    pub(crate) fn of(name: &str) -> Result<Self, String> {
+    pub(crate) fn from_name(name: &str) -> Result<Self, String> {
         if let Some(at) = TENTHS.iter().position(|known| *known == name) {
             let does = if at < 11 { Does::Busy } else { Does::Computing };
             return Ok(Self::CoresAt(does, (at % 11) as u8));
@@ -203,20 +203,20 @@ mod tests {
 
     #[test]
     fn names() {
-        assert_eq!(Metric::of("kernel.low"), Ok(Metric::Kernel(End::Low)));
-        assert_eq!(Metric::of("busy.p20"), Ok(Metric::CoresAt(Does::Busy, 2)));
+        assert_eq!(Metric::from_name("kernel.low"), Ok(Metric::Kernel(End::Low)));
+        assert_eq!(Metric::from_name("busy.p20"), Ok(Metric::CoresAt(Does::Busy, 2)));
         let most = Metric::CoresAt(Does::Computing, 10);
-        assert_eq!(Metric::of("computing.max"), Ok(most));
-        assert_eq!(Metric::of("mpi.low"), Ok(Metric::Mpi(End::Low)));
-        assert_eq!(Metric::of("library"), Ok(Metric::Most(Dimension::Library, End::Itself)));
+        assert_eq!(Metric::from_name("computing.max"), Ok(most));
+        assert_eq!(Metric::from_name("mpi.low"), Ok(Metric::Mpi(End::Low)));
+        assert_eq!(Metric::from_name("library"), Ok(Metric::Most(Dimension::Library, End::Itself)));
         let like = Metric::Like(Dimension::Library, "*/libm.so.low".to_owned(), End::High);
-        assert_eq!(Metric::of("library.high:*/libm.so.low"), Ok(like));
-        assert_eq!(Metric::of("page-faults"), Ok(Metric::Counter("page-faults".to_owned())));
-        assert_eq!(Metric::of("counter:x y"), Ok(Metric::Counter("x y".to_owned())));
+        assert_eq!(Metric::from_name("library.high:*/libm.so.low"), Ok(like));
+        assert_eq!(Metric::from_name("page-faults"), Ok(Metric::Counter("page-faults".to_owned())));
+        assert_eq!(Metric::from_name("counter:x y"), Ok(Metric::Counter("x y".to_owned())));
         for (wrong, said) in
             [("kernal", "`kernel`"), ("samples.low", "samples"), ("", "lists them")]
         {
-            let error = Metric::of(wrong).unwrap_err();
+            let error = Metric::from_name(wrong).unwrap_err();
             assert!(error.contains(said), "{error}");
         }
     }

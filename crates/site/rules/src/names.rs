@@ -9,7 +9,7 @@ use talea_model::Module;
 use talea_run::functions::HostFunctions;
 use talea_store::Value;
 
-use crate::subject::shown;
+use crate::subject::value_text;
 
 /// Who knows what functions are called.
 pub trait Names {
@@ -49,7 +49,7 @@ pub fn by_name<'a>(
     for (value, samples, core_seconds) in rows {
         let name = match value {
             Value::Function { module, address } => names.function(module.as_ref(), *address),
-            other => shown(other),
+            other => value_text(other),
         };
         let sum = sums.entry(name).or_default();
         sum.samples = sum.samples.saturating_add(samples);

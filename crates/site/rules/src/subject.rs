@@ -35,7 +35,7 @@ pub(crate) fn value_of<'a>(
 }
 
 /// A value as texts show it.
-pub(crate) fn shown(value: &Value) -> Option<String> {
+pub(crate) fn value_text(value: &Value) -> Option<String> {
     match value {
         Value::Text(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),

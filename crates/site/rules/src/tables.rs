@@ -94,7 +94,8 @@ impl<'a> Tables<'a> {
 
     /// A question of a time that may be asked at all.
     pub(crate) fn question(&self, (from, to): Window) -> Question {
-        let mut question = Question { limit: MOST_ROWS, ..Question::of(self.visible, from, to) };
+        let mut question =
+            Question { limit: MOST_ROWS, ..Question::everything(self.visible, from, to) };
         if let Some((job, user)) = &self.job {
             question.job = Some(Text::Is(job.clone()));
             question.user = *user;
@@ -108,7 +109,7 @@ impl<'a> Tables<'a> {
             narrow(&mut question, &wanted.subject, subject);
         }
         if let Some((dimension, pattern)) = &wanted.like {
-            let text = Text::asked(pattern);
+            let text = Text::pattern(pattern);
             match dimension {
                 Dimension::Executable => question.executable = Some(text),
                 Dimension::Library => question.library = Some(text),

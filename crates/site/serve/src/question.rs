@@ -72,7 +72,7 @@ impl Parameters {
     }
 
     /// Of pairs that came another way.
-    pub(crate) fn of(pairs: Vec<(String, String)>) -> Self {
+    pub(crate) fn from_pairs(pairs: Vec<(String, String)>) -> Self {
         Self(pairs)
     }
 
@@ -116,7 +116,7 @@ impl Parameters {
         let exact = format!("{name}_is");
         let exact = self.0.iter().find(|(other, _)| *other == exact);
         let exact = exact.map(|(_, value)| Text::Is(value.clone()));
-        match (self.get(name).map(Text::asked), exact) {
+        match (self.get(name).map(Text::pattern), exact) {
             (Some(_), Some(_)) => {
                 Err(Refusal::question(format!("expected `{name}` or `{name}_is`, not both")))
             }
@@ -176,7 +176,7 @@ impl Parameters {
             activity,
             by: self.by()?,
             limit,
-            ..Question::of(visible, from, to)
+            ..Question::everything(visible, from, to)
         })
     }
 

@@ -162,7 +162,7 @@ pub enum StoreError {
 
 impl StoreError {
     /// What an error of `SQLite` means for the file.
-    pub(crate) fn of(source: rusqlite::Error, path: &Path) -> Self {
+    pub(crate) fn from_sqlite(source: rusqlite::Error, path: &Path) -> Self {
         let path = path.to_owned();
         match source.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => Self::NotAStore { path },

@@ -31,7 +31,7 @@ mod proportion;
 pub mod public;
 mod question;
 mod rates;
-mod recent;
+mod recent_batches;
 pub mod remote;
 pub mod spool;
 pub mod sqlite;
@@ -53,7 +53,7 @@ pub use plausible::{MOST_CORES, plausible};
 pub use proportion::{Proportion, Z};
 pub use question::{Dimension, MOST_FIGURES, MOST_POINTS, MOST_ROWS, Question, Text, Visible};
 pub use rates::{QUANTILES, RateRow, Rates, SpreadSeen, rank};
-pub use recent::Recent;
+pub use recent_batches::Recent;
 
 /// What became of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +129,7 @@ pub trait Store: Send {
 
     /// How the rates of each counter were spread over the cores of the jobs that the question asks
     /// for, all of them together; by counter, at most `limit` of them. Buckets of batches are added
-    /// up ([`SpreadSeen::of`]); counters without any are missing. Visible is what belongs to the
+    /// up ([`SpreadSeen::from_buckets`]); counters without any are missing. Visible is what belongs to the
     /// job's owner: that of a job without owner only operators see. The question's dimensions do
     /// not matter.
     ///

@@ -4,8 +4,8 @@
 //! answered. Who may see what is part of the question, so that no caller can forget it.
 
 use serde::{Deserialize, Serialize};
+use talea_model::notation::moment;
 use talea_model::shares::Activity;
-use talea_model::written::moment;
 use talea_model::{Gap, GapKind, Gaps, Nanos};
 
 use crate::arrival::{LONGEST_INTERVAL, cut};
@@ -84,7 +84,7 @@ pub enum Text {
 
 impl Text {
     /// What people ask for: names with `*` or `?` stand for all that are like them.
-    pub fn asked(text: &str) -> Self {
+    pub fn pattern(text: &str) -> Self {
         let text = text.to_owned();
         if text.contains(['*', '?']) { Self::Like(text) } else { Self::Is(text) }
     }
@@ -134,7 +134,7 @@ impl Question {
     }
 
     /// Everything that may be seen of a time, as one row.
-    pub fn of(visible: Visible, from: Nanos, to: Nanos) -> Self {
+    pub fn everything(visible: Visible, from: Nanos, to: Nanos) -> Self {
         Self {
             visible,
             from,

@@ -74,7 +74,7 @@ impl SpreadSeen {
     ///
     /// The quantile of p is the middle of the bucket that the core of this [`rank`] is in; of
     /// `busy` and `computing` its upper end, so that a core that never rests has 1.
-    pub fn of(counter: Counter, buckets: &BTreeMap<i16, u128>) -> Option<Self> {
+    pub fn from_buckets(counter: Counter, buckets: &BTreeMap<i16, u128>) -> Option<Self> {
         let all: u128 = buckets.values().sum();
         let is_share = [BUSY, COMPUTING].contains(&counter.name.as_str());
         let value = |bucket| if is_share { highest(bucket).min(1.0) } else { middle(bucket) };
@@ -168,17 +168,18 @@ mod tests {
 
     #[test]
     fn quantiles_of_few_and_of_many() {
-        assert_eq!(SpreadSeen::of(counter(), &BTreeMap::new()), None);
+        assert_eq!(SpreadSeen::from_buckets(counter(), &BTreeMap::new()), None);
         let near = |rate: f64| middle(bucket(rate).unwrap());
-        let one = SpreadSeen::of(counter(), &BTreeMap::from([(bucket(5.0).unwrap(), 1)])).unwrap();
+        let one = SpreadSeen::from_buckets(counter(), &BTreeMap::from([(bucket(5.0).unwrap(), 1)]))
+            .unwrap();
         assert_eq!((one.cores, one.quantiles), (1, [near(5.0); QUANTILES]));
         // Nine cores that do nothing, and one that does all.
         let buckets = BTreeMap::from([(bucket(0.0).unwrap(), 9), (bucket(1e6).unwrap(), 1)]);
-        let spread = SpreadSeen::of(counter(), &buckets).unwrap();
+        let spread = SpreadSeen::from_buckets(counter(), &buckets).unwrap();
         assert_eq!(spread.quantiles[..10], [0.0; 10]);
         assert_eq!(spread.quantiles[10..], [near(1e6)]);
         let much = BTreeMap::from([(0, u128::from(u64::MAX)), (1, u128::from(u64::MAX))]);
-        assert_eq!(SpreadSeen::of(counter(), &much).unwrap().cores, u64::MAX);
+        assert_eq!(SpreadSeen::from_buckets(counter(), &much).unwrap().cores, u64::MAX);
     }
 
     #[test]
@@ -186,7 +187,7 @@ mod tests {
         for name in [BUSY, COMPUTING] {
             let counter = Counter { name: name.to_owned(), unit: "1".to_owned() };
             let buckets = [0.0, 0.5, 1.0, 1.2].map(|share| (bucket(share).unwrap(), 1));
-            let spread = SpreadSeen::of(counter, &BTreeMap::from(buckets)).unwrap();
+            let spread = SpreadSeen::from_buckets(counter, &BTreeMap::from(buckets)).unwrap();
             assert_eq!(
                 (spread.quantiles[0], spread.quantiles[6], spread.quantiles[10]),
                 (0.0, 1.0, 1.0)
@@ -197,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_rates_are_kept_without() {
-        let whole = || Question::of(crate::Visible::All, Nanos(0), Nanos(1));
+        let whole = || Question::everything(crate::Visible::All, Nanos(0), Nanos(1));
         let said = |asked: Question, check: fn(&Question) -> Result<(), StoreError>| {
             check(&asked).unwrap_err().to_string()
         };

@@ -457,7 +457,7 @@ fn walk<'a>(
     let spec = |procedure: u16| recording.procedures.get(usize::from(procedure)).unwrap_or(&none);
     let nodes = thread.log.nodes.iter();
     let plans: Vec<NodePlan> =
-        nodes.map(|node| NodePlan::of(spec(node.signature.procedure.0))).collect();
+        nodes.map(|node| NodePlan::for_procedure(spec(node.signature.procedure.0))).collect();
     let mut walker = Walker {
         recording,
         process,

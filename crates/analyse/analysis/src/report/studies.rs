@@ -89,7 +89,7 @@ fn loops(analysis: &Analysis<'_>, trace: &Trace) -> Vec<Folded> {
     let process = analysis.process(class.representative.process);
     let thread = analysis.recorded(class.representative);
     let walked = walk(&analysis.run.recording, process, thread);
-    let flow = Flow::of(&analysis.run.recording, thread, &walked, &analysis.paths);
+    let flow = Flow::from_thread(&analysis.run.recording, thread, &walked, &analysis.paths);
     let names = run::loop_names(analysis, thread, &flow);
     let mut found = Vec::new();
     for (number, (one, name)) in flow.timeline.loops.iter().zip(names).enumerate() {

@@ -191,7 +191,7 @@ fn traits(
     let mut before: Option<(Rank, u32)> = None;
     for (&burst, label) in own.iter().zip(&clustering.labels) {
         let rank = bursts.rank[burst as usize];
-        let Some(site) = sites.of(bursts, burst as usize) else { continue };
+        let Some(site) = sites.ending_call(bursts, burst as usize) else { continue };
         let last = before.filter(|(of, _)| *of == rank).map_or(0, |(_, site)| site);
         before = Some((rank, site));
         let Some(cluster) = label.place().and_then(|place| extent.clusters.get_mut(place)) else {

@@ -186,7 +186,7 @@ SW 8 2 0x02 4x EDR - SW 9 8 0x03 ( 'leaf' - 'top' )
     }
 
     fn told(gaps: &Gaps) -> Vec<String> {
-        gaps.iter().map(talea_model::Gap::told).collect()
+        gaps.iter().map(talea_model::Gap::sentence).collect()
     }
 
     #[test]

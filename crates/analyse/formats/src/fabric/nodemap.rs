@@ -94,7 +94,7 @@ pub fn read(bytes: &[u8]) -> Result<NodeMap, Error> {
 
 fn of_node(name: &str, at: [&str; 3], slot: &str, line: u64) -> Option<Node> {
     let [x, y, z] = at.map(|value| value.parse::<u16>().ok());
-    let at = Coordinate::of(&[x?, y?, z?])?;
+    let at = Coordinate::new(&[x?, y?, z?])?;
     let slot = slot.parse().ok()?;
     (name.len() <= LONGEST).then(|| Node { name: name.to_owned(), at, slot, line })
 }
@@ -181,7 +181,7 @@ nid00005 1 0 1 1
     fn nodes_and_what_is_not_there() {
         let map = read(SAMPLE.as_bytes()).unwrap();
         assert_eq!(map.torus.lengths(), [2, 1, 2]);
-        let told: Vec<String> = map.gaps.iter().map(talea_model::Gap::told).collect();
+        let told: Vec<String> = map.gaps.iter().map(talea_model::Gap::sentence).collect();
         let expected = [
             "the map has not 2 nodes of a torus of 2x1x2 with 2 at each router",
             "the map tells of 7 nodes and has 6 (1)",

@@ -164,7 +164,7 @@ pub struct Readings {
 
 impl Readings {
     /// Absent ones for all of these.
-    pub fn of(ports: &[Port]) -> Self {
+    pub fn absent(ports: &[Port]) -> Self {
         let mut first = Vec::with_capacity(ports.len() + 1);
         first.push(0);
         let mut all = 0;

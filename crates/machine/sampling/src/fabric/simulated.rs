@@ -273,7 +273,7 @@ impl CounterSource for Simulated {
         let detail = "counters of `simulated tiles` are computed, not measured".to_owned();
         gaps.note(gap(GapKind::Estimated, detail));
         self.disturb();
-        let mut readings = Readings::of(&self.ports);
+        let mut readings = Readings::absent(&self.ports);
         for (port, totals) in self.totals.iter().enumerate() {
             for (reading, &value) in readings.port_mut(port).iter_mut().zip(totals) {
                 *reading = Some(Reading { at, value });

@@ -40,7 +40,7 @@ pub(crate) fn machine(packages: u32, cores: u32) -> Topology {
     }
     for (number, (id, package)) in (0..).zip(pus) {
         topology.objects[id.0 as usize].os_index = Some(number);
-        topology.objects[id.0 as usize].nodeset = talea_topology::CpuSet::of(package as usize);
+        topology.objects[id.0 as usize].nodeset = talea_topology::CpuSet::single(package as usize);
     }
     for (id, number) in nodes {
         topology.objects[id.0 as usize].os_index = Some(number);

@@ -151,7 +151,7 @@ impl Sampled {
         let set_of = |id| groups.iter().position(|group| group.id == id);
         let used = self.buffer.drain(&mut self.bytes, |head, body| match head.kind {
             PERF_RECORD_SAMPLE => {
-                if let Some(sample) = record::Sample::of(body, copied, set_of) {
+                if let Some(sample) = record::Sample::parse(body, copied, set_of) {
                     each(sample);
                 }
             }

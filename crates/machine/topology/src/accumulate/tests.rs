@@ -38,7 +38,7 @@ fn machine(packages: u32, caches: u32, cores: u32, pus: u32) -> Topology {
                 let core = add(&mut topology, ObjectKind::Core, Some(l2), set);
                 for _ in 0..pus {
                     next_pu -= 1;
-                    let set = CpuSet::of(next_pu as usize);
+                    let set = CpuSet::single(next_pu as usize);
                     let id = add(&mut topology, ObjectKind::Pu, Some(core), set);
                     topology.objects[id.0 as usize].os_index = Some(next_pu);
                 }

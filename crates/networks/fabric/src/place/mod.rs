@@ -91,7 +91,7 @@ pub enum PlaceError {
 
 impl Placement {
     /// Ranks on these hosts, in order of ranks; slots of a host are given in that order.
-    pub fn of(hosts: Vec<HostId>) -> Self {
+    pub fn from_hosts(hosts: Vec<HostId>) -> Self {
         let most = hosts.iter().map(|host| host.at() + 1).max().unwrap_or(0);
         let mut used = vec![0_u16; most];
         let slots = hosts.iter().map(|host| {
@@ -110,7 +110,7 @@ impl Placement {
     pub fn filled(ranks: usize, cores: u16, nodes: &[HostId]) -> Result<Self, PlaceError> {
         room(ranks, nodes.len(), cores.into())?;
         let cores = usize::from(cores.max(1));
-        Ok(Self::of((0..ranks).map(|rank| nodes[rank / cores]).collect()))
+        Ok(Self::from_hosts((0..ranks).map(|rank| nodes[rank / cores]).collect()))
     }
 
     /// The host of each rank.

@@ -141,7 +141,7 @@ impl FatTree {
                 // A level of more than 2^16 switches has no coordinates; the name distinguishes
                 // them.
                 let place = u16::try_from(at).ok();
-                let place = place.and_then(|at| Coordinate::of(&[level as u16, at]));
+                let place = place.and_then(|at| Coordinate::new(&[level as u16, at]));
                 draft.router(format!("s({level},{at})"), place)?;
             }
         }

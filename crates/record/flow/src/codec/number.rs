@@ -205,7 +205,7 @@ impl Numbers {
         for (logit, &bucket) in logits.iter_mut().zip(buckets) {
             *logit = self.table.buckets[bucket].counters[counter].logit().into();
         }
-        path.novel = self.table.buckets[buckets[0]].counters[counter].seen() == 0;
+        path.novel = self.table.buckets[buckets[0]].counters[counter].observations() == 0;
         let step = path.step.min(STEPS - 1);
         let mut trust = 0;
         let mut guess = None;

@@ -41,7 +41,7 @@ fn shared_loop(tree: &Tree, traits: &[Traits], code: &Code<'_>) -> Option<usize>
         let others = tree.children.iter().enumerate().filter(|(other, _)| *other != at);
         let others: Vec<_> = others.flat_map(|(_, child)| child.nodes()).collect();
         let inner = &tree.children[at];
-        code.of(&inner.nodes(), &others, depth(inner))
+        code.evidence(&inner.nodes(), &others, depth(inner))
     };
     let loops = (0..tree.children.len()).filter(|&at| tree.children[at].is_loop());
     let known: Vec<(usize, Evidence)> = loops.map(|at| (at, evidence(at))).collect();

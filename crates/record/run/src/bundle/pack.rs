@@ -24,7 +24,7 @@ use crate::pu_time;
 
 impl Bundle {
     /// The bundle of one process.
-    pub fn of(live: &LiveProcess) -> Self {
+    pub fn from_live(live: &LiveProcess) -> Self {
         let header = &live.header;
         let settings = Settings {
             times: header.times,
@@ -124,7 +124,7 @@ impl Bundle {
 
     /// Puts the lists into their table; returns for each of them its number there.
     fn add_lists(&mut self, live: &LiveProcess, damage: &mut Vec<String>) -> Vec<i64> {
-        let Some(own) = ListTable::of(live.lists.clone()) else {
+        let Some(own) = ListTable::from_lists(live.lists.clone()) else {
             damage.push("lists: they are made from each other in no order".to_owned());
             return vec![i64::from(lists::ABSENT); live.lists.len()];
         };

@@ -59,7 +59,7 @@ pub(super) struct Threads<'a> {
 impl<'a> Threads<'a> {
     /// Threads of a file with this table of procedures; `procedure_count` is the number of the
     /// recorder's call counters.
-    pub(super) fn of(
+    pub(super) fn new(
         file: &'a File<'a>,
         version: u32,
         procedure_count: u32,

@@ -19,7 +19,7 @@ const INSTRUCTIONS: &str = "instructions";
 
 /// The answer as text or JSON. Spreads are of whole jobs: they are left out where the question is
 /// of a part of them.
-pub(super) fn told(
+pub(super) fn answer(
     store: &dyn Store,
     options: &Options,
     question: &Question,

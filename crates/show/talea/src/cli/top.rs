@@ -89,7 +89,7 @@ fn during(text: &str) -> Result<Nanos, String> {
 impl From<TopArgs> for TopOptions {
     fn from(args: TopArgs) -> Self {
         Self {
-            place: args.store.map(|store| args.asks.of(store)),
+            place: args.store.map(|store| args.asks.place(store)),
             by: dimensions(args.by),
             last: args.last,
             rate: args.rate,
@@ -155,7 +155,7 @@ pub(super) struct JobsArgs {
 impl From<JobsArgs> for JobsOptions {
     fn from(args: JobsArgs) -> Self {
         Self {
-            place: args.asks.of(args.store),
+            place: args.asks.place(args.store),
             job: args.job,
             last: args.last,
             user: args.user,

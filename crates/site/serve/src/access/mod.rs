@@ -314,7 +314,7 @@ fn read(folder: &Path) -> Result<Files, AccessError> {
     let stamps = stamps(folder);
     let users = folder.join(users::FILE);
     let users = users::parse(&files::read(&users)?.unwrap_or_default(), &users)?;
-    let tokens = tokens::Tokens::of(list_tokens(folder)?);
+    let tokens = tokens::Tokens::new(list_tokens(folder)?);
     Ok(Files { users, tokens, stamps, looked: None })
 }
 

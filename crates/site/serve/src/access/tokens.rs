@@ -57,7 +57,7 @@ impl Token {
 pub(super) struct Tokens(HashMap<[u8; 32], Token>);
 
 impl Tokens {
-    pub(super) fn of(tokens: Vec<Token>) -> Self {
+    pub(super) fn new(tokens: Vec<Token>) -> Self {
         Self(tokens.into_iter().map(|token| (token.hash, token)).collect())
     }
 
@@ -203,7 +203,7 @@ mod tests {
         let first = add(folder, Kind::Node, "n1").unwrap();
         let second = add(folder, Kind::Node, "n1").unwrap();
         assert!(add(folder, Kind::User, "nobody").is_err());
-        let tokens = Tokens::of(list(folder).unwrap());
+        let tokens = Tokens::new(list(folder).unwrap());
         assert_eq!(tokens.find(&first).unwrap().name, "n1");
         assert_eq!(tokens.find(&second).unwrap().kind, Kind::Node);
         assert!(tokens.find("").is_none() && tokens.find(&first[1..]).is_none());

@@ -94,7 +94,7 @@ fn success(data: Value, gaps: &Gaps) -> Value {
 }
 
 fn warnings(gaps: &Gaps) -> Vec<String> {
-    gaps.iter().map(Gap::told).collect()
+    gaps.iter().map(Gap::sentence).collect()
 }
 
 /// Parameters from the address, and from the body of a form.
@@ -113,7 +113,7 @@ impl FromRequest<Shared> for Asked {
             let form = Form::<Vec<(String, String)>>::from_request(request, state).await;
             pairs.extend(form.map_err(|_| Error::data("expected a form"))?.0);
         }
-        Ok(Self(Parameters::of(pairs)))
+        Ok(Self(Parameters::from_pairs(pairs)))
     }
 }
 
@@ -186,7 +186,7 @@ async fn evaluated(
             Err(AnswerError::Query(message)) => return Ok(Err(message)),
             Err(AnswerError::Store(error)) => return Err(error.into()),
         };
-        Ok(Ok(state.answers.of(&asker, bytes)?))
+        Ok(Ok(state.answers.render(&asker, bytes)?))
     });
     rendered.await?.map_err(Error::data)
 }

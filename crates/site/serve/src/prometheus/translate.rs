@@ -401,7 +401,7 @@ fn leaf(selector: &MatrixSelector, grouping: &Grouping, visible: Visible) -> Res
     }
     let kept: Vec<&'static str> =
         labels.iter().copied().filter(|label| grouping.keeps(label)).collect();
-    let mut question = Question::of(visible, Nanos(0), Nanos(1));
+    let mut question = Question::everything(visible, Nanos(0), Nanos(1));
     let mut needed = kept.clone();
     let mut matchers = Vec::new();
     for matcher in vector.matchers.matchers.iter().filter(|one| one.name != "__name__") {

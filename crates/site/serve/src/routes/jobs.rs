@@ -66,14 +66,15 @@ pub(super) async fn job(
     // Rules look at all of a job's time: whoever shows the rest meanwhile asks for them by their
     // own route.
     if with_findings {
-        let (found, more) = findings::of(&state, &person, time, of_it, |_| true).await?;
+        let (found, more) =
+            findings::findings_of_time(&state, &person, time, of_it, |_| true).await?;
         gaps = more;
         value["findings"] = json!(found);
     }
     let of_job = Question {
         job: Some(Text::Is(job.job.id.clone())),
         user: job.job.user,
-        ..Question::of(visible, question.from, question.to)
+        ..Question::everything(visible, question.from, question.to)
     };
     let spreads = state.ask(&person, move |store| store.spreads(&of_job)).await?;
     let spreads: Vec<SpreadRow> = spreads.iter().map(public::spread).collect();

@@ -29,7 +29,7 @@ pub(super) struct Sums {
 
 impl Sums {
     /// Of samples that each stood for the period that is a label.
-    pub(super) fn of(found: &Found, samples: f64) -> Self {
+    pub(super) fn from_samples(found: &Found, samples: f64) -> Self {
         let period: u64 = found.label("period").and_then(|p| p.parse().ok()).unwrap_or(0);
         let samples = samples.max(0.0).round() as u128;
         Self { samples, nanos: samples.saturating_mul(u128::from(period)) }
@@ -79,7 +79,7 @@ pub(super) fn query(
 
 pub(super) fn usage(server: &Server, question: &Question) -> Result<Answer, StoreError> {
     let mut gaps = Gaps::default();
-    let windows = window::of(server, question, &mut gaps)?;
+    let windows = window::windows(server, question, &mut gaps)?;
     at_windows(server, question, &windows, gaps)
 }
 
@@ -95,7 +95,7 @@ pub(super) fn at_windows(
     let mut groups: BTreeMap<Vec<Value>, Sums> = BTreeMap::new();
     let mut matched = Sums::default();
     for found in each(server, windows, functions, metric, &select::rows(question))? {
-        let sums = Sums::of(&found, found.number().unwrap_or(0.0));
+        let sums = Sums::from_samples(&found, found.number().unwrap_or(0.0));
         groups.entry(select::key(&found, &question.by)).or_default().add(sums);
         matched.add(sums);
     }
@@ -103,7 +103,7 @@ pub(super) fn at_windows(
     let everything = select::visible(question.visible);
     let functions = ("sum by (period)", "sum_over_time");
     for found in each(server, windows, functions, WORK, &everything)? {
-        all.add(Sums::of(&found, found.number().unwrap_or(0.0)));
+        all.add(Sums::from_samples(&found, found.number().unwrap_or(0.0)));
     }
     let time = frame(server, windows, question, &mut gaps)?;
     let mut sorted: Vec<(Vec<Value>, Sums)> = groups.into_iter().collect();
@@ -114,8 +114,8 @@ pub(super) fn at_windows(
         key,
         samples: sums.samples(),
         core_seconds: sums.core_seconds(),
-        of_all: Proportion::of(sums.samples(), all.samples()),
-        of_matched: Proportion::of(sums.samples(), matched.samples()),
+        of_all: Proportion::new(sums.samples(), all.samples()),
+        of_matched: Proportion::new(sums.samples(), matched.samples()),
     });
     let rows = rows.collect();
     let totals = Totals {

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use talea_model::{Gap, GapKind, Gaps};
 
-use crate::address::{has_user, shown};
+use crate::address::{has_user, redacted};
 use crate::error::StoreError;
 
 /// Most bytes of an answer.
@@ -92,7 +92,7 @@ impl Server {
     /// A server by the address of its API, without `/api/v1`. Nothing is sent.
     pub(super) fn at(address: &str, patience: Duration) -> Result<Self, StoreError> {
         let refused = |why: &str| {
-            let address = shown(&format!("prometheus:{address}"));
+            let address = redacted(&format!("prometheus:{address}"));
             Err(StoreError::Address { address, why: why.to_owned() })
         };
         let Some((scheme, rest)) = address.split_once("://") else {

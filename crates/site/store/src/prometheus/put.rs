@@ -59,7 +59,7 @@ pub(super) fn request(batch: &Batch, options: &Options) -> WriteRequest {
     let mut cores: BTreeMap<Labels, u64> = BTreeMap::new();
     let mut addresses: BTreeMap<Labels, u64> = BTreeMap::new();
     let mut work: BTreeMap<Labels, u64> = BTreeMap::new();
-    let activities = Activities::of(&batch.modules);
+    let activities = Activities::from_modules(&batch.modules);
     for share in &batch.shares {
         let part = part(batch, share, &activities, &agent);
         let with = |label, value: Option<String>| {

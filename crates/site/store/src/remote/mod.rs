@@ -14,7 +14,7 @@ use talea_model::Nanos;
 use talea_model::shares::Batch;
 
 use crate::access::{Server, Way, WayError, unreached};
-use crate::address::shown;
+use crate::address::redacted;
 use crate::answer::{Answer, JobSeen, NodeSeen, Series};
 use crate::error::StoreError;
 use crate::question::{Question, Text, Visible};
@@ -42,7 +42,7 @@ impl Remote {
     /// An address that is none, and files that cannot be read or hold something else.
     pub fn open(server: &Server) -> Result<Self, StoreError> {
         let refused = |error: WayError| StoreError::Server {
-            address: shown(&server.address),
+            address: redacted(&server.address),
             why: error.to_string(),
         };
         let way = Way::new(server, PATIENCE).map_err(refused)?;

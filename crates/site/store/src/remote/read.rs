@@ -62,8 +62,8 @@ pub(super) fn answer(value: &Json, by: &[Dimension]) -> Option<Answer> {
             key: keys(row, by)?,
             samples,
             core_seconds: row.get("core_seconds")?.as_f64()?,
-            of_all: Proportion::of(samples, totals.all_samples),
-            of_matched: Proportion::of(samples, totals.samples),
+            of_all: Proportion::new(samples, totals.all_samples),
+            of_matched: Proportion::new(samples, totals.samples),
         })
     };
     let rows: Option<Vec<Row>> = value.get("rows")?.as_array()?.iter().map(row).collect();

@@ -42,7 +42,7 @@ fn identity(found: &Metadata) -> Identity {
 
 impl Files {
     /// The files of a database that was opened just now.
-    pub(super) fn of(path: &Path) -> Self {
+    pub(super) fn stat(path: &Path) -> Self {
         let main = fs::metadata(path).ok().map(|found| identity(&found));
         // SQLite puts both beside the file that a link leads to.
         let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());

@@ -78,7 +78,7 @@ pub(super) fn jobs(connection: &Connection, question: &Question) -> rusqlite::Re
     let every = question.job.clone().unwrap_or_else(|| Text::Like("*".to_owned()));
     let asked = &Question { job: Some(every), by: Vec::new(), ..question.clone() };
     // Not from hours: begin and end of jobs are as exact as they can be.
-    let scan = Scan::of(connection, asked, Grain::Fine)?;
+    let scan = Scan::filtered(connection, asked, Grain::Fine)?;
     let (from, table) = if rows { (scan.shares(), "r") } else { (scan.slices(), "a") };
     let sql = format!(
         "SELECT g.a, g.b, g.c, g.d, j.name, j.owner, g.first, g.last, g.nodes
@@ -92,7 +92,7 @@ pub(super) fn jobs(connection: &Connection, question: &Question) -> rusqlite::Re
     let values = if rows { scan.values() } else { scan.slice_values() };
     let mut select = connection.prepare_cached(&sql)?;
     let jobs = select.query_map(params_from_iter(values), |row| {
-        let sums = Sums::of(row, 0)?;
+        let sums = Sums::from_row(row, 0)?;
         let user = u32::try_from(row.get::<_, i64>(5)?).ok();
         Ok(JobSeen {
             job: Job { id: row.get(4)?, user },

@@ -79,13 +79,13 @@ pub(super) fn gap(row: &Row<'_>, at: usize) -> rusqlite::Result<Gap> {
 
 /// Gaps of the slices of a question: by node, and those of many nodes together where there are too
 /// many for that.
-pub(super) fn of(connection: &Connection, question: &Question) -> rusqlite::Result<Gaps> {
+pub(super) fn gaps(connection: &Connection, question: &Question) -> rusqlite::Result<Gaps> {
     // Not of hours, which have the gaps of times when a job or user was not there.
-    let scan = Scan::of(connection, question, Grain::Fine)?;
+    let scan = Scan::filtered(connection, question, Grain::Fine)?;
     match question.visible {
         Visible::All => {
             let mut gaps = told(connection, &scan)?;
-            removals::told(connection, question, &mut gaps)?;
+            removals::note(connection, question, &mut gaps)?;
             Ok(gaps)
         }
         Visible::User(_) => nodes(connection, &scan),

@@ -145,7 +145,7 @@ impl Sqlite {
         Self::connect(path, flags, options).and_then(|mut store| {
             let path = store.path.clone();
             close_to_others(&path);
-            store.prepare().map_err(|error| StoreError::of(error, &path))?;
+            store.prepare().map_err(|error| StoreError::from_sqlite(error, &path))?;
             Ok(store)
         })
     }
@@ -164,7 +164,7 @@ impl Sqlite {
     fn connect(path: &Path, flags: OpenFlags, options: &Options) -> Result<Self, StoreError> {
         // Without the flag for URIs: a path is a path, whatever is in it.
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let failed = |error| StoreError::of(error, path);
+        let failed = |error| StoreError::from_sqlite(error, path);
         let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
         connection.busy_timeout(options.patience).map_err(failed)?;
         connection.set_prepared_statement_cache_capacity(64);
@@ -174,7 +174,7 @@ impl Sqlite {
             let is_over = move || locked(&under_way).as_ref().is_some_and(|asked| asked.is_over());
             connection.progress_handler(STEPS, Some(is_over)).map_err(failed)?;
         }
-        let files = Files::of(path);
+        let files = Files::stat(path);
         let path = path.to_owned();
         let mut store = Self {
             connection,
@@ -185,7 +185,7 @@ impl Sqlite {
             files,
             other: None,
         };
-        let failed = |error| StoreError::of(error, &store.path);
+        let failed = |error| StoreError::from_sqlite(error, &store.path);
         let version = store.pragma("user_version").map_err(failed)?;
         let tables: i64 = store
             .connection
@@ -202,7 +202,7 @@ impl Sqlite {
             return Err(StoreError::Newer { found: version, newest, path: store.path });
         }
         // The first read has made the log and its index.
-        store.files = Files::of(&store.path);
+        store.files = Files::stat(&store.path);
         Ok(store)
     }
 
@@ -292,7 +292,7 @@ impl Sqlite {
             })?;
         change.commit()?;
         self.options.slice = Nanos(kept.max(0) as u64);
-        self.files = Files::of(&self.path);
+        self.files = Files::stat(&self.path);
         Ok(())
     }
 
@@ -329,7 +329,11 @@ impl Sqlite {
     /// How `SQLite` would find the rows of a question.
     #[cfg(test)]
     pub(crate) fn plan(&self, question: &Question) -> rusqlite::Result<Vec<String>> {
-        self.explained(&scan::Scan::of(&self.connection, question, levels::Grain::of(question))?)
+        self.explained(&scan::Scan::filtered(
+            &self.connection,
+            question,
+            levels::Grain::for_question(question),
+        )?)
     }
 
     /// The same for its rates.
@@ -341,7 +345,11 @@ impl Sqlite {
     /// Steps of `SQLite` that it takes to find the rows of a question.
     #[cfg(test)]
     pub(crate) fn steps(&self, question: &Question) -> rusqlite::Result<i32> {
-        let scan = scan::Scan::of(&self.connection, question, levels::Grain::of(question))?;
+        let scan = scan::Scan::filtered(
+            &self.connection,
+            question,
+            levels::Grain::for_question(question),
+        )?;
         let mut select =
             self.connection.prepare(&format!("SELECT sum(r.samples) {}", scan.shares()))?;
         let values = rusqlite::params_from_iter(scan.values());
@@ -358,7 +366,7 @@ impl Sqlite {
     }
 
     fn named<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
-        result.map_err(|error| StoreError::of(error, &self.path))
+        result.map_err(|error| StoreError::from_sqlite(error, &self.path))
     }
 
     /// An answer, unless it takes longer than it may.
@@ -376,9 +384,9 @@ impl Sqlite {
         *locked(&self.under_way) = None;
         answer.map_err(|error| match (error.sqlite_error_code(), bounds) {
             (Some(ErrorCode::OperationInterrupted), Some(bounds)) => {
-                bounds.check().err().unwrap_or_else(|| StoreError::of(error, &self.path))
+                bounds.check().err().unwrap_or_else(|| StoreError::from_sqlite(error, &self.path))
             }
-            _ => StoreError::of(error, &self.path),
+            _ => StoreError::from_sqlite(error, &self.path),
         })
     }
 }

@@ -93,7 +93,7 @@ fn one(
     {
         return Ok(Err(why));
     }
-    let mut tables = Tables::of(change, batch);
+    let mut tables = Tables::new(change, batch);
     shares(change, slice, batch, &mut tables)?;
     put_rates::rates(change, slice, batch, &mut tables)?;
     put_rates::spreads(change, slice, batch, &mut tables)?;

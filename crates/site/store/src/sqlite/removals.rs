@@ -44,7 +44,7 @@ fn is_kept(connection: &Connection) -> rusqlite::Result<bool> {
 }
 
 /// What a question's time no longer has.
-pub(super) fn told(
+pub(super) fn note(
     connection: &Connection,
     question: &Question,
     gaps: &mut Gaps,

@@ -65,7 +65,7 @@ pub(super) struct Scan {
 
 impl Scan {
     /// The rows that pass the question's filters.
-    pub(super) fn of(
+    pub(super) fn filtered(
         connection: &Connection,
         question: &Question,
         grain: Grain,
@@ -323,7 +323,7 @@ impl Scan {
 
     /// Slices that the question's time touches, of the levels that its grain needs.
     fn time(&mut self, question: &Question) {
-        let ends = Ends::of(question, self.grain);
+        let ends = Ends::new(question, self.grain);
         let ends = [ends.from, ends.to, ends.first, ends.last].map(|at| self.bind(at));
         let [from, to, first, last] = &ends;
         if self.by.is_some() {

@@ -100,9 +100,9 @@ fn further_gaps_are_as_many_when_times_become_coarser() {
 fn unexplained_missing_samples_widen_the_intervals_of_shares() {
     let question = Question { by: vec![Dimension::Activity], ..whole(Visible::All) };
     let (plain, low, high) = (
-        Proportion::of(10, 20).unwrap(),
-        Proportion::of(10, 30).unwrap().low,
-        Proportion::of(20, 30).unwrap().high,
+        Proportion::new(10, 20).unwrap(),
+        Proportion::new(10, 30).unwrap().low,
+        Proportion::new(20, 30).unwrap().high,
     );
     let wide = Proportion { low, high, ..plain };
     for (detail, expected) in [("samples are missing", plain), (UNEXPLAINED, wide)] {

@@ -53,7 +53,7 @@ pub(super) struct Sampled<'a> {
 impl<'a> Sampled<'a> {
     /// The samples of a recorded process; none if it was not sampled, or nobody knows when it
     /// started.
-    pub(super) fn of(samples: &'a RunSamples, process: &Process) -> Option<Self> {
+    pub(super) fn for_process(samples: &'a RunSamples, process: &Process) -> Option<Self> {
         let same = |one: &ProcessSamples| one.pid == process.pid && one.host == process.host;
         let number = samples.processes.iter().position(same)?;
         let axis = Axis { monotonic: process.started.monotonic.0, at: process.started.at.0 };

@@ -185,7 +185,7 @@ impl Recorded {
 
     /// The next totals with their line and time; none at the end.
     fn any(&mut self) -> Option<Result<(usize, Nanos, Readings), RecordedError>> {
-        let mut readings = Readings::of(&self.ports);
+        let mut readings = Readings::absent(&self.ports);
         let (number, line) = next_line(&self.text, &mut self.at)?;
         let expect = |line: usize, expected| Some(Err(RecordedError { line: line + 1, expected }));
         if !line.ends_with('\n') {

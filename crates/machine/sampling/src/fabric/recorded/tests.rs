@@ -88,7 +88,7 @@ fn times_that_do_not_grow_are_said() {
     let (readings, gaps) = all(&format!("{head}{}", times.concat()));
     let first = |readings: &Readings| readings.port(0)[0].unwrap().at.0;
     assert_eq!(readings.iter().map(first).collect::<Vec<_>>(), [5, 9, 9, 12]);
-    let said: Vec<_> = gaps.iter().map(talea_model::Gap::told).collect();
+    let said: Vec<_> = gaps.iter().map(talea_model::Gap::sentence).collect();
     assert_eq!(
         said,
         [
@@ -196,7 +196,7 @@ proptest! {
         ports in any_ports(),
         values in prop::collection::vec(prop::option::of((any::<u64>(), 0_u64..3)), 12),
     ) {
-        let mut readings = Readings::of(&ports);
+        let mut readings = Readings::absent(&ports);
         let mut values = values.into_iter();
         for (at, port) in ports.iter().enumerate() {
             for (reading, counter) in readings.port_mut(at).iter_mut().zip(&*port.counters) {

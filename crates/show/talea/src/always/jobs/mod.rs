@@ -55,7 +55,7 @@ pub(crate) fn jobs(options: &Options) -> Result<(), AlwaysError> {
         user: options.user,
         job: options.job.clone().map(Text::Is),
         limit: options.limit.unwrap_or(LISTED),
-        ..Question::of(Visible::All, from, to)
+        ..Question::everything(Visible::All, from, to)
     };
     let out = if options.findings {
         let asked = Asked { visible: Visible::All, time: Time::Now(now), job: None };

@@ -53,7 +53,7 @@ impl Asked {
             executable: of(paths(), question.executable.as_ref()),
             library: of(paths(), question.library.as_ref()),
             phase: of(batch.phases.iter(), question.phase.as_ref()),
-            activities: Activities::of(&batch.modules),
+            activities: Activities::from_modules(&batch.modules),
         }
     }
 
@@ -160,8 +160,8 @@ impl Recent {
             key,
             samples: sum.0,
             core_seconds: seconds(sum),
-            of_all: Proportion::of(sum.0, all.0),
-            of_matched: Proportion::of(sum.0, matched.0),
+            of_all: Proportion::new(sum.0, all.0),
+            of_matched: Proportion::new(sum.0, matched.0),
         };
         let answer = Answer {
             by: question.by.clone(),
@@ -273,7 +273,7 @@ mod tests {
         for number in 0..10 {
             recent.push(batch("n", 1, number)).unwrap();
         }
-        let all = Question::of(Visible::All, Nanos(0), Nanos(i64::MAX as u64));
+        let all = Question::everything(Visible::All, Nanos(0), Nanos(i64::MAX as u64));
         let answer = recent.usage(&all).unwrap();
         assert_eq!(answer.totals.all_samples, 3 * 20);
         assert_eq!(answer.totals.time.unwrap().0, Nanos(START + 70_000_000_000));
