@@ -189,9 +189,11 @@ pub struct Share {
     pub user: Option<u32>,
     /// Index into `modules`: what the process executes. None while idle, and for kernel threads.
     pub executable: Option<u32>,
-    /// Index into `modules`: what the sampled address lies in. None while idle, and where the address lies in no file.
+    /// Index into `modules`: what the sampled address lies in. None while idle, and where the
+    /// address lies in no file.
     pub library: Option<u32>,
-    /// Virtual address inside `library`, as its ELF program headers count; for the kernel its address.
+    /// Virtual address inside `library`, as its ELF program headers count; for the kernel its
+    /// address.
     pub address: Option<u64>,
     /// Index into `phases`.
     pub phase: Option<u32>,
@@ -202,14 +204,16 @@ pub struct Share {
 /// What is counted on every core.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Counter {
-    /// Such as `instructions` or `page-faults`, as `perf list` has it; `busy` is the share of a core's samples that are not idle.
+    /// Such as `instructions` or `page-faults`, as `perf list` has it; `busy` is the share of a
+    /// core's samples that are not idle.
     pub name: String,
     /// Of one count: `1`, `B`, `ns`.
     pub unit: String,
 }
 
-/// What a counter did around samples that hit the same: of three samples of a core in a row, what was counted from the first to the third
-/// belongs to what the second hit. Sums, so that those of many intervals and nodes add up; the rate is `count` over `nanos`.
+/// What a counter did around samples that hit the same: of three samples of a core in a row, what
+/// was counted from the first to the third belongs to what the second hit. Sums, so that those of
+/// many intervals and nodes add up; the rate is `count` over `nanos`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Rate {
     /// Index into `counters`.
@@ -232,8 +236,9 @@ pub struct Rate {
     pub count: u64,
 }
 
-/// How a counter's rate in this interval was spread over the cores of a job on this node; of many intervals and nodes they add up.
-/// After `PerSyst` (Guillen, Hesse, Brehm: The `PerSyst` Monitoring Tool, Euro-Par 2014), which keeps deciles; buckets can be added, deciles cannot.
+/// How a counter's rate in this interval was spread over the cores of a job on this node; of many
+/// intervals and nodes they add up. After `PerSyst` (Guillen, Hesse, Brehm: The `PerSyst`
+/// Monitoring Tool, Euro-Par 2014), which keeps deciles; buckets can be added, deciles cannot.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Spread {
     /// Index into `counters`.
@@ -252,7 +257,8 @@ pub const ZERO: i16 = i16::MIN;
 /// The last bucket whose middle is a number: those behind are of rates beyond 1.8e308.
 pub const MOST_BUCKET: i16 = 14_548;
 
-/// The bucket of a rate per second: bucket `i` has those above 1.05^(i-1) and up to 1.05^i. None for what is no number or negative.
+/// The bucket of a rate per second: bucket `i` has those above 1.05^(i-1) and up to 1.05^i. None
+/// for what is no number or negative.
 pub fn bucket(rate: f64) -> Option<i16> {
     if !rate.is_finite() || rate < 0.0 {
         return None;

@@ -104,8 +104,8 @@ pub(super) const LOCAL: &[&str] = &[
 pub(super) const PER_MEMBER: &[&str] =
     &["Allgatherv", "Alltoallv", "Alltoallw", "Gatherv", "Scatterv", "Reduce_scatter"];
 
-/// Not in the standard any more, or never, but still exported: what MPI 3.0 removed has parameters as in MPI 2.2, and Open
-/// MPI 5 has a procedure of a draft.
+/// Not in the standard any more, or never, but still exported: what MPI 3.0 removed has parameters
+/// as in MPI 2.2, and Open MPI 5 has a procedure of a draft.
 pub(super) const REMOVED: &[&str] = &[
     "MPI_Address\tlocal\tlocation:skip address:skip",
     "MPI_Errhandler_create\tlocal\tfunction:skip errhandler:skip",

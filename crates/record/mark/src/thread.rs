@@ -1,10 +1,10 @@
 //! What each thread has: the stack of phases it is in, its meters, and where it publishes the
 //! innermost one.
 //!
-//! Owns the shorter way of entering and leaving (`slow` has the other), which takes no lock and no atomic read-modify-write: everything
-//! written on the way belongs to the thread. Readers and the thread that closes a phase look from
-//! outside, hence relaxed atomics. A signal handler that enters and leaves on top of an interrupted
-//! enter leaves the stack as it was.
+//! Owns the shorter way of entering and leaving (`slow` has the other), which takes no lock and no
+//! atomic read-modify-write: everything written on the way belongs to the thread. Readers and the
+//! thread that closes a phase look from outside, hence relaxed atomics. A signal handler that
+//! enters and leaves on top of an interrupted enter leaves the stack as it was.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};

@@ -132,7 +132,8 @@ fn one(
     Ok(())
 }
 
-/// What the rule is for, of which there are samples enough; nodes that are known where no samples are needed.
+/// What the rule is for, of which there are samples enough; nodes that are known where no samples
+/// are needed.
 fn subjects(
     rule: &Rule,
     dimensions: &[Dimension],
@@ -154,7 +155,8 @@ fn subjects(
     Ok(enough.map(|(key, _)| key.clone()).collect())
 }
 
-/// Says where the slices of the store are as long as the times in a row, so that these are of the same ones.
+/// Says where the slices of the store are as long as the times in a row, so that these are of the
+/// same ones.
 fn note_shared(
     rule: &Rule,
     dimensions: &[Dimension],

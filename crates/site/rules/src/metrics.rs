@@ -170,7 +170,8 @@ impl Metric {
             Some(("counter", counter)) if !counter.is_empty() => {
                 return Ok(Self::Counter(counter.to_owned()));
             }
-            // Patterns may end in anything, so that the ends of the interval stand in front: `library.low:*/libm.so*`.
+            // Patterns may end in anything, so that the ends of the interval stand in front:
+            // `library.low:*/libm.so*`.
             Some((word, pattern)) if !pattern.is_empty() => {
                 let (word, end) = match word.rsplit_once('.') {
                     Some((word, "low")) => (word, End::Low),

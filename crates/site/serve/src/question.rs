@@ -111,7 +111,8 @@ impl Parameters {
         text.parse().map(Some).map_err(|_| expected())
     }
 
-    /// What a name must be: like that of `name`, or exactly that of `name_is`, of which an empty one is as good as any.
+    /// What a name must be: like that of `name`, or exactly that of `name_is`, of which an empty
+    /// one is as good as any.
     fn text(&self, name: &str) -> Result<Option<Text>, Refusal> {
         let exact = format!("{name}_is");
         let exact = self.0.iter().find(|(other, _)| *other == exact);

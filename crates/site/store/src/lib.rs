@@ -129,9 +129,9 @@ pub trait Store: Send {
 
     /// How the rates of each counter were spread over the cores of the jobs that the question asks
     /// for, all of them together; by counter, at most `limit` of them. Buckets of batches are added
-    /// up ([`SpreadSeen::from_buckets`]); counters without any are missing. Visible is what belongs to the
-    /// job's owner: that of a job without owner only operators see. The question's dimensions do
-    /// not matter.
+    /// up ([`SpreadSeen::from_buckets`]); counters without any are missing. Visible is what belongs
+    /// to the job's owner: that of a job without owner only operators see. The question's
+    /// dimensions do not matter.
     ///
     /// # Errors
     /// As [`Store::usage`]; filters by what cores were at ([`Question::check_spreads`]).

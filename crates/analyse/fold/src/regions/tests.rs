@@ -1,3 +1,6 @@
+//! Tests of regions: nesting of routines, iterations, counters of each form of label, and time cut
+//! out of MPI. Random events must give instances that end.
+
 use proptest::prelude::*;
 use talea_model::trace::{EventType, Labels, ValueSet};
 

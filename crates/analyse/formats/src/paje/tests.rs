@@ -1,3 +1,6 @@
+//! Tests of the Pajé reader and writer: one known trace, orders of fields, errors that name their
+//! place, and round trips. Damaged files must be read or refused.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -44,7 +44,8 @@ impl Cursor<'_> {
     pub(super) fn number(&mut self) -> Option<(u64, u8)> {
         let word = self.word()?;
         let digits = word ^ ZEROS;
-        // Bytes below the first that is no digit do not carry, so that its mark is right; marks above it need not be.
+        // Bytes below the first that is no digit do not carry, so that its mark is right; marks
+        // above it need not be.
         let stops = (digits.wrapping_add(TEN_UP) | digits) & HIGH;
         if stops == 0 {
             return self.long(eight(digits));
@@ -57,8 +58,8 @@ impl Cursor<'_> {
         Some((eight(digits << (64 - bits)), (word >> bits) as u8))
     }
 
-    /// An event type and the colon after it. Nearly all have eight digits: the begin of the next number is then known without waiting for
-    /// the bytes, as the processor predicts it.
+    /// An event type and the colon after it. Nearly all have eight digits: the begin of the next
+    /// number is then known without waiting for the bytes, as the processor predicts it.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the cursor stays in registers")]
     pub(super) fn event_type(&mut self) -> Option<u32> {

@@ -1,3 +1,6 @@
+//! Tests of simulated counters of ports: conservation of traffic, names and speeds of tiles, noise
+//! that follows from its seed.
+
 use talea_fabric::shape::Torus;
 use talea_fabric::shape::torus::Wires;
 

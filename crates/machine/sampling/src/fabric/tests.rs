@@ -1,3 +1,6 @@
+//! Tests of the discovery of ports and of their growth: each kind of port, absent ports, counters
+//! beyond their width.
+
 use std::fmt::Write as _;
 use std::path::Path;
 

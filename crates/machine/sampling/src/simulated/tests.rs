@@ -1,3 +1,6 @@
+//! Tests of the simulated source: misses by level, the same numbers for the same seed, offered
+//! names.
+
 use std::fmt::Write as _;
 
 use talea_topology::{Object, ObjectId};

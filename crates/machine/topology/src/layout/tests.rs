@@ -1,3 +1,6 @@
+//! Tests of the layout: equal cells, room for names, many devices, extreme trees. Boxes of random
+//! topologies must not overlap.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,6 @@
+//! Tests of the parts of a run within a recording: iterations, clipping, merging of many
+//! iterations. Phases of random runs must be in order.
+
 use proptest::prelude::*;
 
 use super::*;

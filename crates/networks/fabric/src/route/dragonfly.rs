@@ -63,7 +63,8 @@ impl<'a> Dragonflies<'a> {
         Ok(Self { fabric, detour, groups, members, global, spread: spread.max(1) })
     }
 
-    /// Within a group: the direct link if there is one, otherwise along the row and then along the column.
+    /// Within a group: the direct link if there is one, otherwise along the row and then along the
+    /// column.
     fn local(&self, from: RouterId, to: RouterId, links: &mut Vec<LinkId>) -> bool {
         if from == to {
             return true;

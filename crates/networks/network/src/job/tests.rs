@@ -1,3 +1,5 @@
+//! Tests of a job's counters over its nodes: two files of one node, times of the run, keys of JSON.
+
 use serde_json::json;
 
 use super::node::tests::TEXT;

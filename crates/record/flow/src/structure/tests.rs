@@ -1,3 +1,6 @@
+//! Tests of structure trees: known programs, nested loops, guards, shared calls, bounds, the form
+//! in JSON. Random sequences must expand to themselves.
+
 use proptest::prelude::*;
 use talea_model::{Nanos, NodeId};
 

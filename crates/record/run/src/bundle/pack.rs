@@ -155,7 +155,8 @@ impl Bundle {
         let mut polls = Vec::new();
         let mut nodes = Vec::new();
         let mut peers = Vec::new();
-        // Only the last event of a thread has no successor; walking there may take as long as the file claims.
+        // Only the last event of a thread has no successor; walking there may take as long as the
+        // file claims.
         let without = |node: &NodeLog| node.choices.len() < node.visits;
         let last = live.log.nodes.iter().position(without).unwrap_or(0) as u32;
         for log in &live.log.nodes {
@@ -254,7 +255,8 @@ struct Packer {
     packed: HashMap<Runs<i64>, u32>,
 }
 
-/// Minimum number of runs of a stream that is scaled: for fewer the scale would take more room than they do.
+/// Minimum number of runs of a stream that is scaled: for fewer the scale would take more room than
+/// they do.
 const SCALED_RUNS: usize = 32;
 
 impl Packer {

@@ -1,3 +1,5 @@
+//! Tests of journals: round trips, cut files, and damage that costs one block.
+
 use std::path::Path;
 
 use proptest::prelude::*;

@@ -176,7 +176,8 @@ impl Access {
         self.checked(name, password, address).await
     }
 
-    /// The same for who holds a permit to hash. Those who wait for one are no attempts yet: ten at once with the right password are not ten that are wrong.
+    /// The same for who holds a permit to hash. Those who wait for one are no attempts yet: ten at
+    /// once with the right password are not ten that are wrong.
     async fn checked(&self, name: &str, password: &str, address: IpAddr) -> Result<User, Refusal> {
         let checked = self.unsaid(name, password, address).await;
         if let Err(refusal) = &checked {

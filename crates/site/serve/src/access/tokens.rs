@@ -65,7 +65,8 @@ impl Tokens {
         self.0.len()
     }
 
-    /// Whose token this is. What is looked up is its hash, which nobody can choose; it is compared in constant time all the same.
+    /// Whose token this is. What is looked up is its hash, which nobody can choose; it is compared
+    /// in constant time all the same.
     pub(super) fn find(&self, shown: &str) -> Option<&Token> {
         let hash = hash(shown);
         let found = self.0.get(&hash)?;

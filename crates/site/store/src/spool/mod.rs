@@ -161,8 +161,9 @@ impl Spool {
         Ok(first)
     }
 
-    /// Keeps until when this process has sampled, with the interval in progress, in place of what was kept so before. False where there is no room for the
-    /// interval, which then is not kept: what was kept before stays.
+    /// Keeps until when this process has sampled, with the interval in progress, in place of what
+    /// was kept so before. False where there is no room for the interval, which then is not kept:
+    /// what was kept before stays.
     ///
     /// # Errors
     /// What the system refuses, as a disk that is full; nothing of it is kept then.
@@ -183,8 +184,8 @@ impl Spool {
         Ok(true)
     }
 
-    /// Adds the interval that the process before had in progress, if it was killed in it, and says until when that process sampled. `note` may add to the batch what
-    /// is to be told of it.
+    /// Adds the interval that the process before had in progress, if it was killed in it, and says
+    /// until when that process sampled. `note` may add to the batch what is to be told of it.
     pub fn recover(&mut self, note: impl FnOnce(&mut Batch)) -> Option<Until> {
         let Found { until, batch, is_damaged } = std::mem::take(&mut self.left);
         if is_damaged {
@@ -199,13 +200,15 @@ impl Spool {
             let _ = self.append(&batch);
         }
         if let Some(until) = &until {
-            // From here on it waits. A file that cannot be written is removed, and the store counts a batch once.
+            // From here on it waits. A file that cannot be written is removed, and the store counts
+            // a batch once.
             let _ = self.progress.write(until, &[]);
         }
         until
     }
 
-    /// The batch that waits longest; it stays until it is acknowledged. Damaged ones are passed over and counted.
+    /// The batch that waits longest; it stays until it is acknowledged. Damaged ones are passed
+    /// over and counted.
     ///
     /// # Errors
     /// What the system refuses.

@@ -1,3 +1,6 @@
+//! Tests of recorded counters of ports: round trips, cut files, wrong lines and times that
+//! decrease. Any text must be read or refused.
+
 use proptest::prelude::*;
 
 use super::text::{ROLES, UNITS};
