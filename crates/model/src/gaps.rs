@@ -1,4 +1,5 @@
-//! What was lost, skipped, estimated or unsupported, as data that travels with every result.
+//! Gaps: data that were lost, skipped, estimated or unsupported, as a value that travels with every
+//! result.
 //!
 //! Owns the list and its wording. It never decides whether a gap matters; views show all of them.
 

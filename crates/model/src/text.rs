@@ -6,7 +6,7 @@
 //! `Default_Ignorable_Code_Point` and `Noncharacter_Code_Point`, and its separators of lines. JSON
 //! and files for programs keep text as it is.
 
-/// What stands where a character was replaced.
+/// Replacement of a hidden character.
 pub const REPLACEMENT: char = '\u{fffd}';
 
 /// Whether a character is one that readers do not see, or that changes how its neighbours are read.
@@ -55,8 +55,7 @@ pub fn shortened(text: &str, longest: usize) -> String {
     out
 }
 
-/// Text without hidden characters in at most `width` characters, of which the last is `…` where it
-/// is cut.
+/// Text without hidden characters in at most `width` characters. A cut text ends with `…`.
 pub fn clean(text: &str, width: usize) -> String {
     let mut out = without_hidden(&text.chars().take(width + 1).collect::<String>());
     if out.chars().count() > width {

@@ -31,7 +31,7 @@ pub enum Request {
     },
 }
 
-/// What is remembered of a request until it is complete.
+/// Data of a request, kept until it is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Made {
     /// Communicator of the call that made it.
@@ -48,7 +48,7 @@ pub struct Requests {
     open: HashMap<u64, Made>,
 }
 
-/// What a procedure does with requests, found once for each node.
+/// Actions of a procedure on requests, found once for each node.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plan {
     makes: bool,
@@ -150,7 +150,7 @@ impl Requests {
         }
     }
 
-    /// What is known of the request with this age.
+    /// Data of the request with this age.
     pub fn get(&self, age: i64) -> Option<Made> {
         match self.named(age) {
             Request::Own(number) => self.open.get(&number).copied(),

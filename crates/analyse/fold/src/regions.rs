@@ -53,7 +53,7 @@ pub enum Region {
 }
 
 impl Region {
-    /// The type of which it is a value.
+    /// The type of the value.
     fn event_type(self) -> Option<u32> {
         match self {
             Self::Value { event_type, .. } => Some(event_type),

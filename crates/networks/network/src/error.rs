@@ -245,7 +245,7 @@ pub enum NetworkError {
         path: PathBuf,
     },
     /// Too few readings.
-    #[error("expected two readings or more at times that grow, of which the difference counts, found {readings}: `{}`", path.display())]
+    #[error("expected two or more readings at increasing times (their difference counts), found {readings}: `{}`", path.display())]
     Readings {
         /// Number of readings.
         readings: u64,

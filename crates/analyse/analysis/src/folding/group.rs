@@ -27,7 +27,7 @@ const SHOWN: usize = 500;
 const PARTS: usize = 200;
 /// Maximum number of lines and routines that are named for a stretch.
 const NAMED: usize = 3;
-/// Splits of the trial of kriging, each of which takes a second.
+/// Splits of the trial of kriging; each takes a second.
 const KRIGING_SPLITS: usize = 2;
 
 /// Instances that are folded together.

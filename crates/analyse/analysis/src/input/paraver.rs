@@ -1,4 +1,4 @@
-//! Traces of Paraver on disk: three files, of which the first may be compressed.
+//! Traces of Paraver on disk: three files; the first may be compressed.
 //!
 //! Owns finding them and unpacking. Their syntax is `formats::paraver`'s.
 

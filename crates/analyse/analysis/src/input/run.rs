@@ -182,7 +182,7 @@ fn locations(
     Places { first }
 }
 
-/// What one thread's walk needs.
+/// Inputs of one thread's walk.
 struct Filler<'a> {
     analysis: &'a Analysis<'a>,
     process: &'a Process,
@@ -194,7 +194,7 @@ struct Filler<'a> {
     present: Option<(Nanos, Nanos)>,
 }
 
-/// What is the same at every visit of a node.
+/// Properties that are the same at every visit of a node.
 struct NodePlan {
     kind: Kind,
     send: SendPlan,
@@ -335,8 +335,7 @@ fn communicators(analysis: &Analysis<'_>, trace: &mut Trace) {
     }
 }
 
-/// World ranks of the members; a file may claim any number, of which a trace's header could not say
-/// more.
+/// World ranks of the members. A file may claim any number; a trace's header has a maximum.
 fn members(members: &record::Members) -> Vec<i64> {
     const MOST: u64 = 1 << 20;
     (0..members.len().min(MOST) as i64).filter_map(|rank| members.world_rank(rank)).collect()

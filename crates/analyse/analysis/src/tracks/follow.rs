@@ -2,7 +2,7 @@
 //!
 //! Owns the common preparation, the traits of clusters besides their place (calls that end their
 //! bursts, alone and after the call before), and the degree to which requisites are lowered: for
-//! runs, of which there are few, until all match; for windows as on the slides.
+//! the few runs until all match; for windows as on the slides.
 
 use std::collections::{BTreeMap, BTreeSet};
 

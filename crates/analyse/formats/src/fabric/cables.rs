@@ -73,7 +73,7 @@ pub fn carried(
         one.waited = add(one.waited, reader.own(port, "PortXmitWait"));
     }
     if silent > 0 {
-        let detail = "ports of which neither end has counters of data: their rows are absent";
+        let detail = "ports without counters of data at either end: their rows are absent";
         gaps.note(missing(detail.to_owned(), silent));
     }
     for (why, count) in reader.lost {

@@ -116,7 +116,7 @@ fn gaps(torus: &Torus, nodes: &[Node], told: Option<u64>) -> Gaps {
         gaps.note(missing(detail, absent));
     }
     if let Some(told) = told.filter(|&told| told != nodes.len() as u64) {
-        let detail = format!("the map tells of {told} nodes and has {}", nodes.len());
+        let detail = format!("the map states {told} nodes and has {}", nodes.len());
         gaps.note(missing(detail, told.abs_diff(nodes.len() as u64)));
     }
     gaps

@@ -52,7 +52,7 @@ pub(super) fn pack(frames: &[Frame], widths: &[usize]) -> std::io::Result<Vec<u8
 fn put_column(out: &mut Vec<u8>, values: &(impl Iterator<Item = f64> + Clone)) {
     let present = || values.clone().filter(|value| !value.is_nan());
     let absent = values.clone().count() - present().count();
-    // What minus zero would become is not what it was.
+    // Minus zero would not come back as it was.
     let is_whole =
         |v: f64| v.fract() == 0.0 && v.abs() < WHOLE && !(v == 0.0 && v.is_sign_negative());
     let whole = present().all(is_whole);

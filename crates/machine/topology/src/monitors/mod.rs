@@ -25,7 +25,7 @@
 //! | `LOGSCALE` | 1: a logarithmic scale | 0 |
 //! | `UNIT` | text after the value, in quotes if need be | from the counters |
 //! | `ACCUMULATE` | 1: counters are summed since the start | 0 |
-//! | `WINDOW` | frames of which counters are averaged | 1 |
+//! | `WINDOW` | number of frames over which counters are averaged | 1 |
 //! | `SILENT` | 1: only for use by other monitors | 0 |
 //! | `PERF_LIB` | kept for sources; `hierarchical` evaluates at the objects of the monitors in
 //! `EVSET` | |
@@ -35,7 +35,7 @@
 //! monitor's name become `_`. A monitor's name in an expression stands for its expression and takes
 //! precedence over counters of the same name.
 //!
-//! Owns the language and its mistakes, all of which are reported at once. It refuses values: see
+//! Owns the language and its mistakes, which are all reported at once. It refuses values: see
 //! [`crate::accumulate`].
 
 mod blocks;

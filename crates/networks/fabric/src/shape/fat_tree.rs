@@ -1,5 +1,5 @@
 //! A fat tree: extended generalised, XGFT(h; m1..mh; w1..wh) (Öhring, Ibel, Das and Kumar, "On
-//! Generalized Fat Trees", 1995), of which k-ary n-trees are a case.
+//! Generalized Fat Trees", 1995). K-ary n-trees are a case of it.
 //!
 //! Owns levels and labels of switches: leaf switches first, then level by level. A host has one
 //! link, so w1 is 1. It refuses routes: [`crate::route::DModK`].

@@ -30,7 +30,7 @@ const SPARED: u64 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transaction {
-    /// The sender writes: data are in requests (VC0), each of which is answered (VC1).
+    /// The sender writes: data are in requests (VC0); each is answered (VC1).
     Put,
     /// The receiver reads: it sends requests (VC0), and data are in the responses (VC1).
     Get,

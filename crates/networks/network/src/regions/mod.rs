@@ -130,7 +130,7 @@ fn ranks(
     };
     let all = described.torus.routers() as u64;
     if let Some(told) = described.nodes.filter(|&told| told != all) {
-        let detail = format!("the description tells of {told} nodes, its torus has {all}");
+        let detail = format!("the description states {told} nodes, its torus has {all}");
         note(detail, told.abs_diff(all));
     }
     let mut table = |name: &Option<String>, what: &str| -> Result<_, NetworkError> {

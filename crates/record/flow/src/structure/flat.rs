@@ -1,4 +1,4 @@
-//! Steps of which every tenth has an additional part.
+//! Steps with an additional part in every tenth.
 //!
 //! Owns one choice that a sequence of calls does not decide: `for 20 { for 10 X; A }` and `for 200
 //! { X; if every 10th A }` make the same calls. Machine code decides it where it is known

@@ -1,7 +1,7 @@
 //! Parses the threads of a live file: their nodes, and the streams of each.
 //!
 //! Owns the conversion from a thread's record to its log, and the table of call paths that nodes
-//! share. Trusts nothing, like [`super::read`], of which it is a part.
+//! share. Trusts nothing, like [`super::read`], which it is a part of.
 
 use std::collections::HashMap;
 use std::mem::offset_of;

@@ -19,7 +19,7 @@ use talea_run::samples::{
 use super::names::{self, Callers};
 use talea_run::sampled::SampleSites;
 
-/// What a thread's entries are, in the order in which those of the same time stand.
+/// Kinds of a thread's entries, in the order of those with the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Entry {
     Sample,
@@ -74,7 +74,7 @@ impl<'a> Sampled<'a> {
 
     fn new(process: &'a ProcessSamples, number: usize, axis: Axis) -> Self {
         let others = process.threads.iter().filter(|thread| thread.number.is_none());
-        // A thread of which nothing is known takes no row.
+        // A thread without any data takes no row.
         let some =
             |one: &&ThreadSamples| !one.samples.series.is_empty() || !one.phases.series.is_empty();
         let others = others.filter(some).collect();
@@ -210,8 +210,8 @@ impl<'a> Sampled<'a> {
         }
     }
 
-    /// What happened to a phase; `inside` are those that the thread is in. What was left without
-    /// having been entered is left out.
+    /// Change of a phase; `inside` are the phases that the thread is in. An end without a begin is
+    /// left out.
     fn phase(
         &self,
         phases: &PhaseMarks,
@@ -233,7 +233,7 @@ impl<'a> Sampled<'a> {
         }
     }
 
-    /// What the counters of an entry's set grew by since the entry before.
+    /// Growth of the counters of an entry's set since the entry before.
     fn growth(
         &self,
         before: Option<(&Series, usize)>,
@@ -299,8 +299,8 @@ fn begin_of_burst(probes: &Probes, at: usize, events: &[TimedEvent]) -> Option<u
     events.get(before).map(|event| event.end.0)
 }
 
-/// What of a growth between two readings lies before the begin of a burst between them: not every
-/// call's end is read. It is taken to be even over time; the rest stays.
+/// Part of a growth between two readings that lies before the begin of a burst between them: not
+/// every call's end is read. Growth is assumed to be even over time; the rest stays.
 fn share_before(
     begin: u64,
     (last, time): (u64, u64),
@@ -433,7 +433,7 @@ const PRESETS: [(&str, u32, &str); 9] = [
     ("cache-misses", 42_000_008, "PAPI_L3_TCM"),
 ];
 
-/// What is missing of the samples, beside what they say themselves.
+/// Losses of the samples, beside those in the samples themselves.
 pub(super) fn note_unplaced(samples: &RunSamples, placed: usize, trace: &mut Trace) {
     trace.gaps.merge(samples.gaps.clone());
     let left = samples.processes.len().saturating_sub(placed);
