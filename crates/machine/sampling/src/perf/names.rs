@@ -161,7 +161,7 @@ fn libpfm(name: &str) -> String {
     }
 }
 
-/// What is left out.
+/// Modes that are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Modifiers {
     user: bool,

@@ -1,4 +1,4 @@
-//! What a process has mapped to be executed: addresses to places in files.
+//! Executable mappings of a process: addresses to places in files.
 //!
 //! Owns the ranges of one process and the text of `/proc/PID/maps` (`proc_pid_maps(5)`). Numbers
 //! come from outside: ranges may overlap, and what comes later covers what was there, as mmap(2)

@@ -84,7 +84,7 @@ pub(crate) struct Counts<'a> {
 }
 
 impl Counts<'_> {
-    /// What each event counted, the sampled one first.
+    /// Count of each event, the sampled one first.
     pub(crate) fn values(&self) -> impl ExactSizeIterator<Item = u64> {
         self.words.chunks_exact(8).map(|word| Numbers(word).word().unwrap_or(0))
     }

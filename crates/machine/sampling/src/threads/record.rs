@@ -22,7 +22,7 @@ impl Registers {
     }
 }
 
-/// What a sample tells of the stack.
+/// Part of the stack in a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stack<'a> {
     /// Addresses that the kernel found along frame pointers, 8 bytes each: innermost first, the

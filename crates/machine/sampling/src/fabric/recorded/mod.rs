@@ -37,16 +37,16 @@ pub use text::{head, totals};
 const MOST_OF_SET: usize = 1 << 12;
 const MOST_PORTS: usize = 1 << 20;
 const MOST_COUNTERS: usize = 1 << 22;
-/// What a last line lacks whose last digits may be missing.
+/// Expected text where the last line may lack its last digits.
 const END: &str = "the end of the line: the file was cut";
 
-/// What is wrong with a recording.
+/// Mistake in a recording.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: expected {expected}")]
 pub struct RecordedError {
     /// Counted from 1.
     pub line: usize,
-    /// What would have been right.
+    /// The expected text.
     pub expected: &'static str,
 }
 
@@ -108,7 +108,7 @@ impl Recorded {
         let mut sets: Vec<Vec<Counter>> = Vec::new();
         let mut ports: Vec<(Port, usize)> = Vec::new();
         let mut all = 0;
-        // Who is there twice would count twice.
+        // A port that is there twice would count twice.
         let (mut counters, mut names) = (HashSet::new(), HashSet::new());
         let mut before = at;
         while let Some((number, line)) = next_line(&text, &mut at) {

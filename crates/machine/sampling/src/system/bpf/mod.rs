@@ -53,7 +53,7 @@ const MOST_CORES: usize = 4095;
 const ROOM: u64 = 30_000_000_000;
 /// Entries of a map of counts, least and most. One takes about 150 bytes of the kernel's memory.
 const ENTRIES: (u64, u64) = (1024, 65_536);
-/// Those of rates, of which addresses make no more.
+/// Those of a map of rates; addresses add none.
 const RATES: (u64, u64) = (512, 16_384);
 
 /// Bytes of a map: plain numbers and texts, taken apart by [`layout`].
@@ -76,7 +76,7 @@ pub(super) struct Counted {
     phases: Hash<8, TEXT>,
     threads: Hash<4, TLS>,
     losses: PerCpuArray<MapData, u64>,
-    /// Losses of all cores that were told.
+    /// Losses of all cores that were reported.
     told: [u64; 8],
 }
 
@@ -187,7 +187,7 @@ impl Counted {
         })
     }
 
-    /// What a core counted of one kind.
+    /// One core's counts of one kind.
     fn of_cores(&self, what: u32) -> io::Result<Vec<u64>> {
         let values = self.losses.get(&what, 0).map_err(plain)?;
         Ok(values.iter().copied().collect())
@@ -390,7 +390,7 @@ fn read_at(file: &File, at: usize, bytes: &mut [u8]) -> usize {
     length
 }
 
-/// What an error of the loader means.
+/// Meaning of the loader's error.
 fn explain(root: &Root, error: &LoadError) -> OpenError {
     if let Some((error, is_verifier)) = error.refusal() {
         // The verifier says EACCES for programs that it finds unsafe, so that only EPERM is about
