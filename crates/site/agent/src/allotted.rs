@@ -1,8 +1,8 @@
 //! Which cores jobs have, so that idle time on them is theirs: they wait.
 //!
 //! Owns the walk over control groups of version 1 (`cpuset`) and 2, in the forms that [`jobs`]
-//! knows, and putting that together with what was told. A core that two jobs have is given to
-//! neither, as nobody can say which of them leaves it idle. Follows cpuset(7) and the kernel's
+//! knows, and the union of these cores and those of notices. A core that two jobs have is given to
+//! neither, as its idle time has no single owner. Follows cpuset(7) and the kernel's
 //! `Documentation/admin-guide/cgroup-v2.rst`.
 
 use std::collections::{BTreeMap, HashMap};
@@ -26,12 +26,12 @@ const HIERARCHIES: [(&str, &str); 3] = [
 const MOST: usize = 8192;
 const DEEPEST: usize = 4;
 
-/// Who has a core.
+/// Owner of a core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Holder {
-    /// A job, of which samples are kept.
+    /// A job whose samples are kept.
     Job(Job),
-    /// One of which none are.
+    /// A job whose samples are not kept.
     Hidden,
     /// More than one.
     Several,
@@ -76,7 +76,7 @@ impl Allotted {
                 Cores::All => Some(all.clone()),
             };
             match (jobs.get_mut(&notice.id), cores) {
-                // What the kernel keeps to is truer than what was told.
+                // The kernel's cpuset takes precedence over the notice.
                 (Some(entry), _) => entry.0 = entry.0.or(notice.user),
                 (None, Some(cores)) => {
                     jobs.insert(notice.id.clone(), (notice.user, cores));

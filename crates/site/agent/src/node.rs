@@ -266,7 +266,7 @@ impl Agent {
         self.pace.kept(from);
     }
 
-    /// What the agent has taken, for the batch.
+    /// The agent's own resources, for the batch.
     fn upkeep(&self, cost: Option<Cost>) -> Option<Upkeep> {
         let cost = cost?;
         Some(Upkeep {
@@ -496,11 +496,11 @@ impl Agent {
             ),
             (
                 &mut self.modules.unread,
-                "files that were hit have neither build id nor addresses: gone, replaced or no ELF files",
+                "sampled files have neither build id nor addresses: removed, replaced or no ELF files",
             ),
             (
                 &mut self.processes.gone,
-                "processes that were hit had ended before their job was looked for",
+                "sampled processes had ended before their job was looked for",
             ),
             (
                 &mut self.known.ambiguous,
@@ -508,7 +508,7 @@ impl Agent {
             ),
             (
                 &mut self.known.untold,
-                "samples are of no job: environments of their processes name jobs that nobody told of",
+                "samples are of no job: environments of their processes name jobs without a notice",
             ),
             (&mut self.allotted.shared, "idle samples are of cores that several jobs have"),
             (&mut self.queue.refused, "batches were refused by the store and are lost"),

@@ -1,4 +1,4 @@
-//! What counters did, by what was hit, and how that was spread over the cores of each job.
+//! Growth of counters by place of the samples, and its spread over the cores of each job.
 //!
 //! Owns the sums of an interval and their bounds: beyond the first rows lose library and phase,
 //! beyond the second they are left out and counted. Rates of idle cores that no job has, and of
@@ -27,7 +27,7 @@ pub(crate) struct Rates {
     beyond: u64,
 }
 
-/// What names there is room for.
+/// Names that there is room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
     /// All.
@@ -70,7 +70,7 @@ impl Rates {
         }
     }
 
-    /// What names may still be given numbers for rates: each is of a row that has room.
+    /// Names that may still get numbers for rates: each is of a row that has room.
     pub(crate) fn room(&self) -> Room {
         match self.rows.len() {
             0..MOST_RATES => Room::All,
@@ -150,7 +150,7 @@ impl Rates {
     }
 }
 
-/// For each job and each core that it had a sample on: the share of the core's samples, whoever's,
+/// For each job and each core with a sample of it: the share of the core's samples, of any owner,
 /// that count.
 fn of_cores(shares: &BTreeMap<Share, u64>, counts: impl Fn(&Share) -> bool) -> Vec<(u32, f64)> {
     let mut cores: BTreeMap<u32, (u64, u64)> = BTreeMap::new();

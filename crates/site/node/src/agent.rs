@@ -48,14 +48,14 @@ pub struct Options {
     pub authorities: Option<PathBuf>,
     /// Further outputs of batches.
     pub also: Vec<String>,
-    /// What is counted around samples.
+    /// Counters around samples.
     pub counters: Counters,
     /// Folder of the files of jobs, and of the file `yield`, by which other tools ask for the
     /// counters.
     pub run_dir: PathBuf,
 }
 
-/// What is counted around samples.
+/// Counters around samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Counters {
     /// The default counters of this machine.

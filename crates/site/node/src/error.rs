@@ -1,7 +1,7 @@
 //! Why the agent's commands end.
 //!
-//! Owns the judgement whether the words were wrong or the machine lacks something, of which exit
-//! codes are made.
+//! Owns the distinction between wrong arguments and missing parts of the machine, from which exit
+//! codes follow.
 
 use std::io;
 
@@ -39,7 +39,7 @@ pub enum NodeError {
     /// The environment has a user that is none.
     #[error("expected a user's number in SLURM_JOB_UID: `{text}`")]
     User {
-        /// What it has.
+        /// Value of the variable.
         text: String,
     },
     /// Signals.

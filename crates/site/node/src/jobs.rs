@@ -15,7 +15,7 @@ use crate::NodeError;
 /// --comment=no-monitoring`.
 const OPT_OUT: &str = "no-monitoring";
 
-/// What is said of a job that begins.
+/// Options of the begin of a job.
 #[derive(Clone, Debug)]
 pub struct Starting {
     /// Its name; that of the environment if absent.
@@ -26,7 +26,7 @@ pub struct Starting {
     pub cores: Cores,
     /// Whether its samples are kept; if absent, as the environment says.
     pub monitored: Option<bool>,
-    /// Where the agent keeps what it is told.
+    /// Folder of the agent's notices.
     pub run_dir: PathBuf,
 }
 

@@ -26,12 +26,12 @@ pub(crate) struct Outputs {
 }
 
 struct One {
-    /// What is said of an address is without what may be a secret.
+    /// Printed form of an address, without parts that may be secret.
     address: String,
     queue: SyncSender<Arc<Batch>>,
     /// Why the last batch was not taken; empty if it was.
     trouble: Arc<Mutex<String>>,
-    /// What was said last.
+    /// Its last message.
     said: String,
     /// Batches since then that did not go there because one waited.
     passed: u64,

@@ -216,7 +216,7 @@ SW 8 2 0x02 4x EDR - SW 9 8 0x03 ( 'leaf' - 'top' )
         assert_eq!(rows.iter().filter(|row| row.bytes.is_none()).count(), 2);
         insta::assert_snapshot!(told(&gaps).join("\n"), @r"
         counters that ran backwards, as after a reset: their differences are absent (2)
-        ports of which neither end has counters of data: their rows are absent (3)
+        ports without counters of data at either end: their rows are absent (3)
         ");
     }
 

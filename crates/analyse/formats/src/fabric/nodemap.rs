@@ -184,7 +184,7 @@ nid00005 1 0 1 1
         let told: Vec<String> = map.gaps.iter().map(talea_model::Gap::sentence).collect();
         let expected = [
             "the map has not 2 nodes of a torus of 2x1x2 with 2 at each router",
-            "the map tells of 7 nodes and has 6 (1)",
+            "the map states 7 nodes and has 6 (1)",
         ];
         assert_eq!(told, expected);
         let wires = Wires { kind: "cable".to_owned(), lane: Some(1e9), count: 2 };

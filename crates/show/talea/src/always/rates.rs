@@ -127,7 +127,7 @@ fn table(address: &str, filters: Option<String>, rates: &Rates, spreads: &[Sprea
         lines.push(fitted(&format!("No counters were read at samples{of} in {}", end - begin)));
     } else {
         lines.push(format!(
-            "What was counted around samples in {}: rates of a core while it was at it",
+            "Counters around samples in {}: rates of a core in the row's part",
             end - begin
         ));
         lines.extend(rows(rates).lines());

@@ -14,7 +14,7 @@ use talea_store::sqlite::{Forget, Forgotten, Options, Sqlite};
 use super::AlwaysError;
 use crate::terminal::{fitted, say};
 
-/// What is asked for.
+/// Options of the command.
 #[derive(Clone, Debug)]
 pub(crate) struct ForgetOptions {
     /// Address of the store.
@@ -29,7 +29,7 @@ pub(crate) struct ForgetOptions {
     pub(crate) json: bool,
 }
 
-/// What is to be done.
+/// Action.
 #[derive(Clone, Debug)]
 pub(crate) enum StoreTask {
     Forget(ForgetOptions),

@@ -44,8 +44,8 @@ pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
     std::io::stdout().write_all(out.as_bytes()).map_err(AlwaysError::Output)
 }
 
-/// How many rows are asked for: functions are brought together after they are resolved, of which
-/// nobody knows beforehand how many addresses they have.
+/// Maximum number of rows of a query. Functions are summed after they are resolved, so that the
+/// number of their addresses is unknown before.
 pub(super) fn limit(options: &Options) -> usize {
     if options.by.contains(&Dimension::Function) { MOST_ROWS } else { options.limit }
 }

@@ -132,7 +132,7 @@ pub(super) fn dimensions(named: Vec<By>) -> Vec<Dimension> {
     by
 }
 
-/// As whom a server is asked.
+/// Credentials for a server.
 #[derive(Debug, Args)]
 pub(super) struct AsksArgs {
     /// File with a user's token, for the store of a server

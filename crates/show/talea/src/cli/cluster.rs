@@ -115,7 +115,7 @@ pub(super) struct ClusterArgs {
     json: bool,
 }
 
-/// What both commands take.
+/// Options of both commands.
 #[derive(Debug, Args)]
 struct How {
     /// Dimensions in which bursts are compared [default: log(instructions) and IPC, or

@@ -17,10 +17,10 @@ use crate::fabric::pictures::Files;
 use crate::fabric::table::{self, Form};
 use crate::fabric::{self, regions};
 
-/// What each link of a network carried, and how long it was stalled
+/// Load and stall time of each link of a network
 #[derive(Debug, Args)]
 #[command(long_about = "\
-What each link of a network carried, and how long it was stalled.
+Load and stall time of each link of a network.
 
 Of a run that kept counters (`talea run --fabric`): the ports of all its nodes. Of a recording of tiles of a Gemini or Aries machine, which \
 `talea fabric counters --replay` reads too: the tiles of each link summed, for each router what came in from each neighbour and from its own \

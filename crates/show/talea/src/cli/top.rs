@@ -138,7 +138,7 @@ pub(super) struct JobsArgs {
     /// Only this user's jobs
     #[arg(long, value_name = "UID", conflicts_with = "findings")]
     user: Option<u32>,
-    /// What rules find now, of all jobs and nodes
+    /// Current findings of all jobs and nodes
     #[arg(long)]
     findings: bool,
     /// Folder of own rules (*.toml)

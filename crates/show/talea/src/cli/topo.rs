@@ -122,7 +122,7 @@ pub(super) struct TopoArgs {
     /// Show the phases of this run beside --replay
     #[arg(long, value_name = "RUN", value_hint = ValueHint::AnyPath, requires = "replay")]
     run: Option<PathBuf>,
-    /// Whose iterations --run shows [default: the lowest rank on the recording's host]
+    /// Rank whose iterations --run shows [default: the lowest rank on the recording's host]
     #[arg(long, value_name = "N", requires = "run")]
     rank: Option<u32>,
     /// Write --replay as the text form of dynamic lstopo
@@ -175,7 +175,7 @@ fn xml_version(text: &str) -> Result<Version, String> {
 /// Time for which a simulated list keeps its size.
 const LIST_STEP: Nanos = Nanos(1_000_000_000);
 
-/// What a simulated machine does.
+/// Work of a simulated machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ScenarioArg {
     /// Two threads walk linked lists of growing size

@@ -1,9 +1,9 @@
-//! The jobs that are told of now, and to which of them a process belongs.
+//! Jobs with a notice now, and the job of each process.
 //!
 //! Owns looking at the folder, which costs one stat(2) while nothing changes, and the order in
 //! which a process's job is found. A job that has ended is known a little longer, as its last
-//! samples are named when its epilog has run. Where it cannot be told which of a user's jobs has a
-//! process, and one of them wants no samples, the process has none: privacy before figures.
+//! samples are named when its epilog has run. Where the job of a process is one of several of its
+//! user, and one of these wants no samples, the process has none: privacy before figures.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -24,7 +24,7 @@ const LONGEST: u64 = 64 << 10;
 const LOOK: Duration = Duration::from_millis(200);
 const LINGERS: Duration = Duration::from_secs(2);
 
-/// What is known of a process that was hit.
+/// Data of a sampled process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts<'a> {
     /// The job that a scheduler's control group names.
@@ -37,10 +37,10 @@ pub struct Facts<'a> {
     pub core: u32,
 }
 
-/// Whose time a sample is.
+/// Owner of a sample's time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Whose {
-    /// Of no job that was told of.
+    /// Of no job.
     Nobody,
     /// Of this one.
     Job(Job),
@@ -48,7 +48,7 @@ pub enum Whose {
     Hidden,
 }
 
-/// Jobs that were told of.
+/// Jobs with a notice.
 #[derive(Debug, Default)]
 pub struct Known {
     folder: PathBuf,
@@ -60,12 +60,12 @@ pub struct Known {
     of_nobody: Vec<String>,
     /// Samples of users with several jobs, which could not be distinguished.
     pub ambiguous: u64,
-    /// Samples of processes whose environments name jobs that nobody told of.
+    /// Samples of processes whose environments name jobs without a notice.
     pub untold: u64,
 }
 
 impl Known {
-    /// Jobs that are told of in the agent's folder.
+    /// Jobs with a notice in the agent's folder.
     pub fn new(run_dir: &Path) -> Self {
         Self { folder: run_dir.join(JOBS), ..Self::default() }
     }
@@ -82,12 +82,12 @@ impl Known {
         all.into_iter()
     }
 
-    /// What was told of a job.
+    /// Notice of a job.
     pub fn job(&self, id: &str) -> Option<&Notice> {
         self.jobs.get(id).map(|(notice, _)| notice)
     }
 
-    /// True if nobody told of any job.
+    /// True without any notice.
     pub fn is_empty(&self) -> bool {
         self.jobs.is_empty()
     }
@@ -127,7 +127,7 @@ impl Known {
         match vet_folder(&self.folder) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => note(format!(
-                "jobs that are told of are not believed: {error}: `{}`",
+                "notices of jobs are not accepted: {error}: `{}`",
                 self.folder.display()
             )),
             Ok(()) => {
@@ -139,7 +139,7 @@ impl Known {
                     }
                     if found.len() >= MOST {
                         note(format!(
-                            "more than {MOST} jobs are told of: the others are not known"
+                            "more than {MOST} jobs have notices: further ones are ignored"
                         ));
                         break;
                     }
@@ -147,7 +147,7 @@ impl Known {
                         Ok(notice) => {
                             found.insert(name, notice);
                         }
-                        Err(why) => note(format!("a job that is told of is not understood: {why}")),
+                        Err(why) => note(format!("a job's notice is not understood: {why}")),
                     }
                 }
             }
@@ -201,7 +201,7 @@ impl Known {
             let hidden = own.filter_map(|id| self.job(id)).any(|notice| !notice.monitored);
             return if hidden { Whose::Hidden } else { Whose::Nobody };
         }
-        // What belongs to the node is root's too.
+        // Samples of the node itself are root's too.
         let Some(user) = facts.user.filter(|&user| user != 0) else { return Whose::Nobody };
         let none = Vec::new();
         let own = self.of_user.get(&user).unwrap_or(&none);

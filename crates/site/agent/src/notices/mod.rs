@@ -1,9 +1,9 @@
-//! Jobs that somebody told of: a prolog that one begins, an epilog that it has ended.
+//! Notices of jobs: of the begin, by a prolog, and of the end, by an epilog.
 //!
-//! Owns the folder of these notices, a file for each job. Files rather than a socket: what was
-//! told holds when the agent is started anew or was not there, a prolog never waits, and each file
-//! is put in place whole (rename(2)). A file decides whose samples are kept, so that a folder which
-//! others may write to is refused. Which process belongs to a job, [`Known`] says.
+//! Owns the folder of these notices, a file for each job. Files rather than a socket: a notice
+//! holds when the agent is started anew or was not running, a prolog never waits, and each file is
+//! put in place whole (rename(2)). A file decides whose samples are kept, so that a folder which
+//! others may write to is refused. [`Known`] finds the job of a process.
 
 mod known;
 mod text;
@@ -22,7 +22,7 @@ const LONGEST_ID: usize = 128;
 /// The folder below the agent's.
 const JOBS: &str = "jobs";
 
-/// What was told of a job.
+/// Notice of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// Its name.
@@ -47,7 +47,7 @@ pub enum Cores {
     All,
 }
 
-/// Why something cannot be told.
+/// Reason for which a notice cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum NoticeError {
     /// A name that could not be a file's.
@@ -61,16 +61,16 @@ pub enum NoticeError {
     /// The folder or the file.
     #[error("{what}: {error}: `{}`", path.display())]
     Files {
-        /// What was tried.
+        /// The action that failed.
         what: &'static str,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
         /// Where.
         path: PathBuf,
     },
 }
 
-/// Tells the agent that a job begins; told again, the last one counts.
+/// Notifies the agent that a job begins; a second notice replaces the first.
 ///
 /// # Errors
 /// A name that is none, a folder that cannot be used.
@@ -93,14 +93,14 @@ pub fn start(run_dir: &Path, notice: &Notice) -> Result<(), NoticeError> {
     let beside = folder.join(format!(".{}.{}", notice.id, std::process::id()));
     let written = write(&beside, &text::format(notice))
         .and_then(|()| fs::rename(&beside, folder.join(&notice.id)))
-        .map_err(failed("the job cannot be told", &beside));
+        .map_err(failed("the job's notice cannot be written", &beside));
     if written.is_err() {
         let _ = fs::remove_file(&beside);
     }
     written
 }
 
-/// Tells the agent that a job has ended; one that it was never told of is no mistake.
+/// Notifies the agent that a job has ended; a job without a notice is no error.
 ///
 /// # Errors
 /// A name that is none, a file that cannot be removed.
@@ -109,7 +109,7 @@ pub fn end(run_dir: &Path, id: &str) -> Result<(), NoticeError> {
     let path = run_dir.join(JOBS).join(id);
     match fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(NoticeError::Files { what: "the job's end cannot be told", error, path })
+            Err(NoticeError::Files { what: "the job's notice cannot be removed", error, path })
         }
         _ => Ok(()),
     }
