@@ -20,26 +20,26 @@ use crate::{Finding, Findings};
 /// Which time is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Time {
-    /// What holds now, in nanoseconds since 1970: each rule looks back as far as it says.
+    /// Current time, in nanoseconds since 1970: each rule looks back over its own time range.
     Now(Nanos),
     /// This time as one, such as that of a job that has ended; rules that ask for more time than it
     /// has say nothing.
     Whole(Nanos, Nanos),
 }
 
-/// What is asked.
+/// Query of an evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// Who asks; less where the store answers with less ([`Store::sees`]). Rules of nodes and of
-    /// the machine are for those who see all.
+    /// Permission of the user; a store may have less ([`Store::sees`]). Rules of nodes and of the
+    /// machine need permission for all samples.
     pub visible: Visible,
-    /// Of which time.
+    /// Time range.
     pub time: Time,
     /// Only this job, and of this owner if there is one.
     pub job: Option<(String, Option<u32>)>,
 }
 
-/// What the rules find now. Functions have no names here: see [`evaluate_asked`].
+/// Current findings of the rules. Functions have no names here: see [`evaluate_asked`].
 ///
 /// # Errors
 /// What the store refuses.
@@ -132,8 +132,7 @@ fn one(
     Ok(())
 }
 
-/// What the rule is for, of which there are samples enough; nodes that are known where no samples
-/// are needed.
+/// Subjects of the rule with enough samples; known nodes where no samples are needed.
 fn subjects(
     rule: &Rule,
     dimensions: &[Dimension],

@@ -19,7 +19,7 @@ use crate::tables::{Part, Tables, Wanted, Window};
 const MINUTE: u64 = 60_000_000_000;
 const HOUR: u64 = 60 * MINUTE;
 
-/// What a rule is evaluated for, in one time.
+/// Subject of a rule, in one time range.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
     pub(crate) rule: &'a Rule,
@@ -89,7 +89,7 @@ impl Activities {
 
 impl Subject<'_> {
     fn wanted(&self, rest: &[Dimension]) -> Wanted {
-        // What a subject is told apart by already is no question.
+        // A dimension of the subject is no further group.
         let rest = rest.iter().filter(|dimension| !self.dimensions.contains(dimension));
         Wanted {
             window: self.window,
@@ -99,9 +99,9 @@ impl Subject<'_> {
         }
     }
 
-    /// The part of its time that single cores and addresses are looked for in. They are kept in the
-    /// finest slices only, of which a long time has millions: more than an hour is looked at as far
-    /// as it is six hours of one node, less of many nodes, before the end of what the subject has.
+    /// The part of its time in which single cores and addresses are searched. They are kept in the
+    /// finest slices only, and a long time has millions of these. Beyond one hour the limit is six
+    /// hours of one node, less of many nodes, before the end of the subject's time.
     fn lately(&self, tables: &mut Tables<'_>) -> Result<Window, StoreError> {
         let (from, to) = self.window;
         if to - from <= Nanos(HOUR) {
@@ -273,7 +273,7 @@ impl Subject<'_> {
         Ok(shares.get(rank - 1).copied())
     }
 
-    /// Busy samples by name, of which none has no name.
+    /// Busy samples by name; `None` has no name.
     fn by(
         &self,
         dimension: Dimension,
@@ -350,7 +350,7 @@ impl Subject<'_> {
         Ok(named)
     }
 
-    /// What is counted of rows told apart by these dimensions.
+    /// Counters of rows grouped by these dimensions.
     fn of_most(&self, inside: &Question, by: &[Dimension]) -> Question {
         let mut question = Question { by: by.to_vec(), ..inside.clone() };
         match &self.rule.most {

@@ -38,7 +38,7 @@ pub enum RuleError {
         file: PathBuf,
         /// Where in it, from 1.
         line: usize,
-        /// What was expected.
+        /// The expected text.
         why: String,
     },
     /// The file cannot be read.
@@ -239,7 +239,7 @@ fn of_written(rule: WrittenRule, at: usize) -> Result<Rule, Wrong> {
     })
 }
 
-/// What only says that the rule of this name is not wanted.
+/// Table that only removes the rule of this name.
 fn switched_off(name: String) -> Rule {
     Rule {
         name,
@@ -320,7 +320,7 @@ fn allowed(metric: &Metric, per: Per, each: Option<Each>) -> Result<Metric, Stri
     }
 }
 
-/// What the thing that is named has most of.
+/// Measure by which the named thing is chosen.
 fn most(text: &Spanned<String>) -> Result<Most, Wrong> {
     Ok(match text.get_ref().as_str() {
         "busy" => Most::Busy,

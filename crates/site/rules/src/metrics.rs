@@ -22,7 +22,7 @@ pub(crate) enum Metric {
     Computing(End),
     /// Share of all samples in which a job's cores did nothing.
     Waiting(End),
-    /// Share of all samples in which cores did nothing, whoever had them.
+    /// Share of all samples in which cores were idle, whatever their owner.
     Idle(End),
     /// Samples.
     Samples,
@@ -48,7 +48,7 @@ pub(crate) enum Metric {
     Counter(String),
 }
 
-/// What cores are compared by.
+/// Activity by which cores are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Does {
     /// Anything: all but idle samples.

@@ -11,7 +11,7 @@ use talea_store::Value;
 
 use crate::subject::value_text;
 
-/// Who knows what functions are called.
+/// Source of the names of functions.
 pub trait Names {
     /// The function at an address of a file; none if it cannot be known here.
     fn function(&mut self, module: Option<&Module>, address: Option<u64>) -> Option<String>;
@@ -31,7 +31,7 @@ impl Names for () {
     }
 }
 
-/// What rows of one name sum up to.
+/// Sum of the rows of one name.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sum {
     /// Samples.

@@ -57,7 +57,7 @@ fn seconds(now: Nanos, last: Nanos) -> f64 {
     now.0.saturating_sub(last.0) as f64 / 1e9
 }
 
-/// What the node's last slices before `to` tell.
+/// Data of the node's last slices before `to`.
 fn between(seen: &NodeSeen, to: Nanos, tables: &mut Tables<'_>) -> Result<Option<u64>, StoreError> {
     if tables.begins.as_ref().is_none_or(|(asked, _)| *asked != to) {
         tables.begins = Some((to, begins(tables, to)?));

@@ -1,4 +1,4 @@
-//! What a rule is evaluated for, as a question knows it.
+//! Subject of a rule, as the filter of a query.
 //!
 //! Owns the way from a row's key to a question that asks for exactly this job, node or library.
 //! Names are asked for as they are, whatever characters they have.

@@ -20,13 +20,13 @@ const MOST_KEPT: usize = 4 * MOST_ROWS;
 /// Begin and end of a time.
 pub(crate) type Window = (Nanos, Nanos);
 
-/// What rows are asked for.
+/// Query of rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) window: Window,
-    /// What tells subjects apart.
+    /// Dimensions that distinguish subjects.
     pub(crate) subject: Vec<Dimension>,
-    /// What tells the rows of one subject apart.
+    /// Dimensions that distinguish the rows of one subject.
     pub(crate) rest: Vec<Dimension>,
     /// Only what is like this.
     pub(crate) like: Option<(Dimension, String)>,
@@ -46,7 +46,7 @@ pub(crate) struct Table {
     pub(crate) subjects: BTreeMap<Vec<Value>, Rc<Vec<Part>>>,
     /// True when no row is missing.
     pub(crate) whole: bool,
-    /// What the slices that count are of, of which some may reach beyond what was asked for.
+    /// Time range of the slices that count; some may reach beyond the queried time.
     pub(crate) time: Option<Window>,
     rows: usize,
 }
@@ -136,7 +136,7 @@ impl<'a> Tables<'a> {
             return Ok(Rc::clone(table));
         }
         let (table, gaps) = self.ask(wanted, None)?;
-        // What the store lost is said once: by what every rule asks first.
+        // Losses of the store are reported once: by the query that every rule makes first.
         if wanted.rest == [Dimension::Activity] && wanted.like.is_none() {
             self.gaps.merge(gaps);
         }

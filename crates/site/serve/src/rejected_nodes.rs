@@ -31,7 +31,7 @@ impl Refused {
         nodes.insert(node.to_owned(), Last { count: count.saturating_add(1), at: now, why });
     }
 
-    /// What `/api/v1/nodes` says of them, by name.
+    /// Their entries in `/api/v1/nodes`, by name.
     pub(crate) fn list(&self) -> Vec<Value> {
         let nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<(&String, &Last)> = nodes.iter().collect();

@@ -39,7 +39,7 @@ struct Inner {
 /// Bytes that are counted until they are gone.
 struct Held {
     bytes: Vec<u8>,
-    /// Who has them, whether as an operator, and where they are counted; none of short ones.
+    /// Their owner, the owner's role, and where they are counted; `None` for short ones.
     counted: Option<(Answers, String, bool)>,
 }
 

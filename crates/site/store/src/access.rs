@@ -42,7 +42,7 @@ pub enum WayError {
     /// A file has something else in it.
     #[error("expected {expected}: `{path}`")]
     Content {
-        /// What should be in it.
+        /// The expected content.
         expected: &'static str,
         /// The file.
         path: PathBuf,
@@ -181,7 +181,7 @@ impl Way {
     }
 }
 
-/// What is in a file that is nobody else's business.
+/// Content of a private file.
 fn secret(path: &Path) -> Result<String, WayError> {
     let failed = |source| WayError::File { source, path: path.to_owned() };
     let file = fs::File::open(path).map_err(failed)?;

@@ -20,7 +20,7 @@ pub enum Address {
     Prometheus(String),
 }
 
-/// What somebody wants of a store.
+/// Purpose of a store's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Put and ask; a file that is missing is made.

@@ -1,4 +1,4 @@
-//! What a store answers of counters: rates by what was hit, and their spread over the cores of
+//! Counters in a store's answers: rates by place of the samples, and their spread over the cores of
 //! jobs.
 //!
 //! Owns both forms, what of a question makes no sense for them, and how quantiles come from
@@ -19,10 +19,10 @@ use crate::question::{Dimension, Question};
 /// Deciles, with the least and the most.
 pub const QUANTILES: usize = 11;
 
-/// What counters did around samples.
+/// Growth of counters around samples.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rates {
-    /// What the keys of rows are, in order.
+    /// Dimensions of the keys of rows, in order.
     pub by: Vec<Dimension>,
     /// Keys with most samples of any one counter first, then by key; rows of a key by counter.
     pub rows: Vec<RateRow>,
@@ -34,10 +34,10 @@ pub struct Rates {
     pub gaps: Gaps,
 }
 
-/// A counter at what was hit: its rate is `count` over `nanos`.
+/// A counter at a place: its rate is `count` over `nanos`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RateRow {
-    /// What was counted.
+    /// Name and unit.
     pub counter: Counter,
     /// One value a dimension.
     pub key: Vec<Value>,
@@ -59,7 +59,7 @@ impl RateRow {
 /// How the rates of a counter were spread over the cores of jobs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpreadSeen {
-    /// What was counted.
+    /// Name and unit.
     pub counter: Counter,
     /// Cores times intervals that had a rate: how much the quantiles rest on.
     pub cores: u64,
@@ -118,7 +118,8 @@ pub(crate) fn note_beyond(rows: u64, gaps: &mut Gaps) {
 }
 
 impl Question {
-    /// What of it cannot be meant of rates: they are kept without cores, addresses and activities.
+    /// Contradictions in it as a query of rates: they are kept without cores, addresses and
+    /// activities.
     ///
     /// # Errors
     /// As [`Question::check`], and what rates do not have.

@@ -101,8 +101,8 @@ impl Recent {
         self.batches.back()
     }
 
-    /// Who used how much of what is kept; as [`Store::usage`](crate::Store::usage), with the gaps
-    /// of all batches of the time.
+    /// Use of cores in the kept batches; as [`Store::usage`](crate::Store::usage), with the gaps of
+    /// all batches of the time.
     ///
     /// # Errors
     /// A question that cannot be meant.

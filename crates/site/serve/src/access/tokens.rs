@@ -16,7 +16,7 @@ use super::files::{self, AccessError};
 /// The file's name in the folder of the configuration.
 pub(super) const FILE: &str = "tokens";
 
-/// What a token is good for.
+/// Purpose of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Sends batches of one node, nothing else.
@@ -65,8 +65,8 @@ impl Tokens {
         self.0.len()
     }
 
-    /// Whose token this is. What is looked up is its hash, which nobody can choose; it is compared
-    /// in constant time all the same.
+    /// Owner of this token. The key of the search is its hash, which nobody can choose; it is
+    /// compared in constant time all the same.
     pub(super) fn find(&self, shown: &str) -> Option<&Token> {
         let hash = hash(shown);
         let found = self.0.get(&hash)?;

@@ -1,4 +1,4 @@
-//! What of `PromQL` is understood: from the parser's tree to ours.
+//! The supported part of `PromQL`: from the parser's tree to ours.
 //!
 //! Owns the subset and the words about the rest. Depth and length are bounded before anything looks
 //! at the text. A selector becomes a [`Leaf`]: one question to the store for all its times, with
@@ -24,7 +24,7 @@ const DEEPEST: usize = 64;
 /// Most selectors of one query.
 pub(super) const MOST_LEAVES: usize = 16;
 
-/// What is said of everything else.
+/// Hint in the errors of everything else.
 const SUPPORTED: &str = "understood are sum, avg, min, max, count, topk, bottomk with by and without; + - * /; \
     rate, increase, sum_over_time of a metric with a range; scalar, sort, sort_desc and numbers";
 
@@ -40,7 +40,7 @@ pub(super) const LABELS: [(&str, Dimension); 8] = [
     ("user", Dimension::User),
 ];
 
-/// What a metric counts.
+/// Quantity of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     Samples,
@@ -79,7 +79,7 @@ pub(super) struct Leaf {
     pub(super) question: Question,
     /// Labels that rows are summed up by, as places in the question's `by`.
     pub(super) kept: Vec<&'static str>,
-    /// What the store cannot filter by.
+    /// Filters that the store lacks.
     pub(super) matchers: Vec<Matcher>,
 }
 

@@ -35,7 +35,7 @@ pub enum OutputError {
     /// A file cannot be written.
     #[error("cannot write: `{path}`: {source}")]
     File {
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
         /// The file.
         path: PathBuf,
@@ -45,7 +45,7 @@ pub enum OutputError {
     Server {
         /// Without anything after `?`, where tokens could be.
         address: String,
-        /// What it said, or what the network did.
+        /// Its message, or the error of the network.
         why: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Who used how much: sums of samples over time, by labels.
+//! Use of cores: sums of samples over time, by labels.
 //!
 //! Owns the queries of `usage` and what was lost. Samples are whole numbers below 2^53, whose sums
 //! are exact; nanoseconds are made of them here, by the period that is a label.
@@ -128,7 +128,7 @@ pub(super) fn at_windows(
     Ok(Answer { by: question.by.clone(), rows, groups, totals, gaps })
 }
 
-/// What every answer says of its time: when it is of, and what was lost in it.
+/// Time and losses of every answer.
 pub(super) fn frame(
     server: &Server,
     windows: &[Window],
@@ -167,7 +167,7 @@ pub(super) fn at(found: &Found) -> Option<Nanos> {
     found.number().map(|at| Nanos((at.max(0.0).round() as u64).saturating_mul(1_000_000)))
 }
 
-/// What agents told of losses in the time; to a user only that they did, where own work ran.
+/// Losses that agents reported in the time; to a user only their existence, where own work ran.
 fn losses(
     server: &Server,
     windows: &[Window],
@@ -181,7 +181,7 @@ fn losses(
         let functions = ("count by (node)", "count_over_time");
         for found in each(server, windows, functions, GAP_SEEN, &select::who(&own))? {
             let node = name(found.label("node").unwrap_or_default());
-            let detail = format!("node {node}: agents told of losses; operators see which");
+            let detail = format!("node {node}: agents reported losses; operators see which");
             told.insert(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 }, 0);
         }
     } else {
@@ -211,7 +211,7 @@ fn losses(
         gaps.note(Gap {
             kind: GapKind::MemoryBound,
             rank: None,
-            detail: format!("further gaps of nodes beside the {MOST_TOLD} told"),
+            detail: format!("further gaps of nodes beside the {MOST_TOLD} listed"),
             count: untold,
         });
     }

@@ -1,4 +1,4 @@
-//! What counters did around samples, and how their rates were spread over the cores of jobs.
+//! Growth of counters around samples, and the spread of their rates over the cores of jobs.
 //!
 //! Owns the queries of both, which ask for the time and what was lost in it, and not for anybody's
 //! usage. Sums are whole numbers as far as 2^53, above which engines round them.

@@ -53,7 +53,7 @@ impl Remote {
         StoreError::Server { address: self.address.clone(), why: why.into() }
     }
 
-    /// What a route answers.
+    /// Answer of a route.
     fn get(&self, path: &str, parameters: &[(&str, String)]) -> Result<Json, StoreError> {
         let request = self.way.get(path);
         let pairs = parameters.iter().map(|(name, value)| (*name, value.as_str()));
@@ -152,7 +152,7 @@ impl Store for Remote {
         self.read(&value, |value| read::series(value, &question.by))
     }
 
-    /// Who asks is the token's owner, whatever `visible` says.
+    /// The permission is that of the token's owner, whatever `visible` is.
     fn nodes(&self, _: Visible) -> Result<Vec<NodeSeen>, StoreError> {
         let value = self.get("nodes", &[])?;
         self.read(&value, read::nodes)

@@ -45,7 +45,7 @@ pub struct Until {
     pub since_boot: Nanos,
 }
 
-/// What is found.
+/// Result of reading.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) until: Option<Until>,
@@ -98,7 +98,7 @@ impl Progress {
             if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
         });
         if let Err(source) = written {
-            // What is there is of before, and would be taken for the newest.
+            // Existing files are of an earlier process, and would be taken for the newest.
             self.remove();
             return Err(SpoolError::Io { source, path });
         }

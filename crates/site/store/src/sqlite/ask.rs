@@ -1,4 +1,4 @@
-//! Who used how much: sums of rows by dimensions.
+//! Use of cores: sums of rows by dimensions.
 //!
 //! Owns the statement. Rows are summed by numbers first and get names afterwards, as far fewer
 //! groups than rows need names. Sums are taken in two halves of 32 bits each: sixty-four are not
@@ -242,7 +242,7 @@ fn count(connection: &Connection, scan: &Scan) -> rusqlite::Result<i64> {
     select.query_row(params_from_iter(scan.slice_values()), |row| row.get(0))
 }
 
-/// What the time has in all, and in what the answer is coarser than the question.
+/// Totals of the time, and in what the answer is coarser than the query.
 pub(super) fn totals(
     connection: &Connection,
     question: &Question,

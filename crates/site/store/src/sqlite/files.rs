@@ -20,7 +20,7 @@ pub(super) struct Files {
     beside: Vec<(PathBuf, Identity)>,
 }
 
-/// What is at the path of a database now.
+/// File at the path of a database now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// The files that are open.
@@ -33,7 +33,7 @@ pub(super) enum Found {
     Other(Stamp),
 }
 
-/// What tells that a file no longer changes: identity, size, and time of the last change.
+/// Version of a file: identity, size, and time of the last change.
 pub(super) type Stamp = (u64, u64, u64, i64, i64);
 
 fn identity(found: &Metadata) -> Identity {
@@ -55,7 +55,7 @@ impl Files {
         Self { main, beside: beside.collect() }
     }
 
-    /// What is at the path now.
+    /// File at the path now.
     pub(super) fn look(&self, path: &Path) -> Found {
         let Some(main) = self.main else { return Found::Same };
         let Ok(found) = fs::metadata(path) else { return Found::Gone };

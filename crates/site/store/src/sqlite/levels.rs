@@ -33,12 +33,12 @@ pub(super) enum Grain {
 }
 
 impl Grain {
-    /// What the rows of a question need.
+    /// Grain that the rows of a query need.
     pub(super) fn for_question(question: &Question) -> Self {
         if question.is_fine() { Self::Fine } else { Self::Hours }
     }
 
-    /// What a series needs, whose slices count where they begin.
+    /// Grain of a series, whose slices count where they begin.
     pub(super) fn of_series(question: &Question, step: i64) -> Self {
         if step % HOUR.0 as i64 == 0 { Self::for_question(question) } else { Self::Fine }
     }

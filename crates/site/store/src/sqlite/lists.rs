@@ -1,8 +1,7 @@
 //! Which nodes and jobs there are.
 //!
-//! Owns both lists. A user's list of nodes says nothing of when others used them.
-//! Slices of a node are looked for by their level, as the index has them: the finest of which there
-//! are any.
+//! Owns both lists. A user's list of nodes has no times of other users. Slices of a node are
+//! searched by their level, as the index has them: the finest that exists.
 
 use rusqlite::{Connection, params_from_iter};
 use talea_model::Nanos;

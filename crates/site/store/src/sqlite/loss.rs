@@ -53,7 +53,7 @@ pub(super) fn note(connection: &Connection, slice: i64, gap: &Gap) -> rusqlite::
     if kept < MOST_OF_SLICE {
         return add.execute(params![slice, number(gap.kind), rank, gap.detail, count]).map(|_| ());
     }
-    let (kind, detail) = (number(GapKind::MemoryBound), "further gaps, of which this many");
+    let (kind, detail) = (number(GapKind::MemoryBound), "further gaps, counted only");
     // One that came from another slice stands for as many as it says.
     let count = if gap.detail == detail { count } else { 1 };
     if more.execute(params![slice, kind, -1, detail, count])? == 0 {
@@ -92,7 +92,7 @@ pub(super) fn gaps(connection: &Connection, question: &Question) -> rusqlite::Re
     }
 }
 
-/// Gaps and the nodes that told of them, as they come: those of all nodes with the same words
+/// Gaps and the nodes that reported them, as they come: those of all nodes with the same words
 /// behind each other.
 #[derive(Default)]
 struct Told {
@@ -159,7 +159,7 @@ impl Told {
                 kind: GapKind::MemoryBound,
                 rank: None,
                 detail: format!(
-                    "{more} further gaps of nodes, with less than the {MOST_TOLD} told"
+                    "{more} further gaps of nodes, with less than the {MOST_TOLD} listed"
                 ),
                 count,
             });
@@ -199,7 +199,7 @@ fn nodes(connection: &Connection, scan: &Scan) -> rusqlite::Result<Gaps> {
     let mut rows = select.query(rusqlite::params_from_iter(scan.slice_values()))?;
     let mut told = Told::default();
     while let Some(row) = rows.next()? {
-        let detail = "agents told of losses; operators see which".to_owned();
+        let detail = "agents reported losses; operators see which".to_owned();
         told.add(row.get(0)?, Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
     }
     Ok(told.gaps())

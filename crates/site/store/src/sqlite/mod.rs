@@ -41,7 +41,7 @@ use crate::sqlite::files::{Files, Found};
 use crate::sqlite::levels::{BESIDE, FINE};
 use crate::{Put, Retained, Store};
 
-/// What files of ours carry in their header ("TALE").
+/// Application id in the header of our files ("TALE").
 const APPLICATION: i64 = 0x5441_4c45;
 /// Each entry brings a file from the version before to its own; the first makes one.
 const MIGRATIONS: [&str; 5] = [
@@ -107,17 +107,17 @@ pub struct Sqlite {
     connection: Connection,
     path: PathBuf,
     options: Options,
-    /// What is asked now.
+    /// Bounds of the current query.
     under_way: Arc<Mutex<Option<Arc<Bounds>>>>,
-    /// What all that is asked may take together, if somebody said so.
+    /// Memory limit of all queries together, if one is set.
     bounds: Option<Arc<Bounds>>,
     files: Files,
     /// Another file at the path, and since when it has not changed.
     other: Option<(files::Stamp, Instant)>,
 }
 
-/// What an earlier version or a link to a file that was missing left open: the file, its log and
-/// the log's index.
+/// Removes permissions that an earlier version or a link to a missing file left: of the file, its
+/// log and the log's index.
 fn close_to_others(path: &Path) {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     for end in ["", "-wal", "-shm"] {
@@ -225,7 +225,7 @@ impl Sqlite {
             self.other = None;
             return Ok(());
         }
-        // What was acknowledged reaches the file that is open, wherever somebody moved it to.
+        // Acknowledged batches reach the file that is open, wherever it was moved.
         let _ = self.connection.pragma_update(None, "wal_checkpoint", "PASSIVE");
         let Found::Other(stamp) = found else {
             // Without its log the same database cannot be opened a second time: other handles of
@@ -318,7 +318,7 @@ impl Sqlite {
         })
     }
 
-    /// What was removed by [`Sqlite::forget`], oldest first.
+    /// Removals by [`Sqlite::forget`], oldest first.
     ///
     /// # Errors
     /// What the system refuses.
@@ -375,7 +375,7 @@ impl Sqlite {
         ask: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
         self.same()?;
-        // What is late begins nothing more.
+        // A query past its deadline begins nothing more.
         self.bounds.as_ref().map_or(Ok(()), |bounds| bounds.check())?;
         let own = || Some(Arc::new(Bounds::new(self.options.longest?, Bytes(u64::MAX))));
         let bounds = self.bounds.clone().or_else(own);
@@ -397,7 +397,7 @@ impl Store for Sqlite {
         self.current()?;
         let put = put::all(&mut self.connection, &self.options, batches);
         let put = self.named(put)??;
-        // What went into a file that somebody removed meanwhile is lost: it is not acknowledged.
+        // Batches in a file that was removed meanwhile are lost: they are not acknowledged.
         self.same()?;
         Ok(put)
     }
@@ -423,7 +423,7 @@ impl Store for Sqlite {
 
     fn rates(&self, question: &Question) -> Result<Rates, StoreError> {
         question.check_rates()?;
-        // Who only reads a file of before cannot bring it to this version.
+        // A reader of an earlier version's file cannot bring it to this version.
         if self.named(self.pragma("user_version"))? < WITH_RATES {
             return self.asked(|connection| rates::none(connection, question));
         }

@@ -54,7 +54,7 @@ pub(super) fn all(
     Ok(Ok(puts))
 }
 
-/// What became of a batch, or why it is not taken.
+/// Outcome of a batch, or the reason for which it is refused.
 fn one(
     change: &Transaction<'_>,
     options: &Options,

@@ -1,7 +1,7 @@
-//! What counters did: sums of rates by dimensions, and spreads of jobs.
+//! Growth of counters: sums of rates by dimensions, and spreads of jobs.
 //!
-//! Owns both statements. Whom rows are visible to is decided by the scan, as for shares; sums are
-//! taken in halves for the same reason as there.
+//! Owns both statements. The scan decides the visibility of rows, as for shares; sums are taken in
+//! halves for the same reason as there.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -1,9 +1,9 @@
 //! Which rows a question is about, as SQL with everything from outside bound.
 //!
 //! Owns the way to them: by job before user before module, or by the slices of the time where these
-//! are fewer, so that what is asked of an hour is not looked for in all years. Who may see what is
-//! decided here and nowhere else: for a user every scan goes through that user's rows. `SQLite` is
-//! told the order of tables (`CROSS JOIN`), since it would guess without statistics.
+//! are fewer, so that a query of an hour does not search all years. Visibility is decided here and
+//! nowhere else: for a user every scan goes through that user's rows. Statements fix the order of
+//! tables (`CROSS JOIN`), since `SQLite` would guess without statistics.
 
 use rusqlite::types::Value as Bound;
 use rusqlite::{Connection, params_from_iter};
@@ -46,7 +46,7 @@ impl Lead {
 /// The rows of a question: `s` is the slice, `r` the share.
 #[derive(Debug)]
 pub(super) struct Scan {
-    /// What comes behind slices that are the first table, else all of it.
+    /// Joins behind slices that are the first table, else all of it.
     from: String,
     /// The index by which slices are found where they are the first table.
     by: Option<&'static str>,
@@ -158,7 +158,7 @@ impl Scan {
         Ok(())
     }
 
-    /// What every scan is filtered by.
+    /// Filters of every scan.
     fn filter(
         &mut self,
         connection: &Connection,
@@ -380,12 +380,12 @@ impl Scan {
         &self.activity
     }
 
-    /// What is bound in [`Scan::slices`].
+    /// Values that are bound in [`Scan::slices`].
     pub(super) fn slice_values(&self) -> &[Bound] {
         &self.values[..self.slice_values]
     }
 
-    /// What is bound in [`Scan::shares`], and after it.
+    /// Values that are bound in [`Scan::shares`], and after it.
     pub(super) fn values(&self) -> &[Bound] {
         &self.values
     }
