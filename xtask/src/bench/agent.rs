@@ -1,4 +1,4 @@
-//! What `talea agent` costs: slowdown of a program that is busy on every core, memory, and its own
+//! Cost of `talea agent`: slowdown of a program that is busy on every core, memory, and its own
 //! share of a core, beside `perf record -a`.
 //!
 //! All ways take turns in each round, in the other order in every other one; a slowdown is the mean
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use super::{built, found, heading, processor, scratch, spread};
 
 const ROUNDS: usize = 24;
-/// What one core does in a turn, calibrated to about this.
+/// Work of one core in a turn, calibrated to about this.
 const TURN: Duration = Duration::from_secs(1);
 /// How long memory and processor time are watched.
 const WATCHED: Duration = Duration::from_mins(1);
@@ -122,7 +122,7 @@ fn of_programs(folder: &Path) -> Result<(), String> {
 
 /// Time on cores and memory of the agent, beside perf.
 fn of_itself(ways: &[Way], agent: &Path, folder: &Path) -> Result<(), String> {
-    heading("What the agent itself takes");
+    heading("Resources of the agent itself");
     println!(
         "Share of one core over {} s, resident memory at the end and at most. Quiet, and while {EXECS} programs a second are started.\n",
         WATCHED.as_secs()
@@ -151,7 +151,7 @@ pub(crate) fn run() -> Result<(), String> {
     let folder = scratch("agent")?;
     let size = fs::metadata(&agent).map_err(|e| e.to_string())?.len() as f64 / 1e6;
     let ways = ways();
-    heading("What the agent takes from a program that is busy on every core");
+    heading("Slowdown of a program that is busy on every core");
     println!(
         "Run time against no tool, mean and 95 % interval of {ROUNDS} rounds. The program: {size:.2} MB (`target/small/talea-agent`).\n"
     );
@@ -266,14 +266,13 @@ fn taken_away(ways: &[Way], agent: &Path, folder: &Path) -> Result<(), String> {
         for turn in 0..ways.len() {
             let at = if round % 2 == 0 { turn } else { ways.len() - 1 - turn };
             let tool = started(ways[at], agent, folder)?;
-            // What it does at its begin, such as reading files that it sees first, is no part of
-            // it.
+            // Its begin, such as reading files that it sees first, is no part of it.
             std::thread::sleep(SETTLED);
             shares[at].push(away());
             programs[at].extend(tool.0.as_ref().and_then(|child| in_kernel(child.id())));
         }
     }
-    heading("What interrupts a program that looks at the clock");
+    heading("Interrupts of a program that reads the clock");
     println!(
         "Time between two looks beyond {} ns, of each core's {} s; medians of {QUANTA} rounds and their quartiles. *More* is against no tool in the same round, *a sample* the same for each of them, *BPF* what the kernel counts for the agent's program (`kernel.bpf_stats_enabled`).\n",
         GAP.as_nanos(),
@@ -414,7 +413,7 @@ fn watched(tool: &Tool, execs: u32) -> Result<String, String> {
         if execs > 0 {
             scope.spawn(|| start_programs(execs, &stop, &count));
         }
-        // What the begin takes is no part of it.
+        // The begin is no part of it.
         std::thread::sleep(Duration::from_secs(5));
         let (begin, before) = (Instant::now(), (processor(process), count.load(Ordering::Relaxed)));
         std::thread::sleep(WATCHED);

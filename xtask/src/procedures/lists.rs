@@ -1,4 +1,4 @@
-//! What the standard's description does not say of procedures.
+//! Facts on procedures that the standard's description lacks.
 //!
 //! Owns the lists: which calls are local, which lists have an entry for each process, and what is
 //! exported beyond the standard.
@@ -100,7 +100,7 @@ pub(super) const LOCAL: &[&str] = &[
     "Pcontrol",
 ];
 
-/// What stands for `*` as the length of a list: one entry for each process of the communicator.
+/// Meaning of `*` as the length of a list: one entry for each process of the communicator.
 pub(super) const PER_MEMBER: &[&str] =
     &["Allgatherv", "Alltoallv", "Alltoallw", "Gatherv", "Scatterv", "Reduce_scatter"];
 

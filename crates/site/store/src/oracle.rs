@@ -271,7 +271,8 @@ impl Oracle {
                         gap.count;
                 }
                 Visible::User(_) => {
-                    let detail = format!("node {node}: agents reported losses; operators see which");
+                    let detail =
+                        format!("node {node}: agents reported losses; operators see which");
                     counts.insert(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 }, 0);
                 }
             }

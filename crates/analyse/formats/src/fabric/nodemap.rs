@@ -45,16 +45,16 @@ pub struct NodeMap {
 /// Reads a map.
 pub fn read(bytes: &[u8]) -> Result<NodeMap, Error> {
     let text = String::from_utf8_lossy(bytes);
-    let mut told = None;
+    let mut stated = None;
     let mut nodes: Vec<Node> = Vec::new();
     for (line, number) in text.lines().zip(1..) {
         let words: Vec<&str> = line.split_whitespace().take(6).collect();
         match words[..] {
             [] => {}
-            [count, columns] if told.is_none() && nodes.is_empty() => {
+            [count, columns] if stated.is_none() && nodes.is_empty() => {
                 let count = count.parse::<u64>().ok().filter(|_| columns == "4");
                 let expected = "a number of nodes and 4, for x, y, z and slot";
-                told = Some(count.ok_or_else(|| wrong(number, expected, line))?);
+                stated = Some(count.ok_or_else(|| wrong(number, expected, line))?);
             }
             [name, x, y, z, slot] => {
                 let node = of_node(name, [x, y, z], slot, number);
@@ -88,7 +88,7 @@ pub fn read(bytes: &[u8]) -> Result<NodeMap, Error> {
         return Err(Error::Nothing { expected: "lines such as `nid00006 0 0 3 0`" });
     }
     let torus = Torus::new(&lengths(&places)?)?;
-    let gaps = gaps(&torus, &nodes, told);
+    let gaps = gaps(&torus, &nodes, stated);
     Ok(NodeMap { torus, nodes, gaps })
 }
 
@@ -99,7 +99,7 @@ fn of_node(name: &str, at: [&str; 3], slot: &str, line: u64) -> Option<Node> {
     (name.len() <= LONGEST).then(|| Node { name: name.to_owned(), at, slot, line })
 }
 
-fn gaps(torus: &Torus, nodes: &[Node], told: Option<u64>) -> Gaps {
+fn gaps(torus: &Torus, nodes: &[Node], stated: Option<u64>) -> Gaps {
     let mut gaps = Gaps::default();
     let mut here = vec![0_u64; torus.routers()];
     for router in nodes.iter().filter_map(|node| torus.router(node.at)) {
@@ -115,9 +115,9 @@ fn gaps(torus: &Torus, nodes: &[Node], told: Option<u64>) -> Gaps {
         );
         gaps.note(missing(detail, absent));
     }
-    if let Some(told) = told.filter(|&told| told != nodes.len() as u64) {
-        let detail = format!("the map states {told} nodes and has {}", nodes.len());
-        gaps.note(missing(detail, told.abs_diff(nodes.len() as u64)));
+    if let Some(stated) = stated.filter(|&stated| stated != nodes.len() as u64) {
+        let detail = format!("the map states {stated} nodes and has {}", nodes.len());
+        gaps.note(missing(detail, stated.abs_diff(nodes.len() as u64)));
     }
     gaps
 }
