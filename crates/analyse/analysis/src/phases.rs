@@ -31,13 +31,22 @@ pub enum PhasesError {
     #[error("--run: {0}")]
     Load(#[from] LoadError),
     /// The recording's times are simulated.
-    #[error("--run: expected a recording of measured values, found simulated values: `{}`", .0.display())]
+    #[error(
+        "--run: expected a recording of measured values, found simulated values: `{}`",
+        .0.display()
+    )]
     Simulated(PathBuf),
     /// One of the two has no date or no host.
-    #[error("--run: expected a recording with host and date, this file has none: `{}`", .0.display())]
+    #[error(
+        "--run: expected a recording with host and date, this file has none: `{}`",
+        .0.display()
+    )]
     NoDate(PathBuf),
     /// An unknown rank.
-    #[error("--rank: the run has {count} ranks, from {least} to {most}, none is {rank}: `{}`", path.display())]
+    #[error(
+        "--rank: the run has {count} ranks, from {least} to {most}, none is {rank}: `{}`",
+        path.display()
+    )]
     NoRank {
         /// The requested rank.
         rank: u32,

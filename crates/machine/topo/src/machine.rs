@@ -91,7 +91,10 @@ pub enum MachineError {
         path: PathBuf,
     },
     /// The file is too large to be one.
-    #[error("expected a topology of at most {MOST_BYTES} bytes (Talea's limit), found more: `{}`", path.display())]
+    #[error(
+        "expected a topology of at most {MOST_BYTES} bytes (Talea's limit), found more: `{}`",
+        path.display()
+    )]
     TooLarge {
         /// The file.
         path: PathBuf,

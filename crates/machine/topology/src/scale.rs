@@ -244,11 +244,17 @@ mod tests {
             ends in (prop::option::of(-1e3..1e3), prop::option::of(-1e3..1e3)),
             log in any::<bool>(),
         ) {
-            if let Some(scale) = Scale::new(values.iter().copied(), how, Wanted { min: ends.0, max: ends.1, log }) {
+            if let Some(scale) = Scale::new(
+                values.iter().copied(),
+                how,
+                Wanted { min: ends.0, max: ends.1, log }
+            ) {
                 prop_assert!(scale.low <= scale.high && (!scale.log || scale.low > 0.0));
                 values.retain(|value| !value.is_nan());
                 values.sort_by(f64::total_cmp);
-                let fractions: Vec<f64> = values.iter().filter_map(|&v| scale.fraction(v)).collect();
+                let fractions: Vec<f64> = values.iter().filter_map(
+                    |&v| scale.fraction(v)
+                ).collect();
                 prop_assert_eq!(fractions.len(), values.len());
                 prop_assert!(fractions.iter().all(|f| (0.0..=1.0).contains(f)));
                 prop_assert!(fractions.windows(2).all(|pair| pair[0] <= pair[1] + 1e-9));

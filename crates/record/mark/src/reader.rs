@@ -386,7 +386,11 @@ mod tests {
             }
             if let Ok(table) = Table::from_bytes(&bytes) {
                 prop_assert!(table.phases.iter().all(|p| p.name.len() <= layout::NAME_BYTES));
-                prop_assert!(table.threads.iter().all(|t| t.phase.is_none() || table.phase(t.phase.unwrap()).is_some()));
+                prop_assert!(
+                    table.threads.iter().all(
+                        |t| t.phase.is_none() || table.phase(t.phase.unwrap()).is_some()
+                    )
+                );
             }
         }
 

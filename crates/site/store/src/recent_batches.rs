@@ -259,7 +259,10 @@ mod tests {
                 }
             }
             for asked in asked {
-                let (mut mine, mut other) = (recent.usage(&asked).unwrap(), oracle.usage(&asked).unwrap());
+                let (mut mine, mut other) = (
+                    recent.usage(&asked).unwrap(),
+                    oracle.usage(&asked).unwrap()
+                );
                 // What a batch of the time lost is told whatever the filters.
                 (mine.gaps, other.gaps) = Default::default();
                 prop_assert_eq!(mine, other);

@@ -124,7 +124,11 @@ proptest! {
     }
 
     #[test]
-    fn damage_is_read_or_refused(trace in traces(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+    fn damage_is_read_or_refused(
+        trace in traces(),
+        at in any::<prop::sample::Index>(),
+        byte in any::<u8>()
+    ) {
         let mut bytes = write(&trace).into_bytes();
         let at = at.index(bytes.len());
         bytes[at] = byte;

@@ -151,7 +151,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_number_of_up_to_19_digits(number in 0..10_u64.pow(19), short in 0..20_u32, zeros in 0..4_usize, stop: u8) {
+        fn any_number_of_up_to_19_digits(
+            number in 0..10_u64.pow(19),
+            short in 0..20_u32,
+            zeros in 0..4_usize,
+            stop: u8
+        ) {
             prop_assume!(!stop.is_ascii_digit());
             let value = number / 10_u64.pow(short.min(19));
             let digits = format!("{}{value}", "0".repeat(zeros));

@@ -104,7 +104,13 @@ unsafe fn rdpmc(counter: u32) -> u64 {
     let (low, high): (u32, u32);
     // SAFETY: reads a counter; see the contract.
     unsafe {
-        std::arch::asm!("rdpmc", in("ecx") counter, out("eax") low, out("edx") high, options(nostack, nomem, preserves_flags));
+        std::arch::asm!(
+            "rdpmc",
+            in("ecx") counter,
+            out("eax") low,
+            out("edx") high,
+            options(nostack, nomem, preserves_flags)
+        );
     }
     u64::from(high) << 32 | u64::from(low)
 }

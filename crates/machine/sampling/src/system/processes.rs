@@ -304,13 +304,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranges_are_counted_right(steps in proptest::collection::vec((0_u8..5, 1_u32..6, 1_u32..6), 0..200)) {
+        fn ranges_are_counted_right(
+            steps in proptest::collection::vec((0_u8..5, 1_u32..6, 1_u32..6), 0..200)
+        ) {
             let folder = tempfile::tempdir().unwrap();
             let mut processes = Processes::new(&Root::at(folder.path()));
             for (what, process, other) in steps {
                 match what {
                     0 => processes.apply(&exec(process, b'a')),
-                    1 => processes.apply(&mapped(process, u64::from(other) << 12, u64::from(other))),
+                    1 => processes.apply(
+                        &mapped(process, u64::from(other) << 12, u64::from(other))
+                    ),
                     2 => processes.apply(&Record::Forked { process, parent: other }),
                     3 => processes.apply(&Record::Ended { process }),
                     _ => processes.collected(),

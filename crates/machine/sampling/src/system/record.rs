@@ -248,7 +248,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_a_record_or_none(kind in 0_u32..20, misc: u16, bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn any_bytes_are_a_record_or_none(
+            kind in 0_u32..20,
+            misc: u16,
+            bytes in proptest::collection::vec(any::<u8>(), 0..200)
+        ) {
             let head = Head { kind, misc };
             let _ = time(head, &bytes);
             if let Some(Record::Mapped { mapping, path, .. }) = parse(head, &bytes) {

@@ -205,13 +205,19 @@ mod tests {
         }
 
         #[test]
-        fn frames_take_no_more_room_than_there_is((widths, frames) in frames(), room in 0..3000_u64) {
+        fn frames_take_no_more_room_than_there_is(
+            (widths, frames) in frames(),
+            room in 0..3000_u64
+        ) {
             let bytes = pack(&frames, &widths).unwrap();
             let needed = frames.len() as u64 * words_of_frame(&widths);
             let mut left = room;
             let found = unpack(&bytes, &widths, &mut left);
             prop_assert_eq!(found.is_some(), needed <= room);
-            prop_assert_eq!(left, room.saturating_sub(needed).min(if needed <= room { room } else { 0 }));
+            prop_assert_eq!(
+                left,
+                room.saturating_sub(needed).min(if needed <= room { room } else { 0 })
+            );
         }
 
         #[test]

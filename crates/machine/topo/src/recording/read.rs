@@ -50,7 +50,10 @@ pub enum ReadError {
     #[error("{0}")]
     Journal(#[from] container::ReadError),
     /// Its blocks are of a later version.
-    #[error("made by a newer talea: version {found}, this one reads up to {FORMAT}: `{}`", path.display())]
+    #[error(
+        "made by a newer talea: version {found}, this one reads up to {FORMAT}: `{}`",
+        path.display()
+    )]
     Newer {
         /// Its version.
         found: u32,

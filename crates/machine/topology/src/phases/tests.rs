@@ -176,7 +176,13 @@ proptest! {
         let near: Vec<_> = near.into_iter().map(|(at, time)| (at, Nanos(time))).collect();
         let far: Vec<_> = iterations.into_iter().map(|(at, time)| (at, Nanos(time))).collect();
         let slow = vec![0, 3, usize::MAX];
-        let of = |begin, end, iterations| Course { begin, end, iterations, slow: slow.clone(), ..Course::default() };
+        let of = |begin, end, iterations| Course {
+            begin,
+            end,
+            iterations,
+            slow: slow.clone(),
+            ..Course::default()
+        };
         for (run, from, to) in [
             (of(begin, begin.saturating_add(length), far), Nanos(from), Nanos(to)),
             (of(-50, 1050, near), Nanos(from % 500), Nanos(from % 500 + to % 700)),

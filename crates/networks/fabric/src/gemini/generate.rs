@@ -317,7 +317,10 @@ mod tests {
                     let Use::Network(peer) = used else { continue };
                     let there = machine.tiles(peer.to).unwrap()[peer.tile.at()];
                     let Use::Network(back) = there else { panic!("{there:?}") };
-                    prop_assert_eq!((back.to.at(), back.tile, back.wire), (router, tile, peer.wire));
+                    prop_assert_eq!(
+                        (back.to.at(), back.tile, back.wire),
+                        (router, tile, peer.wire)
+                    );
                 }
                 let used = map.iter().filter(|used| matches!(used, Use::Network(_))).count();
                 let expected: usize =

@@ -43,7 +43,12 @@ pub enum PlaceError {
         grid: u32,
     },
     /// More ranks than there is room for.
-    #[error("{ranks} ranks on {nodes} node{} that take{} {cores} each, expected up to {}", if *nodes == 1 { "" } else { "s" }, if *nodes == 1 { "s" } else { "" }, (*nodes as u64).saturating_mul((*cores).into()))]
+    #[error(
+        "{ranks} ranks on {nodes} node{} that take{} {cores} each, expected up to {}",
+        if *nodes == 1 { "" } else { "s" },
+        if *nodes == 1 { "s" } else { "" },
+        (*nodes as u64).saturating_mul((*cores).into())
+    )]
     Room {
         /// Ranks to be placed.
         ranks: usize,

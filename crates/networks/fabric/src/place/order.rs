@@ -233,7 +233,12 @@ mod tests {
             let torus = Torus::new(&lengths).unwrap();
             let serpentine = serpentine(&torus);
             prop_assert!(steps(&torus, &serpentine).iter().all(|&step| step == 1));
-            let mut orders = vec![serpentine, random(&torus, seed), morton(&torus), hilbert(&torus)];
+            let mut orders = vec![
+                serpentine,
+                random(&torus, seed),
+                morton(&torus),
+                hilbert(&torus)
+            ];
             orders.extend(cabinets(&torus));
             for mut order in orders {
                 order.sort_unstable();

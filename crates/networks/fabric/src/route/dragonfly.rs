@@ -216,7 +216,9 @@ mod tests {
             ends in any::<[prop::sample::Index; 2]>(),
             choice in 0_u32..3,
         ) {
-            let group = if grid { Group::Grid { rows, columns } } else { Group::All(rows * columns) };
+            let group = if grid {
+                Group::Grid { rows, columns }
+            } else { Group::All(rows * columns) };
             let groups = groups.min(rows * columns * global + 1);
             let shape = Dragonfly::new(1, group, global, groups).unwrap();
             let fabric = shape.fabric(&cables()).unwrap();

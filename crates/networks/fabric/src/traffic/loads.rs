@@ -308,7 +308,10 @@ mod tests {
                 between += message.bytes;
                 let at = ends.map(|host| torus.coordinate(RouterId(host.0 / 2)).values().to_vec());
                 let cost = protocol.cost(&message);
-                for (from, to, load) in [(&at[0], &at[1], cost.there), (&at[1], &at[0], cost.back)] {
+                for (from, to, load) in [
+                    (&at[0], &at[1], cost.there),
+                    (&at[1], &at[0], cost.back)
+                ] {
                     let mut here = from.clone();
                     for axis in 0..3 {
                         while here[axis] != to[axis] {

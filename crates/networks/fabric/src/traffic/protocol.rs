@@ -291,7 +291,12 @@ mod tests {
             zeros in -1.0..2.0_f64,
         ) {
             let transaction = if get { Transaction::Get } else { Transaction::Put };
-            let protocol = Protocol { transaction, zeros, control: Control::SONAR, ..Protocol::MPI };
+            let protocol = Protocol {
+                transaction,
+                zeros,
+                control: Control::SONAR,
+                ..Protocol::MPI
+            };
             let all = protocol.cost(&Message { bytes, count, ..MIB });
             if bytes < 5000 && count < 40 {
                 let mut sum = Cost::default();

@@ -270,7 +270,10 @@ mod tests {
     proptest! {
         #[test]
         fn numbers_come_back(
-            numbers in prop::collection::vec((prop_oneof![any::<i64>(), -9..9_i64, Just(i64::MIN)], any::<Option<i8>>()), 0..200),
+            numbers in prop::collection::vec(
+                (prop_oneof![any::<i64>(), -9..9_i64, Just(i64::MIN)], any::<Option<i8>>()),
+                0..200
+            ),
         ) {
             let known = [0, 1, 2, 3, 4, hash(&[7, 8])];
             let context = |guess: Option<i8>| Context {

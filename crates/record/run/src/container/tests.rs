@@ -49,7 +49,10 @@ proptest! {
     }
 
     #[test]
-    fn every_truncation_is_an_error(sections in any_sections(), cut in any::<prop::sample::Index>()) {
+    fn every_truncation_is_an_error(
+        sections in any_sections(),
+        cut in any::<prop::sample::Index>()
+    ) {
         let bytes = written(&sections);
         let end = cut.index(bytes.len());
         prop_assert!(read(&bytes[..end]).is_err());

@@ -64,7 +64,11 @@ proptest! {
     }
 
     #[test]
-    fn damage_costs_one_block(blocks in blocks(), at in any::<prop::sample::Index>(), flip in 1..=255_u8) {
+    fn damage_costs_one_block(
+        blocks in blocks(),
+        at in any::<prop::sample::Index>(),
+        flip in 1..=255_u8
+    ) {
         let mut bytes = written(&blocks);
         let at = at.index(bytes.len());
         bytes[at] ^= flip;

@@ -114,7 +114,12 @@ pub(super) struct TopoArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     out: Option<PathBuf>,
     /// Show a recording, of either form
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["pid", "simulate", "plugin", "out", "command"])]
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["pid", "simulate", "plugin", "out", "command"]
+    )]
     replay: Option<PathBuf>,
     /// Show how --replay differs from this earlier recording
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "replay")]
@@ -147,7 +152,13 @@ pub(super) struct TopoArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     xml: Option<PathBuf>,
     /// Version of --xml: 2 for all hwloc since 2.0, 3 for 3.x
-    #[arg(long, value_name = "N", value_parser = xml_version, default_value = "2", requires = "xml")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = xml_version,
+        default_value = "2",
+        requires = "xml"
+    )]
     xml_version: Version,
     /// Width and height of pictures in pixels
     #[arg(long, value_name = "WxH", value_parser = values::dimensions, default_value = "1600x1000")]
@@ -159,7 +170,12 @@ pub(super) struct TopoArgs {
     #[arg(long)]
     counters: bool,
     /// A command to start and to watch
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND",
+        value_hint = ValueHint::CommandWithArguments
+    )]
     command: Vec<OsString>,
 }
 

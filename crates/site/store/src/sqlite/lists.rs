@@ -71,7 +71,10 @@ pub(super) fn jobs(connection: &Connection, question: &Question) -> rusqlite::Re
         || question.core.is_some()
         || question.activity.is_some()
         // A user who asks for somebody else's: no rows, which only the rows' filters know.
-        || matches!(question.visible, Visible::User(user) if question.user.is_some_and(|other| other != user));
+        || matches!(
+            question.visible,
+            Visible::User(user) if question.user.is_some_and(|other| other != user)
+        );
     // Sums of a job and slice are kept: without filters of rows there is no need to look at any.
     // `*` is every job, and none without one.
     let every = question.job.clone().unwrap_or_else(|| Text::Like("*".to_owned()));

@@ -150,13 +150,23 @@ proptest! {
         let (_folder, mut store) = store(&options(slice));
         store.put_all(&batches).unwrap();
         let now = Nanos(START + days * DAY.0);
-        let by = [Dimension::User, Dimension::Job, Dimension::Executable, Dimension::Library, Dimension::Phase];
+        let by = [
+            Dimension::User,
+            Dimension::Job,
+            Dimension::Executable,
+            Dimension::Library,
+            Dimension::Phase
+        ];
         let sums = |store: &Sqlite| {
             let asked = Question { by: by.to_vec(), ..whole(Visible::All) };
             let answer = store.usage(&asked).unwrap();
             let totals = answer.totals;
             let rates = store.rates(&asked).unwrap().rows;
-            let whole = (totals.all_samples, totals.all_core_seconds, store.jobs(&asked).unwrap().len());
+            let whole = (
+                totals.all_samples,
+                totals.all_core_seconds,
+                store.jobs(&asked).unwrap().len()
+            );
             (answer.rows, whole, rates, store.spreads(&asked).unwrap())
         };
         let before = sums(&store);

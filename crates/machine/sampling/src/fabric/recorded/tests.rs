@@ -165,11 +165,18 @@ fn of_one_name(mut counters: Vec<Counter>) -> Vec<Counter> {
 prop_compose! {
     fn any_ports()(
         ports in prop::collection::vec(
-            (prop::collection::vec(any_counter(), 1..4), any::<prop::sample::Index>(), prop::option::of(1e-3..1e12)),
+            (
+                prop::collection::vec(any_counter(), 1..4),
+                any::<prop::sample::Index>(),
+                prop::option::of(1e-3..1e12)
+            ),
             1..5,
         ),
     ) -> Vec<Port> {
-        let port = |(at, (counters, kind, speed)): (usize, (Vec<Counter>, prop::sample::Index, Option<f64>))| Port {
+        let port = |(at, (counters, kind, speed)): (
+            usize,
+            (Vec<Counter>, prop::sample::Index, Option<f64>)
+        )| Port {
             name: format!("p{at}/1"),
             kind: PortKind::ALL[kind.index(PortKind::ALL.len())],
             speed,
@@ -204,7 +211,9 @@ proptest! {
         for (at, port) in ports.iter().enumerate() {
             for (reading, counter) in readings.port_mut(at).iter_mut().zip(&*port.counters) {
                 let value = values.next().flatten();
-                *reading = value.map(|(value, at)| Reading { at: Nanos(at), value: value & counter.width.largest() });
+                *reading = value.map(
+                    |(value, at)| Reading { at: Nanos(at), value: value & counter.width.largest() }
+                );
             }
         }
         let given = Given(ports);

@@ -367,7 +367,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_a_description_or_none(at in 0_usize..1500, new: [u8; 4], cut in 0_usize..2000) {
+        fn any_bytes_are_a_description_or_none(
+            at in 0_usize..1500,
+            new: [u8; 4],
+            cut in 0_usize..2000
+        ) {
             let _ = reduced(&new);
             if let Ok(bytes) = std::fs::read("/sys/kernel/btf/vmlinux") {
                 // Damage to the small one, so that this takes no minutes.
