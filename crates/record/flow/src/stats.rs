@@ -301,7 +301,8 @@ mod tests {
 
         #[test]
         fn merging_equals_counting_together(
-            a in prop::collection::vec(any::<u64>(), 0..30), b in prop::collection::vec(0..5000_u64, 0..30),
+            a in prop::collection::vec(any::<u64>(), 0..30),
+            b in prop::collection::vec(0..5000_u64, 0..30),
         ) {
             let mut merged = durations(&a);
             merged.merge(&durations(&b));

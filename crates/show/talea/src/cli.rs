@@ -218,8 +218,14 @@ struct RunArgs {
     #[arg(long, value_enum, default_value_t = Unwind::Dwarf, requires = "sampling")]
     unwind: Unwind,
     /// Read counters of all network ports at this interval [default: 1s]
-    #[arg(long, value_name = "TIME", value_parser = values::interval, num_args = 0..=1, require_equals = true,
-          default_missing_value = "1s")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = values::interval,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "1s"
+    )]
     fabric: Option<Nanos>,
     /// Only record: no analysis, no report
     #[arg(long)]

@@ -9,8 +9,9 @@
 //! [`LONGEST_NAME`].
 //!
 //! ```text
-//! agent --- spool --- wire ---> Store::put_all ---> slices of time and node ---> usage, series, nodes, jobs
+//! agent --- spool --- wire ---> Store::put_all ---> slices of time and node
 //!                                                     retain: minutes -> hours -> days
+//!                                                   ---> usage, series, nodes, jobs
 //! ```
 
 pub mod access;

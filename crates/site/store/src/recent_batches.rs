@@ -253,8 +253,10 @@ mod tests {
             let mut recent = Recent::new(Nanos(40 * DAY.0));
             for batch in batches {
                 // Slices of one node with the same begin are one, as long as the longest of them.
-                let same = |other: &Batch| other.id.node == batch.id.node && other.begin == batch.begin;
-                if !recent.batches.iter().any(same) && oracle.put(&batch).unwrap() == crate::Put::New {
+                let (node, begin) = (&batch.id.node, batch.begin);
+                let same = |other: &Batch| other.id.node == *node && other.begin == begin;
+                let known = recent.batches.iter().any(same);
+                if !known && oracle.put(&batch).unwrap() == crate::Put::New {
                     recent.push(batch).unwrap();
                 }
             }

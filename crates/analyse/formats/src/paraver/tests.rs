@@ -467,9 +467,12 @@ fn names_of_rows() {
 
 prop_compose! {
     /// Applications with tasks of threads, on nodes or on none.
-    fn any_locations()(nodes in prop::collection::vec(1..100_u32, 0..4), applications in prop::collection::vec(
-        prop::collection::vec((1..4_u32, 0..4_u32), 1..4), 1..4)) -> talea_model::trace::Locations
-    {
+    fn any_locations()(
+        nodes in prop::collection::vec(1..100_u32, 0..4),
+        applications in prop::collection::vec(
+            prop::collection::vec((1..4_u32, 0..4_u32), 1..4), 1..4
+        )
+    ) -> talea_model::trace::Locations {
         let mut locations = talea_model::trace::Locations::default();
         for tasks in applications {
             locations.push_application();
@@ -552,7 +555,8 @@ prop_compose! {
                     tag
                 ) => {
                     trace.push_message(MessageRecord {
-                        sender: at % most, sender_cpu: at >> 24, receiver: (at >> 8) % most, receiver_cpu: at >> 28,
+                        sender: at % most, sender_cpu: at >> 24,
+                        receiver: (at >> 8) % most, receiver_cpu: at >> 28,
                         logical_send, physical_send, logical_receive, physical_receive, size, tag,
                     });
                 }

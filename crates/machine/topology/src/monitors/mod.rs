@@ -1,8 +1,10 @@
 //! Monitors: values to display, and their objects.
 //!
 //! ```text
-//! L3_MISS{ OBJ = L3; CTR = PAPI_L3_TCM; LOGSCALE = 1; MAX=1000000; MIN=0; }     # the form of dynamic lstopo
-//! CPI{ OBJ:=PU; PERF_LIB:=papi; EVSET:=PAPI_TOT_INS, PAPI_TOT_CYC; REDUCTION:=$1/$0; }     % of Hierarchical-monitors
+//! # The form of dynamic lstopo:
+//! L3_MISS{ OBJ = L3; CTR = PAPI_L3_TCM; LOGSCALE = 1; MAX=1000000; MIN=0; }
+//! % The form of Hierarchical-monitors:
+//! CPI{ OBJ:=PU; PERF_LIB:=papi; EVSET:=PAPI_TOT_INS, PAPI_TOT_CYC; REDUCTION:=$1/$0; }
 //! ```
 //!
 //! | key | value | without it |

@@ -226,7 +226,11 @@ mod tests {
         #[test]
         fn members_come_back(list: Vec<i64>) {
             let symbol = Symbol::Comm(CommSymbol {
-                name: "world.split0".into(), leader: 3, members: Members::from_ranks(&list), inter: false });
+                name: "world.split0".into(),
+                leader: 3,
+                members: Members::from_ranks(&list),
+                inter: false,
+            });
             let mut out = Vec::new();
             symbol.put(&mut out);
             prop_assert_eq!(Symbol::get(&mut Cursor::new(&out)), Some(symbol));

@@ -7,7 +7,8 @@
 //! longer before:
 //!
 //! ```text
-//! PROG  number u64, the larger is the newer | length u32 | `Until` as JSON | the batch so far as `wire`, or nothing
+//! PROG  number u64, the larger is the newer | length u32 | `Until` as JSON
+//!       | the batch so far as `wire`, or nothing
 //! ```
 
 use std::fs::{self, File};
