@@ -2,8 +2,8 @@
 //!
 //! Owns the trials behind the figures of results: a quick one, of halves fitted with the smoothing
 //! and the jumps of the whole, and a strict one. In that instances are put into six groups in
-//! turns; each choice of half of the groups is fitted from the start - smoothing and jumps included
-//! - and compared with the mean direct counts of the other half between samples, in equal cells.
+//! turns; each choice of half of the groups is fitted from the start, smoothing and jumps included,
+//! and compared with the mean direct counts of the other half between samples, in equal cells.
 //! The error includes the noise of the predicted half; for the band it is added to its width.
 
 use rayon::prelude::*;

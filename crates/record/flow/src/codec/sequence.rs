@@ -118,8 +118,8 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// Numbers from 0 with greatest common divisor 1, and the `base` and `step` for which `base + step
-/// * number` are the values again.
+/// Numbers from 0 with greatest common divisor 1, and the `base` and `step`: `base + step * number`
+/// are the values again.
 ///
 /// Streams that differ in these only, as counts and bytes do, become the same. Arithmetic wraps.
 pub fn scaled(values: &Runs<i64>) -> (i64, u64, Runs<i64>) {

@@ -253,9 +253,9 @@ impl Server {
     }
 }
 
-/// Whether a refusal is of what is in the batch, which the same batch would meet for ever. All else
-/// - a proxy's limit, a wrong address, a route that is not there, too many series for now - people
-/// mend, while batches wait.
+/// Whether a refusal is about the batch's samples, so that the same batch would be refused for ever.
+/// Other causes (a proxy's limit, a wrong address, an absent route, too many series for now) are
+/// mended while batches wait.
 fn is_about_samples(said: &str) -> bool {
     /// Of Prometheus (`storage/interface.go`), `VictoriaMetrics` and Mimir (its catalogue of
     /// errors).

@@ -11,7 +11,7 @@
 //! counter tx_waited sent-stalled 0Hz 32 stops
 //! port eth0 ethernet 0 1.25e8 up             name, kind, set, bytes a second, state; - if unknown
 //! at 1700000000000000000                     a time in ns; then a line for each port, in order:
-//! 4711 -                                     a total for each counter; - is absent, 12@5 has its own time
+//! 4711 -                                     a total a counter; - is absent, 12@5 has a time
 //! ```
 //!
 //! Times grow. A reading whose time lies before that of an earlier one is left out, which is a gap;
