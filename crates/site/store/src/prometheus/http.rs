@@ -253,7 +253,7 @@ impl Server {
     }
 }
 
-/// Whether a refusal is about the batch's samples, so that the same batch would be refused for ever.
+/// Whether a refusal is about the batch's samples, so that the same batch would be refused again.
 /// Other causes (a proxy's limit, a wrong address, an absent route, too many series for now) are
 /// mended while batches wait.
 fn is_about_samples(said: &str) -> bool {
