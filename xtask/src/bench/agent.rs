@@ -7,6 +7,8 @@
 //! of a loop on each core, in this process. Processor time is that of the scheduler (schedstat), in
 //! nanoseconds: ticks of 10 ms are a minute's budget at 1 Hz.
 
+mod load;
+
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -14,20 +16,16 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use self::load::{GAP, LOOKS, away, calibrated, work};
 use super::{built, found, heading, processor, scratch, spread};
 
 const ROUNDS: usize = 24;
-/// Work of one core in a turn, calibrated to about this.
-const TURN: Duration = Duration::from_secs(1);
 /// How long memory and processor time are watched.
 const WATCHED: Duration = Duration::from_mins(1);
 const EXECS: u32 = 200;
-/// Rounds of looking at the clock, when a tool has settled, how long is looked, and what is a gap
-/// between two looks.
+/// Rounds of reading the clock, and the time until a tool has settled.
 const QUANTA: usize = 15;
 const SETTLED: Duration = Duration::from_secs(2);
-const LOOKS: Duration = Duration::from_secs(3);
-const GAP: Duration = Duration::from_nanos(500);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
@@ -335,62 +333,6 @@ fn in_kernel(process: u32) -> Option<f64> {
     texts.find_map(|text| {
         let (time, runs) = (of(&text, "run_time_ns:")?, of(&text, "run_cnt:")?);
         (runs > 0.0).then(|| time / runs / 1e3)
-    })
-}
-
-/// Share of the time that threads on all cores are away.
-fn away() -> f64 {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let looks = || {
-        let begin = Instant::now();
-        let (mut last, mut gone) = (begin, Duration::ZERO);
-        while last - begin < LOOKS {
-            let now = Instant::now();
-            let gap = now - last;
-            if gap > GAP {
-                gone += gap;
-            }
-            last = now;
-        }
-        gone.as_secs_f64() / (last - begin).as_secs_f64()
-    };
-    std::thread::scope(|scope| {
-        let all: Vec<_> = (0..cores).map(|_| scope.spawn(looks)).collect();
-        all.into_iter().filter_map(|one| one.join().ok()).sum::<f64>() / cores as f64
-    })
-}
-
-/// So many turns of a loop that no compiler shortens.
-fn spin(turns: u64) -> u64 {
-    let mut value = 0x9e37_79b9_7f4a_7c15_u64;
-    for _ in 0..turns {
-        value ^= value << 13;
-        value ^= value >> 7;
-        value ^= value << 17;
-    }
-    std::hint::black_box(value)
-}
-
-fn calibrated() -> u64 {
-    let turns = 50_000_000;
-    spin(turns);
-    let begin = Instant::now();
-    spin(turns);
-    let factor = TURN.as_secs_f64() / begin.elapsed().as_secs_f64();
-    (turns as f64 * factor) as u64
-}
-
-/// Seconds that a thread on each core takes, summed.
-fn work(turns: u64) -> f64 {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        let timed = || {
-            let begin = Instant::now();
-            spin(turns);
-            begin.elapsed().as_secs_f64()
-        };
-        let all: Vec<_> = (0..cores).map(|_| scope.spawn(timed)).collect();
-        all.into_iter().filter_map(|one| one.join().ok()).sum()
     })
 }
 
