@@ -27,7 +27,7 @@ use source::Checkout;
 const BOUNDS: &[(Kind, usize)] = &[
     (Kind::Circles, 27),
     (Kind::Columns, 6),
-    (Kind::Lengths, 6),
+    (Kind::Lengths, 1),
     (Kind::Words, 2),
     (Kind::Names, 9),
 ];

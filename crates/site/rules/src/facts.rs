@@ -4,10 +4,11 @@
 //! was seen (a job's cores may not be known), counters that nobody counts, functions where nobody
 //! resolves them.
 
+mod activities;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use talea_model::Nanos;
-use talea_model::shares::Activity;
 use talea_store::{Dimension, Question, StoreError, Text, Value, rank};
 
 use crate::metrics::{Does, Metric};
@@ -15,6 +16,7 @@ use crate::names::{Names, Sum, by_name};
 use crate::rule::{Most, Rule};
 use crate::subject::{narrow, value_of, value_text};
 use crate::tables::{Part, Tables, Wanted, Window};
+pub(crate) use activities::Activities;
 
 const MINUTE: u64 = 60_000_000_000;
 const HOUR: u64 = 60 * MINUTE;
@@ -26,65 +28,6 @@ pub(crate) struct Subject<'a> {
     pub(crate) window: Window,
     pub(crate) dimensions: &'a [Dimension],
     pub(crate) key: &'a [Value],
-}
-
-/// Samples by activity.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Activities {
-    user: u64,
-    kernel: u64,
-    mpi: u64,
-    waiting: u64,
-    idle: u64,
-}
-
-impl Activities {
-    fn add(&mut self, activity: &Value, samples: u64) {
-        let place = match activity {
-            Value::Activity(Activity::User) => &mut self.user,
-            Value::Activity(Activity::Kernel) => &mut self.kernel,
-            Value::Activity(Activity::Mpi) => &mut self.mpi,
-            Value::Activity(Activity::Waiting) => &mut self.waiting,
-            _ => &mut self.idle,
-        };
-        *place = place.saturating_add(samples);
-    }
-
-    /// Those of rows whose last value is the activity.
-    pub(crate) fn from_parts(parts: &[Part]) -> Self {
-        let mut sums = Self::default();
-        for part in parts {
-            if let Some(activity) = part.key.last() {
-                sums.add(activity, part.samples);
-            }
-        }
-        sums
-    }
-
-    pub(crate) fn busy(self) -> u64 {
-        self.computing().saturating_add(self.mpi)
-    }
-
-    /// Busy outside MPI.
-    fn computing(self) -> u64 {
-        self.user.saturating_add(self.kernel)
-    }
-
-    fn of_cores(self, does: Does) -> f64 {
-        let part = match does {
-            Does::Busy => self.busy(),
-            Does::Computing => self.computing(),
-        };
-        part as f64 / self.all().max(1) as f64
-    }
-
-    fn nothing(self) -> u64 {
-        self.waiting.saturating_add(self.idle)
-    }
-
-    pub(crate) fn all(self) -> u64 {
-        self.busy().saturating_add(self.nothing())
-    }
 }
 
 impl Subject<'_> {

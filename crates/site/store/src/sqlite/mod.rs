@@ -13,6 +13,9 @@ mod levels;
 mod lists;
 mod loss;
 mod names;
+mod options;
+#[cfg(test)]
+mod plans;
 mod put;
 mod put_rates;
 mod rates;
@@ -28,8 +31,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use talea_model::shares::Batch;
 use talea_model::{Bytes, Nanos};
+use talea_model::shares::Batch;
 
 use crate::answer::{Answer, JobSeen, NodeSeen, Series};
 use crate::bounds::Bounds;
@@ -61,45 +64,11 @@ const STEPS: i32 = 10_000;
 const SETTLES: Duration = Duration::from_secs(2);
 
 pub use forget::Forget;
+pub use options::Options;
 pub use talea_results::site::Forgotten;
 
 pub(crate) const HOUR: Nanos = Nanos(3_600_000_000_000);
 pub(crate) const DAY: Nanos = Nanos(24 * HOUR.0);
-
-/// How a file is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Length of the finest slices; shorter batches are summed up in them. 0 keeps each batch's own
-    /// interval. Decided when the file is made; at most an hour.
-    pub slice: Nanos,
-    /// How old fine slices become before they are merged into hours, without addresses and cores.
-    pub fine_for: Nanos,
-    /// How old hours become before they are merged into days, which are kept for ever.
-    pub hours_for: Nanos,
-    /// Most bytes of the file, without its log; absent for as much as there is room.
-    pub most: Option<Bytes>,
-    /// How long to wait for another process that writes.
-    pub patience: Duration,
-    /// How long a question may take; for ever if absent.
-    pub longest: Option<Duration>,
-    /// Whether a batch is refused whose time has a batch of its node already, or that fills a slice
-    /// with more than the node's cores can do: for who does not believe nodes.
-    pub strict: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            slice: Nanos(HOUR.0 / 6),
-            fine_for: Nanos(7 * DAY.0),
-            hours_for: Nanos(90 * DAY.0),
-            most: None,
-            patience: Duration::from_secs(10),
-            longest: None,
-            strict: false,
-        }
-    }
-}
 
 /// An open file.
 #[derive(Debug)]
@@ -324,45 +293,6 @@ impl Sqlite {
     /// What the system refuses.
     pub fn forgotten(&self) -> Result<Vec<Forgotten>, StoreError> {
         self.asked(removals::list)
-    }
-
-    /// How `SQLite` would find the rows of a question.
-    #[cfg(test)]
-    pub(crate) fn plan(&self, question: &Question) -> rusqlite::Result<Vec<String>> {
-        self.explained(&scan::Scan::filtered(
-            &self.connection,
-            question,
-            levels::Grain::for_question(question),
-        )?)
-    }
-
-    /// The same for its rates.
-    #[cfg(test)]
-    pub(crate) fn plan_of_rates(&self, question: &Question) -> rusqlite::Result<Vec<String>> {
-        self.explained(&scan::Scan::of_counters(&self.connection, question, "rate")?)
-    }
-
-    /// Steps of `SQLite` that it takes to find the rows of a question.
-    #[cfg(test)]
-    pub(crate) fn steps(&self, question: &Question) -> rusqlite::Result<i32> {
-        let scan = scan::Scan::filtered(
-            &self.connection,
-            question,
-            levels::Grain::for_question(question),
-        )?;
-        let mut select =
-            self.connection.prepare(&format!("SELECT sum(r.samples) {}", scan.shares()))?;
-        let values = rusqlite::params_from_iter(scan.values());
-        select.query_row(values, |row| row.get::<_, Option<i64>>(0))?;
-        Ok(select.get_status(rusqlite::StatementStatus::VmStep))
-    }
-
-    #[cfg(test)]
-    fn explained(&self, scan: &scan::Scan) -> rusqlite::Result<Vec<String>> {
-        let sql = format!("EXPLAIN QUERY PLAN SELECT sum(r.samples) {}", scan.shares());
-        let mut explain = self.connection.prepare(&sql)?;
-        let values = rusqlite::params_from_iter(scan.values());
-        explain.query_map(values, |row| row.get(3))?.collect()
     }
 
     fn named<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
