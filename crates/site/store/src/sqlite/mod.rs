@@ -31,8 +31,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
-use talea_model::{Bytes, Nanos};
 use talea_model::shares::Batch;
+use talea_model::{Bytes, Nanos};
 
 use crate::answer::{Answer, JobSeen, NodeSeen, Series};
 use crate::bounds::Bounds;
