@@ -1,13 +1,19 @@
 #!/bin/bash
-# Builds the Python package, installs it into an environment of its own, and runs its tests and the notebook.
+# Installs the Python package into an environment of its own, and runs its tests and the notebook.
 #
-#   python.sh
+#   python.sh [--wheel]
 #
-# Needs what `make setup-test` installs. Python packages are kept in target/python-package; the wheel stays in
-# target/python-package/wheels.
+# The package has the library of the workspace's build. With --wheel it is the wheel that maturin builds, which compiles
+# nearly everything again: the library alone needs fewer features of its dependencies. The wheel stays in
+# target/python-package/wheels. Needs what `make setup-test` installs; Python packages are kept in target/python-package.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
+way=${1:-}
+case $way in
+    "" | --wheel) ;;
+    *) echo "python.sh: expected --wheel or nothing, found $way" >&2; exit 2 ;;
+esac
 export CARGO_PROFILE_RELEASE_LTO=off
 
 target=${CARGO_TARGET_DIR:-target}
@@ -31,10 +37,18 @@ fi
 cargo build --workspace --release --features talea/parquet
 export TALEA=$target/release/talea
 
-rm -rf "$folder/wheels"
-CARGO_TARGET_DIR=$target "$folder/bin/maturin" build --release --quiet --manifest-path crates/show/python/Cargo.toml \
-    --interpreter "$folder/bin/python" --compatibility linux --out "$folder/wheels"
-"$folder/bin/pip" install -q --disable-pip-version-check --force-reinstall --no-deps "$folder"/wheels/*.whl
+if [ "$way" = --wheel ]; then
+    rm -rf "$folder/wheels"
+    CARGO_TARGET_DIR=$target "$folder/bin/maturin" build --release --quiet --manifest-path crates/show/python/Cargo.toml \
+        --interpreter "$folder/bin/python" --compatibility linux --out "$folder/wheels"
+    "$folder/bin/pip" install -q --disable-pip-version-check --force-reinstall --no-deps "$folder"/wheels/*.whl
+else
+    "$folder/bin/pip" uninstall -q -y --disable-pip-version-check talea 2>/dev/null
+    site=$("$folder/bin/python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
+    rm -rf "$site/talea"
+    cp -r crates/show/python/python/talea "$site/talea"
+    cp "$target/release/lib_talea.so" "$site/talea/_talea.abi3.so"
+fi
 
 # Outside the checkout, so that the installed package is tried.
 work=$(mktemp -d)

@@ -88,7 +88,8 @@ stage scripts scripts_are_clean
 stage "BPF program" scripts/bpf.sh --check
 stage programs make --no-print-directory -j 2 -C apps
 stage lints cargo clippy --workspace --all-targets --features talea/parquet -- -D warnings
-stage "lints of the small build" cargo clippy -p talea --no-default-features -- -D warnings
+# With fewer features of what they depend on than the whole workspace has.
+stage "lints of the small builds" cargo clippy -p talea -p talea-python --no-default-features -- -D warnings
 # With the same features as the tests, so that nothing is built twice.
 stage build cargo build --workspace --release --features talea/parquet
 # Here, because its program is built only now.

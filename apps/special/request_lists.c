@@ -3,7 +3,7 @@
  *
  *     mpirun -n 1 request_lists sliding|compact|threads|forever|million [N] [LIVE]
  *
- * Messages come from the own rank, in random order. `forever` goes on until the program is killed. `million` has requests in the
+ * Messages come from the own rank, in random order. `forever` prints a line after its first turn, and goes on until the program is killed. `million` has requests in the
  * first LIVE entries only: MPICH cannot make more than 262,144 at a time. */
 #include <mpi.h>
 #include <pthread.h>
@@ -198,9 +198,13 @@ int main(int argc, char **argv)
     } else if (!strcmp(way, "compact")) {
         compact(&list);
     } else {
-        do
-            sliding(&list);
-        while (!strcmp(way, "forever"));
+        sliding(&list);
+        if (!strcmp(way, "forever")) {
+            puts("lists: first turn");
+            fflush(stdout);
+            for (;;)
+                sliding(&list);
+        }
     }
     drop(&list);
     printf("lists: %s %s\n", way, failures ? "verification FAILED" : "verification ok");

@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use talea_model::Nanos;
-use talea_sampling::{Scenario, Simulated, Sources, Target};
+use talea_sampling::{Sources, Target};
+use talea_simulated::node::{Scenario, Simulated};
 use talea_topo::{About, Machine, Recording, Session, recording};
 use talea_topology::layout::Options;
 use talea_topology::scale::Scale;

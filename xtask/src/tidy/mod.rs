@@ -6,6 +6,7 @@
 
 mod circles;
 mod crates;
+mod examples;
 mod invariants;
 mod items;
 mod modules;
@@ -35,6 +36,7 @@ const BOUNDS: &[(Kind, usize)] = &[
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Layers,
+    Examples,
     Circles,
     Columns,
     Lengths,
@@ -47,8 +49,9 @@ enum Kind {
 }
 
 /// All kinds, in the order of the table, each with what it counts.
-const KINDS: [(Kind, &str); 10] = [
+const KINDS: [(Kind, &str); 11] = [
     (Kind::Layers, "dependencies that break the layers, and crates missing in tables"),
+    (Kind::Examples, "crates whose manifest and examples disagree on doc tests"),
     (Kind::Circles, "files in circles"),
     (Kind::Columns, "lines of more than 100 columns"),
     (Kind::Lengths, "files of more than 400 lines of product code"),
@@ -100,6 +103,7 @@ fn findings(checkout: &Checkout) -> Result<Vec<Finding>, String> {
     findings.extend(words::check(checkout)?);
     findings.extend(text::check(checkout));
     findings.extend(circles::check(checkout));
+    findings.extend(examples::check(checkout));
     findings.extend(crates::check(checkout)?);
     findings.extend(invariants::check(checkout)?);
     findings.extend(crates::share(checkout));

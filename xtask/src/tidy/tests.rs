@@ -10,6 +10,7 @@ fn checkout(files: &[(&str, &str)]) -> (tempfile::TempDir, Checkout) {
     const PAGE: &str = "## Crates\n\n| `model` | a |\n| `show/talea` | b |\n| `testing` | c |\n\n\
         Layers, lowest first: model · talea. More.\n\n## Invariants\n\n\
         1. `model` never reads.\n8. Unsafe code only in `model::sys`; always.\n";
+    const NO_EXAMPLES: &str = "[lib]\ndoctest = false";
     const PLAIN: &[(&str, &str)] = &[
         (
             "Cargo.toml",
@@ -17,11 +18,11 @@ fn checkout(files: &[(&str, &str)]) -> (tempfile::TempDir, Checkout) {
         ),
         ("ARCHITECTURE.md", PAGE),
         ("docs/a.md", "A page.\n"),
-        ("crates/model/Cargo.toml", ""),
+        ("crates/model/Cargo.toml", NO_EXAMPLES),
         ("crates/model/src/lib.rs", "//! A model.\n"),
-        ("crates/show/talea/Cargo.toml", ""),
+        ("crates/show/talea/Cargo.toml", NO_EXAMPLES),
         ("crates/show/talea/src/lib.rs", ""),
-        ("crates/testing/Cargo.toml", ""),
+        ("crates/testing/Cargo.toml", NO_EXAMPLES),
         ("crates/testing/src/lib.rs", "//! For tests.\n"),
     ];
     let folder = tempfile::tempdir().unwrap();
@@ -70,6 +71,18 @@ fn a_checkout_that_keeps_the_rules_has_only_its_command_to_show() {
     let kinds: Vec<Kind> = findings(&checkout).unwrap().iter().map(|found| found.kind).collect();
     // One line of three is more than 7 %.
     assert_eq!(kinds, [Kind::Share]);
+}
+
+#[test]
+fn doc_tests_run_where_examples_are() {
+    let example = ("crates/model/src/lib.rs", "//! A model.\n//!\n//! ```\n//! 1 + 1;\n//! ```\n");
+    let on = ("crates/model/Cargo.toml", "");
+    check(&found(Kind::Examples, &[on, example]), &[]);
+    let never = "crates/model/src/lib.rs:3: an example that is never run, by `doctest = false` of \
+        crates/model/Cargo.toml";
+    check(&found(Kind::Examples, &[example]), &[never]);
+    let none = "crates/model/Cargo.toml:1: doc tests are on, and no file has an example";
+    check(&found(Kind::Examples, &[on]), &[none]);
 }
 
 #[test]

@@ -14,13 +14,14 @@ use crate::bins::Bins;
 use crate::curve::{Curve, Evidence};
 use crate::held_out::{self, Held};
 use crate::jumps::{Choice, Search};
-use crate::kriging::NUGGET;
 use crate::monotone;
 use crate::project::Projected;
 use crate::repair::{self, Repaired};
 use crate::score;
 use crate::spline::{Knots, Spline, System};
 
+/// Lambda of one sample where a single instance cannot choose it; the older tool always uses it.
+const USUAL: f64 = 1e-4 / 12.0;
 /// Maximum number of groups of instances; more do not improve the band.
 const MOST_GROUPS: usize = 48;
 
@@ -193,7 +194,7 @@ fn choose(of: &Projected, options: &FitOptions, gaps: &mut Gaps) -> Result<Chose
         let detail = "one instance, smoothing is the usual one, not chosen";
         note(gaps, of, GapKind::Estimated, 0, detail);
     }
-    let usual = NUGGET / 12.0 / count;
+    let usual = USUAL / count;
     let (mut lambda, mut rough) =
         best.filter(|(l, _)| l.is_finite() && *l > 0.0).unwrap_or((usual, usual));
     let counter = || of.counter.clone();

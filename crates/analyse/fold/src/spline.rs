@@ -310,4 +310,6 @@ impl Spline {
 }
 
 #[cfg(test)]
+mod kriging;
+#[cfg(test)]
 mod tests;

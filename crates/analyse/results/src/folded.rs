@@ -18,8 +18,6 @@ pub struct FoldedData {
     pub names: Vec<String>,
     /// The folded region.
     pub region: FoldedRegion,
-    /// `spline` or `kriging`.
-    pub fit: String,
     /// True if errors and coverages come from the whole trial (`--score`).
     pub scored: bool,
     /// Findings, most important first: sentences.

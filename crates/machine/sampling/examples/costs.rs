@@ -9,10 +9,8 @@ use std::process::id;
 use rustix::time::{ClockId, clock_gettime};
 use talea_model::{Gaps, Nanos};
 use talea_sampling::{
-    CounterSource, PerfSource, ProcSource, Root, Scenario, Simulated, Target, discover, family,
-    placement,
+    CounterSource, PerfSource, ProcSource, Root, Target, discover, family, placement,
 };
-use talea_topology::{CpuSet, Object, ObjectId, ObjectKind, Topology};
 
 const TURNS: u64 = 2000;
 
@@ -21,7 +19,6 @@ fn main() {
     let own = Target::Processes { pids: vec![id()], children: false };
     let software = ["page-faults", "context-switches", "cpu-migrations", "task-clock"];
     let proc = ["proc:user", "proc:system", "proc:idle", "proc:iowait"];
-    let caches = ["PAPI_TOT_CYC", "PAPI_TOT_INS", "PAPI_L2_TCM", "PAPI_L3_TCM"];
     let perf = || Box::new(PerfSource::new(Root::machine()));
     let files = || Box::new(ProcSource::new(Root::machine()));
     measure("perf_event, 4 software events, machine", perf(), &software, &Target::Machine);
@@ -46,8 +43,6 @@ fn main() {
         &Target::Machine,
     );
     measure("proc, own process", files(), &["proc:user", "proc:system"], &own);
-    let simulated = Simulated::new(&large(), Scenario::Mixed, 1);
-    measure("simulated, 256 PUs, 4 counters", Box::new(simulated), &caches, &Target::Machine);
     let mut family = family::Family::new(&[id()], true);
     let root = Root::machine();
     let time = cpu(|| _ = placement(&root, &mut family));
@@ -88,29 +83,4 @@ fn cpu(mut turn: impl FnMut()) -> f64 {
 fn clock() -> u64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
-}
-
-/// 256 PUs in 8 parts.
-fn large() -> Topology {
-    let mut topology = Topology::default();
-    let mut add = |kind, parent: Option<ObjectId>, number: usize| {
-        let id = ObjectId(topology.objects.len() as u32);
-        let mut object = Object::new(kind);
-        object.parent = parent;
-        object.os_index = Some(number as u32);
-        object.nodeset = CpuSet::single(0);
-        topology.objects.push(object);
-        id
-    };
-    let root = add(ObjectKind::Machine, None, 0);
-    for part in 0..8 {
-        let cache = add(ObjectKind::L3Cache, Some(root), part);
-        for core in 0..16 {
-            let core = add(ObjectKind::Core, Some(cache), core);
-            for pu in 0..2 {
-                add(ObjectKind::Pu, Some(core), 2 * core.0 as usize + pu);
-            }
-        }
-    }
-    topology
 }

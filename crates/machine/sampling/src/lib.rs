@@ -2,7 +2,7 @@
 //! plug-ins.
 //!
 //! Owns [`CounterSource`] and what stands behind it - perf events ([`perf`]), texts of `/proc` and
-//! `/sys` ([`proc`]), plug-ins over a pipe ([`plugin`]), a simulated machine ([`simulated`]) -,
+//! `/sys` ([`proc`]), plug-ins over a pipe ([`plugin`]) -,
 //! counters of a network's ports ([`fabric`]), the samples of threads ([`threads`]) and of whole
 //! machines ([`system`]), and what the machine is and who runs where ([`discover`], [`placement`]).
 //! It refuses to decide what a value means, starts no threads, and draws nothing.
@@ -36,10 +36,10 @@ pub mod placement;
 pub mod plugin;
 pub mod proc;
 pub mod root;
-pub mod simulated;
 pub mod source;
 pub mod sources;
 mod sys;
+#[cfg(feature = "system")]
 pub mod system;
 pub mod threads;
 #[cfg(target_arch = "x86_64")]
@@ -51,7 +51,6 @@ pub use placement::{ThreadPlace, placement};
 pub use plugin::Plugin;
 pub use proc::ProcSource;
 pub use root::Root;
-pub use simulated::{Scenario, Simulated};
 pub use source::{CounterSource, Offer, Offered, OpenError, Opened, Scope, Target};
 pub use sources::Sources;
 pub use sys::code::give_back_code;

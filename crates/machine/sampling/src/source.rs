@@ -118,6 +118,7 @@ pub trait CounterSource: Send {
 }
 
 /// A gap without a rank.
-pub(crate) fn gap(kind: talea_model::GapKind, detail: String) -> talea_model::Gap {
+/// A gap of all ranks, of an unknown size.
+pub fn gap(kind: talea_model::GapKind, detail: String) -> talea_model::Gap {
     talea_model::Gap { kind, rank: None, detail, count: 0 }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use talea_analysis::clusters::{self, Edges, Eps};
-use talea_analysis::folding::{Extent, Fit, FoldOptions, Groups, Inputs, Ranks, Trial, outliers};
+use talea_analysis::folding::{Extent, FoldOptions, Groups, Inputs, Ranks, Trial, outliers};
 use talea_analysis::metrics::{self as measuring, Own};
 use talea_analysis::tracks::{self, PerTask, Windows};
 use talea_metric::efficiency::Scaling;
@@ -77,7 +77,6 @@ pub(crate) fn fold(
         ranks,
         counters: args.counters,
         models: args.models,
-        fit: Fit::Spline,
         outliers: outliers(&args.outliers).map_err(wrong)?,
         groups: if args.groups { Groups::Each } else { Groups::Largest },
         part: part.part()?,

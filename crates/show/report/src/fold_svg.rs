@@ -107,12 +107,9 @@ fn title(data: &FoldedData) -> String {
     );
     let samples: u64 = data.all.counters.iter().map(|one| one.samples).max().unwrap_or_default();
     let shown = data.all.counters.iter().map(|one| one.points.len()).max().unwrap_or_default();
-    let mut note = if data.fit == "kriging" {
-        "rate by kriging, without a band".to_owned()
-    } else {
+    let mut note =
         "rate with its 95 % band; thin: share counted so far (right scale); dashed: jumps"
-            .to_owned()
-    };
+            .to_owned();
     if shown > 0 && (shown as u64) < samples {
         let _ = write!(
             note,

@@ -185,6 +185,10 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
     let mut last: Option<Progress> = None;
     let mut samples = 0;
     agent.run(&stopped, &mut deliver, &mut |progress| {
+        // The first batch needs code that later ones do not, such as that of a new store's tables.
+        if last.is_none() {
+            give_back_code();
+        }
         samples += progress.samples;
         say_changes(last.as_ref(), progress, say);
         last = Some(progress.clone());

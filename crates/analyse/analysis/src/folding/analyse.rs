@@ -12,7 +12,7 @@ use talea_report::data::folded::{FoldedData, FoldedRegion};
 use super::error::{AnalyseError, Named};
 use super::group::{Group, Work, fold_group};
 use super::models::Model;
-use super::options::{Extent, Fit, FoldOptions, Groups, Ranks, Trial};
+use super::options::{Extent, FoldOptions, Groups, Ranks, Trial};
 use super::prepare::{Prepared, note, prepare};
 use super::samples::Routines;
 use super::{differences, findings, models};
@@ -55,7 +55,7 @@ pub fn analyse(inputs: &[Named<'_>], what: &FoldOptions) -> Result<Folded, Analy
         .zip(&prepared)
         .map(|(input, prepared)| Routines::new(input.1, &prepared.stacks))
         .collect();
-    let work = Work { fit: what.fit, trial: what.trial, points: what.points, models: &own };
+    let work = Work { trial: what.trial, points: what.points, models: &own };
     let whole = together(inputs, &prepared, &routines, what.ranks);
     let mut gaps = Gaps::default();
     for one in &prepared {
@@ -104,11 +104,6 @@ pub fn analyse(inputs: &[Named<'_>], what: &FoldOptions) -> Result<Folded, Analy
             without_mpi: what.extent == Extent::WithoutMpi,
             why: choice.why.clone(),
         },
-        fit: match what.fit {
-            Fit::Spline => "spline",
-            Fit::Kriging => "kriging",
-        }
-        .to_owned(),
         scored: what.trial == Trial::Whole,
         differences: differences::between(&parts, &of_parts),
         all,

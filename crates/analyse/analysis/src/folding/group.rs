@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use talea_fold::score::{ALL_SPLITS, score};
 use talea_fold::{
-    Band, Curve, FitError, FitOptions, Projected, StackOptions, Stacks, cover, krige, lines, runs,
+    Band, Curve, FitError, FitOptions, Projected, StackOptions, Stacks, cover, fit, lines, runs,
 };
 use talea_model::{Gap, GapKind, Gaps, Nanos};
 use talea_report::data::folded::{
@@ -18,7 +18,7 @@ use talea_report::data::folded::{
 
 use super::error::AnalyseError;
 use super::models::{self, Model};
-use super::options::{Fit, Trial};
+use super::options::Trial;
 use super::samples::Sample;
 
 /// Maximum number of samples of each counter that are kept for pictures.
@@ -27,8 +27,6 @@ const SHOWN: usize = 500;
 const PARTS: usize = 200;
 /// Maximum number of lines and routines that are named for a stretch.
 const NAMED: usize = 3;
-/// Splits of the trial of kriging; each takes a second.
-const KRIGING_SPLITS: usize = 2;
 
 /// Instances that are folded together.
 #[derive(Default)]
@@ -53,7 +51,6 @@ pub(super) struct Group<'a> {
 
 /// Options of folding groups.
 pub(super) struct Work<'a> {
-    pub(super) fit: Fit,
     pub(super) trial: Trial,
     pub(super) points: usize,
     pub(super) models: &'a [Model],
@@ -113,19 +110,12 @@ impl<'a> Group<'a> {
 /// Folds one group.
 pub(super) fn fold_group(group: &Group<'_>, work: &Work<'_>) -> Result<Done, AnalyseError> {
     let options = FitOptions { points: work.points, ..FitOptions::default() };
-    let fit = |one: &Projected| match work.fit {
-        Fit::Spline => talea_fold::fit(one, &options),
-        Fit::Kriging => krige(one, &options),
-    };
     let mut gaps = Gaps::default();
     let one = |(event_type, projected): &(u32, Projected)| {
-        let curve = fit(projected)?;
+        let curve = fit(projected, &options)?;
         let found = match work.trial {
             Trial::Quick => None,
-            Trial::Whole => {
-                let splits = if work.fit == Fit::Spline { ALL_SPLITS } else { KRIGING_SPLITS };
-                score(projected, splits, |part| fit(part).ok())
-            }
+            Trial::Whole => score(projected, ALL_SPLITS, |part| fit(part, &options).ok()),
         };
         Ok::<_, FitError>((*event_type, curve, found))
     };

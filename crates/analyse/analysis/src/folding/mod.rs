@@ -22,5 +22,5 @@ pub use error::AnalyseError;
 pub use findings::percent;
 pub use inject::{InjectError, inject};
 pub use inputs::{FoldError, Inputs, Listed};
-pub use options::{Extent, Fit, FoldOptions, Groups, Ranks, Trial, outliers};
+pub use options::{Extent, FoldOptions, Groups, Ranks, Trial, outliers};
 pub use regions::regions;

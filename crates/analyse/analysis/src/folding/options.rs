@@ -21,8 +21,6 @@ pub struct FoldOptions {
     pub counters: Vec<String>,
     /// Models beside the default ones.
     pub models: Vec<String>,
-    /// Method of fitting.
-    pub fit: Fit,
     /// Rule for outliers.
     pub outliers: Outliers,
     /// Treatment of groups of instances.
@@ -44,7 +42,6 @@ impl Default for FoldOptions {
             ranks: Ranks::Together,
             counters: Vec::new(),
             models: Vec::new(),
-            fit: Fit::Spline,
             outliers: SelectOptions::default().outliers,
             groups: Groups::Largest,
             part: Part::default(),
@@ -72,15 +69,6 @@ pub enum Ranks {
     One(Rank),
     /// All together, and each separately.
     Overlaid,
-}
-
-/// Method of fitting curves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fit {
-    /// Smoothing spline with jumps and band; its smoothness predicts held-out instances best.
-    Spline,
-    /// As the reference tool does: fixed smoothing, at most 1500 samples, no band.
-    Kriging,
 }
 
 /// Treatment of instances whose durations are of several kinds.

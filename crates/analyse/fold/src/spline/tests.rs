@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::kriging;
+use kriging::Kriging;
 
 fn knots(points: &[(f64, f64)]) -> Knots {
     Knots::merged(points.iter().map(|&(x, y)| (x, y, 1.0)))
@@ -35,8 +35,7 @@ fn wave(count: usize) -> Vec<(f64, f64)> {
 fn equals_kriging_with_cubic_covariance() {
     for nugget in [1e-4, 1e-2, 1e-6] {
         let points = wave(200);
-        let (x, y): (Vec<f64>, Vec<f64>) = points.iter().copied().unzip();
-        let dense = kriging::Kriging::new(&x, &y, nugget).unwrap();
+        let dense = Kriging::new(&points, nugget);
         let banded = knots(&points);
         let banded = System::new(&banded, nugget / 12.0).unwrap().fit(&[]);
         for step in 0..=1000 {

@@ -11,13 +11,11 @@
 //! | [`slingshot`] | of Cassini adapters | `/sys/class/cxi` |
 //! | [`ethernet`] | of Ethernet interfaces | `/sys/class/net` |
 //! | [`recorded`] | of whatever was recorded | a text |
-//! | [`simulated`] | tiles of routers | a model; named `simulated` |
 
 pub mod ethernet;
 mod files;
 pub mod infiniband;
 pub mod recorded;
-pub mod simulated;
 pub mod slingshot;
 
 use std::sync::Arc;

@@ -5,9 +5,10 @@
 //! libhwloc. Everything else that the crate asks of the kernel has safe calls in the standard
 //! library or in rustix.
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(feature = "system", target_arch = "x86_64"))]
 pub(crate) mod bpf;
 pub(crate) mod buffer;
+#[cfg(feature = "system")]
 pub(crate) mod clock;
 pub(crate) mod code;
 pub(crate) mod hwloc;

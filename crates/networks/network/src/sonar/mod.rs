@@ -1,15 +1,13 @@
 //! Known messages between two nodes, and their effect on the counters of a port.
 //!
 //! Owns the order of the steps. Messages are [`exchange`]'s, counters [`interface`]'s, their
-//! comparison [`rows`]'s; [`simulated`] does the same on a simulated machine. Follows the
-//! experiments of Pedretti et al., "Using the Cray Gemini Performance Counters", 2013: a request
-//! with its response, on an otherwise idle network.
+//! comparison [`rows`]'s. Follows the experiments of Pedretti et al., "Using the Cray Gemini
+//! Performance Counters", 2013: a request with its response, on an otherwise idle network.
 
 mod exchange;
 mod interface;
 mod pings;
 mod rows;
-pub mod simulated;
 mod wire;
 
 use std::net::SocketAddr;

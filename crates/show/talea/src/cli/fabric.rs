@@ -11,7 +11,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueHint};
 use talea_fabric::Coordinate;
 use talea_model::Nanos;
-use talea_network::sonar::{self as exchange, End, Pings, simulated as experiment};
+use talea_network::sonar::{self as exchange, End, Pings};
+use talea_simulated::experiment;
 
 use super::fabric_table::{RegionsArgs, TableArgs};
 use super::place::{GenerateArgs, PlaceArgs};

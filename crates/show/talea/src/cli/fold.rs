@@ -13,7 +13,7 @@ use talea_model::Rank;
 
 use super::part::PartArgs;
 use super::values;
-use talea_analysis::folding::{Extent, Fit, FoldOptions, Groups, Ranks, Trial, outliers};
+use talea_analysis::folding::{Extent, FoldOptions, Groups, Ranks, Trial, outliers};
 
 use crate::folding::{Options, Print};
 
@@ -81,9 +81,6 @@ pub(super) struct FoldArgs {
     /// Model of counters: 'NAME = EXPRESSION'; may be repeated
     #[arg(long, value_name = "MODEL")]
     model: Vec<String>,
-    /// How curves are fitted
-    #[arg(long, value_enum, default_value_t = FitArg::Spline)]
-    fit: FitArg,
     /// Instances to leave out by duration: mad, sigma=N, none
     #[arg(long, value_name = "RULE", value_parser = outliers, default_value = "mad")]
     outliers: Outliers,
@@ -123,24 +120,6 @@ pub(super) struct FoldArgs {
     json: bool,
 }
 
-/// Choices of `--fit`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum FitArg {
-    /// Smoothing spline with jumps and band; its smoothness predicts held-out instances best
-    Spline,
-    /// As the reference tool does: fixed smoothing, at most 1500 samples, no band
-    Kriging,
-}
-
-impl From<FitArg> for Fit {
-    fn from(choice: FitArg) -> Self {
-        match choice {
-            FitArg::Spline => Self::Spline,
-            FitArg::Kriging => Self::Kriging,
-        }
-    }
-}
-
 impl From<FoldArgs> for Options {
     fn from(args: FoldArgs) -> Self {
         let ranks = match args.rank {
@@ -157,7 +136,6 @@ impl From<FoldArgs> for Options {
                 ranks,
                 counters: args.counter,
                 models: args.model,
-                fit: args.fit.into(),
                 outliers: args.outliers,
                 groups: if args.groups { Groups::Each } else { Groups::Largest },
                 part: args.part.into(),

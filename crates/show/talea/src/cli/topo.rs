@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 use talea_model::Nanos;
-use talea_sampling::Scenario;
+use talea_simulated::node::Scenario;
 use talea_topo::selection::{Selection, Source};
 use talea_topology::xml::Version;
 

@@ -8,7 +8,7 @@
 use std::io::{self, Write as _};
 
 use talea_fabric::gemini::print;
-use talea_network::sonar::simulated::{self, Experiment, network, simulate};
+use talea_simulated::experiment::{self, Experiment, network, simulate};
 
 use super::cell::known;
 use super::pictures::Files;
@@ -20,7 +20,7 @@ use crate::terminal::grouped;
 #[derive(Debug)]
 pub(crate) struct Options {
     /// Machine and messages.
-    pub(crate) how: simulated::Options,
+    pub(crate) how: experiment::Options,
     pub(crate) pictures: Files,
     pub(crate) json: bool,
 }

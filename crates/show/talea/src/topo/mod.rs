@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 
 use talea_analysis::phases::{PhasesError, add_run};
 use talea_model::{Gaps, Nanos};
-use talea_sampling::Scenario;
 use talea_sampling::plugin::PluginError;
 use talea_screen::{ScreenError, map};
+use talea_simulated::node::Scenario;
 use talea_topo::recording::{self, ReadError};
 use talea_topo::selection::{Selection, SelectionError, Source, select};
 use talea_topo::summary::SummaryError;

@@ -103,15 +103,6 @@ fn namd_is_foretold_within_the_stated_errors() {
 }
 
 #[test]
-fn kriging_is_worse_and_says_what_it_lacks() {
-    let Some(namd) = real("namd_24it.prv") else { return };
-    let args = ["--fit", "kriging", "--counter", "PAPI_TOT_INS", "--points", "101"];
-    let folded = json(&[&[namd.as_str()], &args[..]].concat());
-    assert!(gaps(&folded).contains("kriging uses 1500 of 4395 samples"), "{}", gaps(&folded));
-    assert!(counter(&folded, "PAPI_TOT_INS")["rate"]["low"][50].is_null());
-}
-
-#[test]
 fn lulesh_has_iterations_that_nobody_marked() {
     let Some(lulesh) = real("lulesh_4+4_with_uncores_sockets1+2.chop_5it.prv") else { return };
     let folded = json(&[&lulesh, "--overlay"]);
@@ -315,8 +306,6 @@ fn parts_that_cannot_be_compared_are_not_called_alike() {
     let made = Made::new(&instances(20, even));
     let twice = [&made.trace()[..], &made.trace()];
     assert!(text(&twice).contains("The 2 parts do not differ by more than chance."));
-    let said = text(&[&twice[..], &["--fit", "kriging"]].concat());
-    assert!(!said.contains("chance"), "{said}");
     // One part that lacks a model's counter does not take it from the other.
     let more = Made::new(&instances(20, even).replace(":42000050:", ":42000059:1:42000050:"));
     let model = ["--model", "ratio = PAPI_TOT_CYC / PAPI_TOT_INS"];

@@ -4,6 +4,7 @@
 //! Owns what must hold of each: the program is right, no call is lost, and the record is small.
 //! That each list is the program's is compared in `super::agrees`.
 
+use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -62,11 +63,12 @@ fn a_program_that_is_killed_while_it_completes_lists_leaves_them() {
             "300".into(),
         ]);
         let mut child =
-            bench.talea(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        while pids(&live).is_empty() && child.try_wait().unwrap().is_none() {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        std::thread::sleep(Duration::from_millis(300 + 13 * attempt as u64));
+            bench.talea(&words).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut lines = lines.map(Result::unwrap);
+        assert!(lines.any(|line| line == "lists: first turn"), "{name} ended");
+        // Anywhere in a turn.
+        std::thread::sleep(Duration::from_millis(20 + 13 * attempt as u64));
         Command::new("kill").args(["-9", &pids(&live)[0].to_string()]).status().unwrap();
         assert!(!ended(child).success());
         let events = bench.text(&["events", &name, "--rank", "0", "--json-lines"]);

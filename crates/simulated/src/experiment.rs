@@ -12,14 +12,14 @@ use talea_fabric::traffic::{Load, Loads, Message, Messages, Pairs, Protocol};
 use talea_fabric::{Coordinate, HostId, RouterId};
 use talea_model::notation::grouped;
 use talea_model::{Gaps, Nanos};
+use talea_network::NetworkError;
+use talea_network::network::{self, Given, Network};
+use talea_network::pictures::{self, Caption};
 use talea_report::network::{Network as Drawn, Picture, Source, View};
 use talea_results::links::{ExperimentResult, ExperimentRow};
 use talea_sampling::fabric::CounterSource as _;
-use talea_sampling::fabric::simulated::{Noise, Simulated, Traffic, tiles_of, values};
 
-use crate::NetworkError;
-use crate::network::{self, Given, Network};
-use crate::pictures::{self, Caption};
+use crate::tiles::{Noise, Simulated, Traffic, tiles_of, values};
 
 /// Options of the experiment.
 #[derive(Clone, Debug)]

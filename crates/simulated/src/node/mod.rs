@@ -11,9 +11,11 @@ mod names;
 use talea_model::{GapKind, Gaps, Nanos};
 use talea_topology::{ObjectKind, Place, Topology};
 
-use crate::source::{CounterSource, Offer, Offered, OpenError, Opened, Scope, Target, gap};
 use model::{Activity, Pu, Rates};
 use names::Figure;
+use talea_sampling::source::{
+    CounterSource, Offer, Offered, OpenError, Opened, Scope, Target, gap,
+};
 
 /// Work of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,8 +20,9 @@
 //!     use(p->item->name, p->value);
 //! ```
 //!
-//! Talea does not link that library: its numbers come as a text of [`super::recorded`], whose ports
-//! are tiles. Follows Pedretti et al., "Using the Cray Gemini Performance Counters", 2013.
+//! Talea does not link that library: its numbers come as a text of
+//! [`talea_sampling::fabric::recorded`], whose ports are tiles. Follows Pedretti et al., "Using the
+//! Cray Gemini Performance Counters", 2013.
 
 use std::sync::Arc;
 
@@ -30,8 +31,10 @@ use talea_fabric::{Fabric, LinkId, RouterId};
 use talea_model::random::Random;
 use talea_model::{GapKind, Gaps, Nanos};
 
-use super::{Counter, CounterSource, Port, PortKind, Reading, Readings, Role, Unit, Width};
-use crate::source::gap;
+use talea_sampling::fabric::{
+    Counter, CounterSource, Port, PortKind, Reading, Readings, Role, Unit, Width,
+};
+use talea_sampling::source::gap;
 
 /// Quantities of the six counters, in the order of [`TileCounter`].
 fn counters() -> Arc<[Counter]> {
@@ -282,5 +285,5 @@ impl CounterSource for Simulated {
 }
 
 #[cfg(test)]
-#[path = "simulated_tests.rs"]
+#[path = "tiles_tests.rs"]
 mod tests;
