@@ -274,7 +274,7 @@ fn one(target: &str, random: &mut Random, seeds: &[Vec<u8>], folder: &Path) -> R
     Ok(())
 }
 
-/// What can be read of a file of objects must come back when it is written.
+/// An accepted file of objects must come back when it is written.
 fn objects(bytes: &[u8]) -> Result<(), String> {
     let Ok(loaded) = xml::read(bytes) else { return Ok(()) };
     let again = xml::read(xml::write(&loaded.topology, xml::Version::Three).as_bytes());

@@ -82,7 +82,7 @@ fn line(name: &str, parameters: &[Value], large: bool) -> String {
     out
 }
 
-/// What interception has to do beside recording scalar arguments.
+/// Work of interception beside recording scalar arguments.
 fn class(short: &str, parameters: &[Value]) -> &'static str {
     match short {
         "Init" | "Init_thread" => return "init",

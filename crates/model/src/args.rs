@@ -1,4 +1,4 @@
-//! What a procedure's recorded arguments mean.
+//! Meaning of a procedure's recorded arguments.
 //!
 //! Owns the vocabulary only; the table of procedures itself belongs to the crate that intercepts
 //! them and travels with each recording, so that a recording can be read without that crate. Source
@@ -77,7 +77,7 @@ pub mod age {
         FOREIGN - ((number as i64) << 8 | thread as i64)
     }
 
-    /// What [`foreign`] was given; none for an age of another kind. Any number is taken: it may
+    /// Argument of [`foreign`]; `None` for an age of another kind. Any number is accepted: it may
     /// come from a file.
     pub const fn of_foreign(age: i64) -> Option<(u64, u32)> {
         if age > FOREIGN {

@@ -1,6 +1,6 @@
 //! Groups of digits of counts.
 //!
-//! Owns how counts are written; units ([`crate::units`]) and texts ([`crate::written`]) use it.
+//! Owns how counts are written; units ([`crate::units`]) and texts ([`crate::notation`]) use it.
 
 /// A count in groups of three digits, as 30,712.
 pub fn grouped(count: u64) -> String {

@@ -1,11 +1,12 @@
-//! What was lost, skipped, estimated or unsupported, as data that travels with every result.
+//! Gaps: data that were lost, skipped, estimated or unsupported, as a value that travels with every
+//! result.
 //!
 //! Owns the list and its wording. It never decides whether a gap matters; views show all of them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::Rank;
-use crate::written::grouped;
+use crate::notation::grouped;
 
 /// One thing that a result lacks, and why.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -27,7 +28,7 @@ pub struct Gap {
 impl Gap {
     /// The sentence for people with its count, which sums of many intervals have beside the text,
     /// unless the text has it.
-    pub fn told(&self) -> String {
+    pub fn sentence(&self) -> String {
         let digits = self.count.to_string();
         let mut words = self.detail.split(|c: char| !c.is_ascii_digit() && c != ',');
         let has_it = words.any(|word| word.trim_matches(',').replace(',', "") == digits);
@@ -131,7 +132,7 @@ mod tests {
 
     #[test]
     fn counts_are_told_once() {
-        let told = |detail, count| Gap { count, ..gap(detail) }.told();
+        let told = |detail, count| Gap { count, ..gap(detail) }.sentence();
         assert_eq!(
             told("node n1: samples are lost", 1_234_567),
             "node n1: samples are lost (1,234,567)"

@@ -48,7 +48,7 @@ pub struct PathId(pub u32);
 #[serde(transparent)]
 pub struct NodeId(pub u32);
 
-/// What makes two calls the same event: the procedure and the place that it is called from.
+/// Identity of an event: the procedure and the place of the call.
 ///
 /// Arguments are streams beside the node, not part of it: with peers, tags and sizes in the
 /// signature, tags that count up and sizes that depend on data turn tens of nodes into thousands.

@@ -12,13 +12,13 @@ mod digits;
 pub mod gaps;
 pub mod ids;
 pub mod network;
+pub mod notation;
 pub mod random;
 pub mod shares;
 pub mod site;
 pub mod text;
 pub mod trace;
 pub mod units;
-pub mod written;
 
 pub use args::{ArgKind, ArgSpec, ProcedureSpec};
 pub use gaps::{Gap, GapKind, Gaps};

@@ -89,7 +89,7 @@ pub fn is_network_library(path: &str) -> bool {
     LIBRARIES.iter().any(|known| is_like(stem, known))
 }
 
-/// What is before `.so` and a version; none for files that are no shared libraries.
+/// The name before `.so` and a version; `None` for files that are not shared libraries.
 fn before_version(name: &str) -> Option<&str> {
     let (stem, rest) = name.split_once(".so")?;
     (rest.is_empty() || rest.starts_with('.')).then_some(stem)

@@ -13,7 +13,7 @@ use crate::network::is_network_library;
 use crate::site::Module;
 use crate::units::{Bytes, Nanos};
 
-/// What tells a batch from all others: sent twice, it counts once.
+/// Identity of a batch: sent twice, it counts once.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BatchId {
     /// Name of the node.
@@ -24,7 +24,7 @@ pub struct BatchId {
     pub number: u64,
 }
 
-/// What one node's cores were seen at in one interval.
+/// Samples of one node's cores in one interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Batch {
     /// Which batch.
@@ -57,15 +57,15 @@ pub struct Batch {
     /// Sorted, each key once.
     #[serde(default)]
     pub spreads: Vec<Spread>,
-    /// What was lost or could not be seen.
+    /// Losses, and data that could not be read.
     pub gaps: Gaps,
-    /// What the agent takes itself; absent where it does not say, as agents of before and those
-    /// that cannot measure it.
+    /// The agent's own use of resources. Absent from earlier agents and where it cannot be
+    /// measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upkeep: Option<Upkeep>,
 }
 
-/// What an agent takes itself. Sums are since it began, so that a batch that is lost loses none of
+/// An agent's own use of resources. Sums count from its start, so that a lost batch loses none of
 /// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -76,7 +76,7 @@ pub struct Upkeep {
     pub memory: Bytes,
     /// Most of it since it began.
     pub most_memory: Bytes,
-    /// What its spool has on the disk.
+    /// Size of its spool on the disk.
     pub spool: Bytes,
     /// Batches that wait there.
     pub waiting: u64,
@@ -101,14 +101,14 @@ pub enum Sampler {
 /// A job as the node knows it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Job {
-    /// What the scheduler calls it, such as `4711` or `4711_3`; a systemd unit or container where
-    /// there is no scheduler.
+    /// The scheduler's name of the job, such as `4711` or `4711_3`; a systemd unit or container
+    /// where there is no scheduler.
     pub id: String,
-    /// Who owns it.
+    /// Its owner.
     pub user: Option<u32>,
 }
 
-/// What a core was doing.
+/// Activity of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activity {
@@ -120,8 +120,8 @@ pub enum Activity {
     Waiting,
     /// Nothing.
     Idle,
-    /// Code of a program that lies in a library of MPI or of a network. No agent says so: whoever
-    /// reads batches decides it by the library.
+    /// Code of a program that lies in a library of MPI or of a network. Agents never send it:
+    /// readers of batches decide it by the library.
     Mpi,
 }
 
@@ -151,10 +151,10 @@ impl Activity {
     }
 }
 
-/// What is said beside every share of time in MPI.
+/// Note beside every share of time in MPI.
 pub const MPI_IS_A_LOWER_BOUND: &str = "time in MPI is a lower bound: the kernel and the C library below MPI count as kernel and user, and MPI linked into the executable counts as user";
 
-/// What the shares of a batch were doing, with time in MPI told apart by their libraries.
+/// Activities of the shares of a batch; libraries distinguish time in MPI.
 #[derive(Clone, Debug)]
 pub struct Activities {
     network: Vec<bool>,
@@ -162,7 +162,7 @@ pub struct Activities {
 
 impl Activities {
     /// Looks at the names of all libraries of a batch once.
-    pub fn of(modules: &[Module]) -> Self {
+    pub fn from_modules(modules: &[Module]) -> Self {
         Self { network: modules.iter().map(|module| is_network_library(&module.path)).collect() }
     }
 
@@ -181,7 +181,7 @@ impl Activities {
 pub struct Share {
     /// The core, as the kernel numbers it.
     pub core: u32,
-    /// What it was doing.
+    /// Its activity.
     pub activity: Activity,
     /// Index into `jobs`.
     pub job: Option<u32>,
@@ -189,9 +189,11 @@ pub struct Share {
     pub user: Option<u32>,
     /// Index into `modules`: what the process executes. None while idle, and for kernel threads.
     pub executable: Option<u32>,
-    /// Index into `modules`: what the sampled address lies in. None while idle, and where the address lies in no file.
+    /// Index into `modules`: what the sampled address lies in. None while idle, and where the
+    /// address lies in no file.
     pub library: Option<u32>,
-    /// Virtual address inside `library`, as its ELF program headers count; for the kernel its address.
+    /// Virtual address inside `library`, as its ELF program headers count; for the kernel its
+    /// address.
     pub address: Option<u64>,
     /// Index into `phases`.
     pub phase: Option<u32>,
@@ -199,17 +201,19 @@ pub struct Share {
     pub samples: u64,
 }
 
-/// What is counted on every core.
+/// A counter of every core.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Counter {
-    /// Such as `instructions` or `page-faults`, as `perf list` has it; `busy` is the share of a core's samples that are not idle.
+    /// Such as `instructions` or `page-faults`, as `perf list` has it; `busy` is the share of a
+    /// core's samples that are not idle.
     pub name: String,
     /// Of one count: `1`, `B`, `ns`.
     pub unit: String,
 }
 
-/// What a counter did around samples that hit the same: of three samples of a core in a row, what was counted from the first to the third
-/// belongs to what the second hit. Sums, so that those of many intervals and nodes add up; the rate is `count` over `nanos`.
+/// Growth of a counter around samples of the same place. Of three successive samples of a core,
+/// growth from the first to the third belongs to the place of the second. These are sums, so that
+/// those of many intervals and nodes add up; the rate is `count` over `nanos`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Rate {
     /// Index into `counters`.
@@ -232,8 +236,9 @@ pub struct Rate {
     pub count: u64,
 }
 
-/// How a counter's rate in this interval was spread over the cores of a job on this node; of many intervals and nodes they add up.
-/// After `PerSyst` (Guillen, Hesse, Brehm: The `PerSyst` Monitoring Tool, Euro-Par 2014), which keeps deciles; buckets can be added, deciles cannot.
+/// How a counter's rate in this interval was spread over the cores of a job on this node; of many
+/// intervals and nodes they add up. After `PerSyst` (Guillen, Hesse, Brehm: The `PerSyst`
+/// Monitoring Tool, Euro-Par 2014), which keeps deciles; buckets can be added, deciles cannot.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Spread {
     /// Index into `counters`.
@@ -252,7 +257,8 @@ pub const ZERO: i16 = i16::MIN;
 /// The last bucket whose middle is a number: those behind are of rates beyond 1.8e308.
 pub const MOST_BUCKET: i16 = 14_548;
 
-/// The bucket of a rate per second: bucket `i` has those above 1.05^(i-1) and up to 1.05^i. None for what is no number or negative.
+/// The bucket of a rate per second: bucket `i` has those above 1.05^(i-1) and up to 1.05^i. None
+/// for what is no number or negative.
 pub fn bucket(rate: f64) -> Option<i16> {
     if !rate.is_finite() || rate < 0.0 {
         return None;
@@ -277,8 +283,8 @@ pub const BUSY: &str = "busy";
 pub const COMPUTING: &str = "computing";
 
 impl Batch {
-    /// What is wrong with it, if anything: bytes from outside are checked before anyone indexes by
-    /// them.
+    /// The first mistake in it, if any: bytes from outside are checked before an index is taken
+    /// from them.
     ///
     /// # Errors
     /// Names the row or field and what was expected.
@@ -415,7 +421,7 @@ mod tests {
         let of = |path: &str, activity| {
             let module = Module { path: path.to_owned(), build_id: String::new() };
             let share = Share { activity, library: Some(0), ..batch().shares[0].clone() };
-            Activities::of(&[module]).at(&share)
+            Activities::from_modules(&[module]).at(&share)
         };
         let mpi = "/usr/lib/x86_64-linux-gnu/openmpi/lib/openmpi3/mca_btl_vader.so";
         assert_eq!(of(mpi, Activity::User), Activity::Mpi);
@@ -425,7 +431,7 @@ mod tests {
         assert_eq!(of("/usr/lib/libm.so.6", Activity::User), Activity::User);
         let nowhere =
             Share { activity: Activity::User, library: None, ..batch().shares[0].clone() };
-        assert_eq!(Activities::of(&[]).at(&nowhere), Activity::User);
+        assert_eq!(Activities::from_modules(&[]).at(&nowhere), Activity::User);
     }
 
     #[test]

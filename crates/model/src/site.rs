@@ -31,7 +31,7 @@ pub struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// What a text says; none where it is a build id.
+    /// Meaning of a text; `None` where it is a build id.
     pub fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.strip_prefix("file-")?.split('-');
         let mut next = || u64::from_str_radix(numbers.next()?, 16).ok();
@@ -70,7 +70,7 @@ pub struct ResolvedFrame {
     /// Bytes from the begin of `function` to the return address, where no line says more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
-    /// What is always known: `module+0xoffset`.
+    /// The form that is always known: `module+0xoffset`.
     pub address: String,
 }
 

@@ -6,7 +6,7 @@
 //! `Default_Ignorable_Code_Point` and `Noncharacter_Code_Point`, and its separators of lines. JSON
 //! and files for programs keep text as it is.
 
-/// What stands where a character was replaced.
+/// Replacement of a hidden character.
 pub const REPLACEMENT: char = '\u{fffd}';
 
 /// Whether a character is one that readers do not see, or that changes how its neighbours are read.
@@ -24,8 +24,10 @@ pub fn is_hidden(c: char) -> bool {
 /// `Default_Ignorable_Code_Point` of Unicode 16 (DerivedCoreProperties.txt); marks of direction are
 /// among them.
 fn is_ignorable(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}')
-        || matches!(c, '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
+    matches!(
+        c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+    ) || matches!(c, '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
         || matches!(c, '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}')
         || matches!(c, '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
@@ -55,8 +57,7 @@ pub fn shortened(text: &str, longest: usize) -> String {
     out
 }
 
-/// Text without hidden characters in at most `width` characters, of which the last is `…` where it
-/// is cut.
+/// Text without hidden characters in at most `width` characters. A cut text ends with `…`.
 pub fn clean(text: &str, width: usize) -> String {
     let mut out = without_hidden(&text.chars().take(width + 1).collect::<String>());
     if out.chars().count() > width {

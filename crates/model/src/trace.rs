@@ -30,7 +30,7 @@ pub use messages::{MessageRecord, Messages};
 use crate::gaps::Gaps;
 use crate::units::Nanos;
 
-/// What the source of a trace counts time in; in memory it is always nanoseconds.
+/// Unit of time in the source of a trace; in memory it is always nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimeUnit {
     /// 1 ns.
@@ -76,11 +76,11 @@ pub struct Communicator {
     pub application: u32,
     /// The number that events refer to it by.
     pub id: u64,
-    /// Who is in it.
+    /// Its members.
     pub members: Members,
 }
 
-/// Who is in a communicator.
+/// Members of a communicator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Members {
     /// Tasks of the application, from 1, in the order of their ranks.
@@ -104,13 +104,13 @@ pub struct Trace {
     /// When the program ran, as the source writes it; the time zone is not known. Empty where it is
     /// not said.
     pub date: String,
-    /// What the source counts time in.
+    /// Unit of time in the source.
     pub unit: TimeUnit,
     /// Time of the end, from the start of the trace.
     pub duration: Nanos,
     /// Applications, tasks, threads and nodes.
     pub locations: Locations,
-    /// What each thread was doing, from when to when.
+    /// Activity of each thread, with begin and end.
     pub states: States,
     /// Points in time with pairs of type and value.
     pub events: Events,
@@ -124,14 +124,14 @@ pub struct Trace {
     pub lines: Lines,
     /// Names and colours of types, values and states.
     pub labels: Labels,
-    /// What the source lacks or contradicts itself in.
+    /// Missing and contradictory data in the source.
     pub gaps: Gaps,
 }
 
 /// Columns of a trace that do not fit each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// What was expected of which column, and what is there.
+    /// Column with its expected and found length.
     pub what: String,
 }
 

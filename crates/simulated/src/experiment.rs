@@ -10,7 +10,7 @@ use talea_fabric::route::{Dimensions, Routing};
 use talea_fabric::traffic::protocol::{Control, Transaction};
 use talea_fabric::traffic::{Load, Loads, Message, Messages, Pairs, Protocol};
 use talea_fabric::{Coordinate, HostId, RouterId};
-use talea_model::written::grouped;
+use talea_model::notation::grouped;
 use talea_model::{Gaps, Nanos};
 use talea_network::NetworkError;
 use talea_network::network::{self, Given, Network};
@@ -259,7 +259,7 @@ impl Compared {
 fn compared(machine: &Machine, table: &gemini::Table, loads: &Loads) -> Vec<Compared> {
     let mut rows = Vec::new();
     for row in &table.rows {
-        let shown = loads.shown(&machine.fabric, row.router);
+        let shown = loads.router_counters(&machine.fabric, row.router);
         let towards = Some(row.to).filter(|to| *to != row.router);
         let load = shown.iter().find(|one| one.towards == towards).map(|one| one.load);
         let Load { requests, responses, .. } = load.unwrap_or_default();

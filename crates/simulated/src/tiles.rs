@@ -36,7 +36,7 @@ use talea_sampling::fabric::{
 };
 use talea_sampling::source::gap;
 
-/// What each of the six counters is, in the order of [`TileCounter`].
+/// Quantities of the six counters, in the order of [`TileCounter`].
 fn counters() -> Arc<[Counter]> {
     let counter = |counter: TileCounter| {
         let (role, unit) = match counter {
@@ -51,8 +51,7 @@ fn counters() -> Arc<[Counter]> {
     TileCounter::ALL.into_iter().map(counter).collect()
 }
 
-/// What came over a link, or from the hosts of a router. Channel 0 has requests, channel 1
-/// responses.
+/// Traffic over a link, or from the hosts of a router. Channel 0 has requests, channel 1 responses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Phits of each channel.
@@ -84,10 +83,10 @@ pub struct Tile {
     pub towards: Option<RouterId>,
 }
 
-/// What is there beside known messages.
+/// Traffic beside known messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Noise {
-    /// What all of it follows from.
+    /// Seed of all of it.
     pub seed: u64,
     /// Most packets a router's hosts add between two readings; 0 is none. One link in eight carries
     /// as much.
@@ -232,8 +231,7 @@ impl Simulated {
         }
     }
 
-    /// What the system itself sends meanwhile: small requests, of which each has its response on
-    /// the way back.
+    /// Traffic of the system itself: small requests, each with its response on the way back.
     fn disturb(&mut self) {
         let Noise { packets: most @ 1.., .. } = self.noise else { return };
         let mut some = |one_in: u64| {
@@ -276,7 +274,7 @@ impl CounterSource for Simulated {
         let detail = "counters of `simulated tiles` are computed, not measured".to_owned();
         gaps.note(gap(GapKind::Estimated, detail));
         self.disturb();
-        let mut readings = Readings::of(&self.ports);
+        let mut readings = Readings::absent(&self.ports);
         for (port, totals) in self.totals.iter().enumerate() {
             for (reading, &value) in readings.port_mut(port).iter_mut().zip(totals) {
                 *reading = Some(Reading { at, value });

@@ -1,3 +1,6 @@
+//! Tests of simulated counters of ports: conservation of traffic, names and speeds of tiles, noise
+//! that follows from its seed.
+
 use talea_fabric::shape::Torus;
 use talea_fabric::shape::torus::Wires;
 
@@ -126,7 +129,7 @@ fn tiles_of_a_gemini_become_the_table_of_links() {
     let mut source = Simulated::new(fabric, tiles, NONE);
     let mut gaps = Gaps::default();
     let before = values(&source.read(Nanos(0), &mut gaps).unwrap());
-    let at = |z| fabric.router_at(Coordinate::of(&[1, 0, z]).unwrap()).unwrap();
+    let at = |z| fabric.router_at(Coordinate::new(&[1, 0, z]).unwrap()).unwrap();
     let mut links = vec![Traffic::default(); fabric.links().len()];
     let mut hosts = vec![Traffic::default(); fabric.routers().len()];
     let request = Traffic { phits: [524_580, 42], packets: [16_401, 14], stalls: [0, 141_274] };

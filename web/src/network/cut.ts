@@ -19,7 +19,7 @@ export function coloured(sizes: number[], most: number): boolean[] {
   return out;
 }
 
-/** What is said of lines that are left grey; empty if all are coloured. */
+/** Text on lines that are left grey; empty if all are coloured. */
 export function note(sizes: number[], lit: boolean[]): string {
   const grey = sizes.filter((_, at) => !lit[at]);
   if (!grey.length) return "";

@@ -45,7 +45,7 @@ export interface NetworkData {
   degraded: [number, string][];
   scene?: SceneData;
   ways: WaysData;
-  /** What the page shows first. */
+  /** First view of the page. */
   opens?: { views: number[]; route: [number, number] | null; recommended: number | null };
 }
 

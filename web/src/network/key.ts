@@ -1,4 +1,4 @@
-// What is chosen and what it means: views, quantity, slices, both ends of a way; the legend.
+// Choices and their legend: views, quantity, slices, both ends of a route.
 
 import type { Model, Quantity, Range } from "./model";
 import type { State } from "./state";

@@ -137,7 +137,7 @@ export class Model {
     const word = text.trim();
     const found = this.names.get(word) ?? this.names.get(word.replace(/^\(|\)$|\s/g, ""));
     if (found !== undefined) return found;
-    // What the page itself shows: a name with its coordinate behind it.
+    // Form on the page itself: a name with its coordinate behind it.
     const [, name] = /^(.*) \([\d,]*\)$/.exec(word) ?? [];
     return (name !== undefined ? this.names.get(name) : undefined) ?? null;
   }

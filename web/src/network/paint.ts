@@ -23,7 +23,7 @@ export interface Shown {
   ink: Ink;
 }
 
-/** What a mark says of its links. */
+/** Text of a mark on its links. */
 export interface Said { value: number; link: number; stalled: number; width: number }
 
 export function says(shown: Shown, links: number[], room: number, scene?: Scene): Said {
@@ -76,7 +76,7 @@ export function paint(pen: CanvasRenderingContext2D, scene: Scene, shown: Shown)
   const said = scene.marks.map((mark) => says(shown, mark.links, mark.room, scene));
   const size = (at: number): number => Math.abs(said[at]!.value);
   const all = scene.marks.map((_, at) => at).filter((at) => scene.marks[at]!.links.length);
-  // What is not known is no value that a selection could leave out.
+  // An unknown value cannot be left out by a selection.
   const left = all.filter((at) => Number.isNaN(said[at]!.value) || chosen(shown, said[at]!.value));
   const sizes = left.map(size);
   const lit = coloured(sizes, scene.limit);

@@ -15,7 +15,7 @@ import { hit, nearest, placed } from "./scene";
 import { slabs } from "./slabs";
 import { turned } from "./turn";
 
-/** What every picture of a page is drawn with. */
+/** Common parts of every picture of a page. */
 export interface Common { range: Range | null; ways: [Set<number>, Set<number>] }
 
 /** Pixels that a picture may be high. */
@@ -162,7 +162,7 @@ export class Picture {
     else hideTip();
   }
 
-  /** What pointing at something says. */
+  /** Tooltip. */
   private lines(what: Mark | Node | Seen): string[] {
     const { model } = this;
     if ("link" in what) return this.link(what.link, 1);

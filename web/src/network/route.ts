@@ -31,7 +31,7 @@ export class Ways {
   /** Why no way is known at all; empty where some are. */
   get why(): string {
     const { kind } = this.model.data.ways;
-    if (kind === "none") return "nobody told this page the ways of messages";
+    if (kind === "none") return "this page has no routes of messages";
     return kind === "many" ? "ways between so many routers are not kept in this page" : "";
   }
 

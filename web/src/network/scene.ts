@@ -1,12 +1,12 @@
-// What is drawn, without values: places of routers, and marks that stand for one link or several. As crates/show/report/src/network/scene.rs.
+// Drawing without values: places of routers, and marks that stand for one link or several. As crates/show/report/src/network/scene.rs.
 
 import type { Model } from "./model";
 
 export interface Mark {
   x0: number; y0: number; x1: number; y1: number;
-  /** What it bends towards. */
+  /** Point that it bends towards. */
   bend: [number, number] | null;
-  /** What is left free at both ends. */
+  /** Length that is left free at both ends. */
   free: [number, number];
   /** Width of the largest capacity. */
   room: number;

@@ -1,4 +1,4 @@
-// What is shown, kept in the address: `#view=2x2x4&beside=1x1x16&shows=stalled&slice=Z:3&route=c0-0c0s0g0,c1-0c0s0g0`.
+// State of the page, kept in the address: `#view=2x2x4&beside=1x1x16&shows=stalled&slice=Z:3&route=c0-0c0s0g0,c1-0c0s0g0`.
 
 import type { Model, Quantity } from "./model";
 
@@ -6,7 +6,7 @@ export interface Choice {
   /** One view, or two beside each other. */
   views: number[];
   shows: Quantity;
-  /** What a mark of several links has: the most of them, or their mean. */
+  /** Value of a mark of several links: their maximum, or their mean. */
   reduce: "most" | "mean";
   log: boolean;
   /** For each axis the one number that is shown, or null for all. */

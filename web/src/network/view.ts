@@ -97,7 +97,7 @@ export class NetworkView {
     const links = linksPanel(model, state).element;
     this.beside.replaceChildren(dimensionsPanel(model, state).element);
     this.tables.replaceChildren(
-      // What somebody asked for comes first.
+      // A requested value comes first.
       ...(route[1] === null ? [links, hops] : [hops, links]),
       ...(degraded ? [degraded.element] : []),
       routersPanel(model, state).element,

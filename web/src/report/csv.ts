@@ -1,4 +1,4 @@
-// What stands behind a plot, as a file. Cells that a spreadsheet would run as a formula get a quote mark.
+// Data of a plot, as a file. Cells that a spreadsheet would run as a formula get a quote mark.
 
 export type Cell = string | number | null;
 

@@ -5,7 +5,7 @@ import type { Timeline } from "./types";
 
 export type Message = Timeline["messages"][number];
 
-/** More lines than this cannot be told apart. */
+/** More lines than this cannot be distinguished. */
 export const LINES = 200;
 /** Pixels of one column. */
 export const COLUMN = 5;

@@ -162,7 +162,7 @@ export function sentence(text: string, figures = true): Node[] {
   return [h("bdi", {}, ...out)];
 }
 
-/** What is selected, one piece for each part, and the way back. */
+/** The selection, one piece for each part, and the way back. */
 export function crumbs(model: Model, state: State): HTMLElement {
   const { selection } = state;
   const scope = model.scope(selection);

@@ -175,7 +175,7 @@ export class Iterations {
         `median ${time(data.median[this.focus] ?? 0)}, mean ${time(data.mean[this.focus] ?? 0)}, ${time(data.min[this.focus] ?? 0)} to ${time(data.max[this.focus] ?? 0)}`, ...rows,
       ]);
     };
-    // What stands out is met from nearby: a point may be narrower than a pixel.
+    // Outliers are found by a pointer nearby: a point may be narrower than a pixel.
     const slow = data.outliers.map((one) => ({ at: Math.floor(one.iteration / data.stride), up: one.duration > top ? TOP - 6 : y(one.duration) }));
     const met = (event: MouseEvent): number => {
       const far = (one: { at: number; up: number }): number => Math.hypot(x(one.at) - event.offsetX, one.up - event.offsetY);

@@ -1,4 +1,4 @@
-// Who sends how much to whom: rows send, columns receive, one cell a pair of ranks or of blocks of ranks.
+// Messages between ranks: rows send, columns receive, one cell a pair of ranks or of blocks of ranks.
 
 import type { Model } from "./model";
 import type { Selection, State } from "./state";
@@ -12,7 +12,7 @@ const LEFT = 44;
 const TOP = 30;
 
 export class MatrixView {
-  readonly panel = new Panel("matrix", "who talks to whom");
+  readonly panel = new Panel("matrix", "messages between ranks");
   private readonly canvas = h("canvas", { tabindex: 0, role: "application" });
   private readonly scale = h("div", { class: "scale" });
   private readonly what = h("p", { class: "caption" });

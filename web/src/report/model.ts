@@ -13,7 +13,7 @@ export interface Place {
   key: string;
 }
 
-/** What a selection means for the views. */
+/** Effect of a selection on the views. */
 export interface Scope {
   cls: RankClass | undefined;
   place: Place | undefined;
@@ -27,7 +27,7 @@ export interface Scope {
   loop: number | undefined;
 }
 
-/** What the timeline shows of a selection. */
+/** Part of a selection in the timeline. */
 export interface Picture {
   timeline: Timeline;
   /** Where the chosen iteration lies in it. */

@@ -11,7 +11,7 @@ import { placed } from "./model";
 import { Table } from "./table";
 import { atMost, bytes, count, exact, percent, time } from "./units";
 
-/** What one row of the table sums up. */
+/** Sums of one row of the table. */
 type By = "path" | "line" | "routine";
 
 interface SiteLine {
@@ -19,7 +19,7 @@ interface SiteLine {
   site: Site;
   /** All of them, by number. */
   sites: number[];
-  /** What the row is called: MPI's procedures, the function, where it is. */
+  /** Name of the row: MPI's procedures, the function, where it is. */
   procedures: string[];
   category: Category;
   where: string;
@@ -112,7 +112,7 @@ export class Sites {
     this.table.set(lines);
   }
 
-  /** What is summed up, without the figures that depend on the selection. */
+  /** The sums, without the figures that depend on the selection. */
   private rows(): Omit<SiteLine, "count" | "time">[] {
     const { sites, lines, routines } = this.model.report;
     if (this.by === "path") {

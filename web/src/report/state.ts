@@ -1,4 +1,4 @@
-// What is selected: kept in the address, so that a link or a reload shows the same.
+// The selection: kept in the address, so that a link or a reload shows the same.
 
 export interface Selection {
   /** A node of a structure tree. */

@@ -1,4 +1,4 @@
-// What happens between calls: the inside of an iteration, kinds of computation, how these change. One panel for each kind of study.
+// Time between calls: the inside of an iteration, kinds of computation, how these change. One panel for each kind of study.
 
 import type { Model } from "./model";
 import type { Selection, State } from "./state";

@@ -10,9 +10,9 @@ export interface Column<Row> {
   /** Shown instead of `head` in the page. */
   short?: string;
   title?: string;
-  /** What is sorted and exported. */
+  /** Value for sorting and export. */
   value: (row: Row) => Cell;
-  /** What is shown; the value itself where absent. */
+  /** Shown text; the value itself where absent. */
   show?: (row: Row) => Node | string;
   /** Left for text; numbers stand right. */
   text?: boolean;
@@ -75,7 +75,7 @@ export class Table<Row> {
 
   private draw(): void {
     const { columns, label, first, choose, chosen, faded } = this.options;
-    // What has the focus keeps it: by its name, else by its place.
+    // The focus stays: by its name, else by its place.
     const inside = this.element.contains(document.activeElement);
     const focused = inside ? (document.activeElement as HTMLElement).dataset["key"] : undefined;
     const place = inside && !focused ? [...this.element.querySelectorAll("a, button")].indexOf(document.activeElement!) : -1;

@@ -103,7 +103,7 @@ export function paintBand(view: View, lane: Lane): void {
   const tall = lane.height - 8;
   const base = lane.y + 4 + tall;
   const scale = tall / rows.length;
-  // What no row covers stays as it is here: lost.
+  // Time without a row stays as it is here: lost.
   const short = rows.some((row) => row.first && (row.begin > view.from || row.end < view.to));
   pen.fillStyle = short ? hatch(pen, colours.dim) : colours.faint;
   pen.fillRect(GUTTER, lane.y + 4, columns, tall);

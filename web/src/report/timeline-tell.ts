@@ -1,4 +1,4 @@
-// What a timeline says of a place in it: the call, the computation between calls, or what the ranks of a band do.
+// Text of a place in a timeline: the call, the computation between calls, or what the ranks of a band do.
 
 import type { Bar, Lane } from "./lanes";
 import { type Model, placed } from "./model";
@@ -12,7 +12,7 @@ export interface Told {
   model: Model;
   data: Timeline;
   byRow: Bar[][];
-  /** What times count from. */
+  /** Zero of times. */
   origin: number;
 }
 

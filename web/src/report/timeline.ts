@@ -123,7 +123,7 @@ export class TimelineView {
     this.panel.note.textContent = parts.filter(Boolean).join(" \u00b7 ");
   }
 
-  /** What the axis counts from. */
+  /** Zero of the axis. */
   private origin(): number {
     return this.window?.[0] ?? this.data?.begin ?? 0;
   }
@@ -255,7 +255,7 @@ export class TimelineView {
     }
   }
 
-  /** Lines where they can be told apart, otherwise how many there are. */
+  /** Lines where they can be distinguished, otherwise their number. */
   private drawMessages(view: View, messages: Message[]): void {
     const { lanes, from, to } = this;
     this.density = undefined;
@@ -282,7 +282,7 @@ export class TimelineView {
     return best;
   }
 
-  /** What the strip below a row says at a place. */
+  /** Text of the strip below a row at a place. */
   private describeMessages(lane: Lane, x: number): string[] | undefined {
     const at = this.lanes.indexOf(lane);
     const column = Math.floor((x - GUTTER) / COLUMN);

@@ -68,7 +68,7 @@ export class Tree {
       this.seen.add(this.cls.id);
       this.foldShort(this.cls.tree);
     }
-    // What was chosen elsewhere is not hidden by what was looked for before.
+    // A choice elsewhere is not hidden by an earlier search.
     if (selection.node !== null && selection.node !== this.shown && !this.matches()?.all.has(selection.node)) this.find.value = "";
     this.draw(selection);
     if (selection.node !== this.shown) this.element.querySelector(".chosen")?.scrollIntoView({ block: "nearest" });
@@ -114,7 +114,7 @@ export class Tree {
       return;
     }
     const chosen = selection.node !== null && this.model.places.get(selection.node)?.cls === this.cls ? selection.node : this.cls.tree.id;
-    // What is chosen is never inside something folded.
+    // The chosen node is never inside a folded one.
     const above = new Set([chosen]);
     for (let at = this.model.places.get(chosen)?.parent; at; at = at.parent) {
       this.closed.delete(at.node.id);
@@ -183,7 +183,7 @@ export class Tree {
       },
       h("span", { class: "twist", "aria-hidden": "true" }, node.children.length ? (open ? "\u25be" : "\u25b8") : ""),
       site && swatch(site.category),
-      // What is cut where it does not fit is the name, never how often or when it runs.
+      // Where a line does not fit, the name is cut, never the number and time of its runs.
       h("span", { class: "label" }, node.kind === "loop" ? h("em", {}, "loop\u00a0") : null,
         node.label ? h("span", { class: "what" }, name(short(node.label), 120)) : node.guard ? null : h("em", {}, "sequence"),
         iterations && h("b", {}, `\u00a0${iterations}`), node.guard && h("small", { class: "guard" }, `${node.label ? "\u00a0" : ""}[${plain(guardInWords(node.guard), 40)}]`),

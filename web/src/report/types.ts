@@ -9,7 +9,7 @@ export interface Payload {
   version: number;
   report: Report;
   layouts: Layout[];
-  /** What is drawn instead of a class's graph where that is too large. */
+  /** Replacement of a class's graph where that is too large. */
   drawn: (Graph | null)[];
 }
 
@@ -225,7 +225,7 @@ export interface Series {
   min: number[];
   median: number[];
   max: number[];
-  /** What an iteration takes, one line. */
+  /** Duration of an iteration, one line. */
   takes: string;
   /** Mean of each point's durations. */
   mean: number[];

@@ -1,9 +1,9 @@
-// What the server answers, as docs/server.md has it, and the one thing that is computed here: how sure a share is.
+// Answers of the server, as docs/server.md has them, and the one thing that is computed here: the interval of a share.
 
 export interface Gap { kind: string; detail: string; count: number }
 export interface Me { name: string; uid: number | null; operator: boolean; version: string }
 
-/** What rows of a question can be told apart by, and filtered by. */
+/** Dimensions by which rows of a query are grouped and filtered. */
 export const DIMENSIONS = ["node", "job", "user", "executable", "library", "function", "phase", "core", "activity"] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 export type Key = string | number | null;
@@ -25,7 +25,7 @@ export interface Point { begin_ns: number; all_samples: number; samples: number;
 export interface Series { by: Dimension[]; keys: Key[][]; step_ns: number; points: Point[]; gaps: Gap[] }
 
 export interface NodeSeen { name: string; first_ns: number; last_ns: number; cores: number; sampler: string; interval_ns: number | null }
-/** What the server refused of a node since it was started, for operators. */
+/** Requests of a node that the server refused since it was started, for operators. */
 export interface NodeRefused { node: string; requests: number; last_ns: number; why: string }
 export interface JobSeen { job: string; user: number | null; first_ns: number; last_ns: number; nodes: number; samples: number; core_seconds: number }
 export interface Spread { counter: string; unit: string; cores: number; quantiles: number[] }
@@ -43,7 +43,7 @@ export interface Finding {
 }
 export type Job = JobSeen & { spreads?: Spread[]; findings?: Finding[]; gaps?: Gap[] };
 export type RateRow = Partial<Record<Dimension, Key>> & { counter: string; unit: string; rate: number | null; seconds: number; samples: number; count: number };
-/** `groups`: what rows can be told apart by there is, whether or not the limit left it out. */
+/** `groups`: number of groups, with those beyond the limit. */
 export interface Rates { groups: number; rows: RateRow[]; gaps: Gap[] }
 export interface Hit { kind: string; name: string }
 

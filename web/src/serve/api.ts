@@ -12,7 +12,7 @@ export type Questions = Record<string, string | number | null | undefined>;
 
 let stranger: () => void = () => undefined;
 
-/** What happens when nobody is logged in, or no longer. */
+/** Called when nobody is logged in, or no longer. */
 export function onStranger(action: () => void): void {
   stranger = action;
 }

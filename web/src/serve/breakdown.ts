@@ -1,4 +1,4 @@
-// Who has how much: rows of a question told apart by one thing, each share with its interval.
+// Shares by one dimension: rows of a query, each share with its interval.
 
 import { h, plain } from "../report/dom";
 import { Panel, saver } from "../report/panel";
@@ -13,7 +13,7 @@ export interface Kind {
   id: string;
   title: string;
   by: Dimension[];
-  /** Which of them a row must have; the first unless told. */
+  /** Which of them a row must have; the first by default. */
   key?: Dimension;
   /** Rows shown at first. */
   first: number;

@@ -1,4 +1,4 @@
-// What the rules found in jobs, the gravest first, with what to do about it.
+// Findings of rules in jobs, the gravest first, with their advice.
 
 import { h, name, plain } from "../report/dom";
 import { sentence } from "../report/header";

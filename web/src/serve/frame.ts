@@ -1,4 +1,4 @@
-// What stands around every page: where one can go, who one is, of what time the figures are, what is missing from them.
+// Frame of every page: links, the user, the time of the figures, gaps.
 
 import { button, h, plain } from "../report/dom";
 import type { Gap, Me } from "./answers";
@@ -73,7 +73,7 @@ export class Around {
       if (one.under.includes(route.page)) one.link.setAttribute("aria-current", "page");
       else one.link.removeAttribute("aria-current");
     }
-    // What somebody is choosing stays while the page asks again.
+    // A choice in progress stays while the page queries again.
     const key = JSON.stringify([route.page, carried]);
     if (key === this.timed) return;
     this.timed = key;

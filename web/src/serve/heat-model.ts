@@ -116,11 +116,11 @@ export class NodeTimes {
   }
 }
 
-/** What a cell's colour is of. */
+/** Quantity of a cell's colour. */
 export const MEASURES: Record<string, Activity[]> = { busy: BUSY, computing: COMPUTING, user: ["user"], kernel: ["kernel"], mpi: ["mpi"], waiting: ["waiting"], idle: ["idle"] };
 /** The words of their buttons. */
 export const MEASURE_WORDS: Record<string, string> = { busy: "busy", computing: "outside MPI", user: "user", kernel: "kernel", mpi: "in MPI", waiting: "waiting", idle: "idle" };
-/** What the legend says of them. */
+/** Their texts in the legend. */
 export const MEASURE_LEGENDS: Record<string, string> = { busy: "busy (user, kernel and in MPI)", computing: "busy outside MPI (user and kernel)", mpi: "in MPI (a lower bound)" };
 
 export function measured(cell: Cell, measure: string): number | null {

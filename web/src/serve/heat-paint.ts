@@ -15,7 +15,7 @@ export const AXIS = 20;
 /** Room for marks of bands with silent nodes. */
 export const MARKS = 12;
 
-/** What is drawn; lengths in pixels, `cursor` is a band and a column. */
+/** Input of drawing; lengths in pixels, `cursor` is a band and a column. */
 export interface View {
   data: NodeTimes;
   /** Nodes in their order. */

@@ -78,7 +78,7 @@ export class Heat {
     this.panel.refresh();
   }
 
-  /** What samples are told apart by, in the strip and under the pointer. */
+  /** Dimension that groups samples, in the strip and under the pointer. */
   private kinds(): { activity: Activity; word: string; title: string }[] {
     return this.of === null ? ACTIVITIES.map((activity) => ({ activity, word: ACTIVITY_WORDS[activity] + (activity === "mpi" ? " (lower bound)" : ""), title: ACTIVITY_TITLES[activity] }))
       : [{ activity: "user", word: "this selection", title: "what is asked for" }, { activity: "idle", word: "the rest", title: `everything else of ${this.of}` }];
@@ -145,7 +145,7 @@ export class Heat {
     return seconds < 120 ? `${Math.round(seconds)} s` : seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
   }
 
-  /** What colours mean, with their range. */
+  /** Meaning of colours, with their range. */
   private explain(): void {
     this.legend.replaceChildren(
       h("span", { class: "scale" }, "0 %", h("i", { class: "ramp", "aria-hidden": "true" }), `100 % ${this.of ?? MEASURE_LEGENDS[this.measure] ?? this.measure}`),

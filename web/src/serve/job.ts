@@ -87,7 +87,7 @@ export class JobPage implements Page {
     const question: Questions = { ...within, job: id, user: owner };
     const nodes = Number(job.nodes) || 1;
     // Rules look at all of the job's time: everything else is shown before.
-    // What holds now says nothing of a job that has ended: where no begin and end were chosen it is judged from its own to its own.
+    // Current findings say nothing of a job that has ended: without a chosen begin and end, its own are used.
     const judged: Questions = { ...own, ...ruledTimes(route) };
     const ruling = tried(get<{ findings: Finding[]; gaps: Gap[] }>("findings", { ...judged, job: id }, signal));
     const rating = jobRates(question, signal);
@@ -135,7 +135,7 @@ export class JobPage implements Page {
     const kernel = sum(activities, ["kernel"]);
     said.push({ text: `${part(busy, n)} of ${core(job.core_seconds)} of cores were used` + (mpi ? `, at least ${part(mpi, n)} in MPI` : "") + (waiting ? `; on ${part(waiting, n)} nothing ran although the job has the cores` : "") +
       (kernel / n > 0.1 ? `; ${part(kernel, n)} were in the kernel` : "") + ".", to: "nodes" });
-    // What lies in no file has the name of a function that says so.
+    // An address in no file has the name of a function that says so.
     const top = (panel: string, key: "library" | "function" | "phase"): { name: string; share: string } | null => {
       const usage = parts.get(panel);
       const row = usage instanceof Refused ? undefined : usage?.rows.find((one) => (one[key === "function" ? "library" : key] ?? null) !== null);

@@ -1,4 +1,4 @@
-// Who are you: the one page without data.
+// Login: the one page without data.
 
 import { h, plain } from "../report/dom";
 import type { Me } from "./answers";

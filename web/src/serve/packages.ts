@@ -83,14 +83,14 @@ const RULES: Rule[] = [
   [bin("xhpl|hpcg|stream\\w*|ior|mdtest|osu_\\w+|IMB-\\w+"), "benchmarks", "several", "tools"],
   [/\/(talea|talea-agent)$/, "Talea", "Talea", "tools"],
   [/\/(slurm(d|stepd|ctld)|srun|pbs_mom|dockerd|containerd|systemd[^/]*|sshd|bash|sh|dash|zsh|awk|gawk|mawk|sed|grep|tar|gzip|rsync|find|perf|top|htop)$/, "system services and shells", "several", "operating system"],
-  // What is nobody's package, by where it lies.
+  // Files of no known package, by their place.
   [/^\/(home|users?|people)\//i, "own builds in home folders", "users", "own builds"],
   [/^\/(scratch|work|project|projects|lustre|gpfs|beegfs|tmp|var\/tmp|dev\/shm)\//i, "own builds elsewhere", "users", "own builds"],
-  [/^\/(opt|sw|software|apps|cvmfs)\//i, "installed software, not told apart", "site", "other"],
-  [/^\/(usr|lib|lib64|bin|sbin)\//, "operating system, not told apart", "distribution", "operating system"],
+  [/^\/(opt|sw|software|apps|cvmfs)\//i, "installed software, unclassified", "site", "other"],
+  [/^\/(usr|lib|lib64|bin|sbin)\//, "operating system, unclassified", "distribution", "operating system"],
 ];
 
-const OTHER: Package = { name: "not told apart", vendor: "unknown", use: "other" };
+const OTHER: Package = { name: "unclassified", vendor: "unknown", use: "other" };
 const known = new Map<string, Package>();
 
 /** The package of a path; what was replaced while it ran says ` (deleted)` behind it. */

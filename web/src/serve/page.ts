@@ -1,4 +1,4 @@
-// What a page is to the frame around it, and what it gets from there.
+// Interface between a page and the frame around it.
 
 import type { Gap, Me } from "./answers";
 import type { Route } from "./route";

@@ -41,13 +41,13 @@ export class Parts {
       const { question: own, times } = part.kind.by.includes("function") ? lately(question, await nodes) : { question, times: "" };
       set(part, await tried(get<Usage>("usage", { ...own, by: part.kind.by.join(","), limit: 200 }, signal)), times);
     };
-    // What has few values is asked for together: the store goes through the same rows for one as for all.
+    // Dimensions with few values are queried together: the store goes through the same rows for one as for all.
     const few = this.all.filter(({ kind }) => FEW.includes(kind.id));
     const together = async (): Promise<void> => {
       const by = few.map(({ kind }) => kind.by[0]!);
       const usage = few.length > 1 ? await tried(get<Usage>("usage", { ...question, by: by.join(","), limit: MOST }, signal)) : null;
       if (usage === null || usage instanceof Refused || usage.rows.length >= MOST) await Promise.all(few.map(one));
-      else for (const part of few) set(part, told(usage, part.kind.by[0]!));
+      else for (const part of few) set(part, sumBy(usage, part.kind.by[0]!));
     };
     await Promise.all([together(), ...this.all.filter((part) => !few.includes(part)).map(one)]);
     return out;
@@ -58,8 +58,8 @@ const FEW = ["by-executable", "by-library", "by-phase"];
 /** Rows of what is asked for together. */
 const MOST = 20_000;
 
-/** An answer that is told apart by more than one thing, by one of them. */
-function told(usage: Usage, by: Dimension): Usage {
+/** An answer of several dimensions, summed by one of them. */
+function sumBy(usage: Usage, by: Dimension): Usage {
   const rows = new Map<Key, UsageRow>();
   for (const { [by]: value = null, samples, core_seconds } of usage.rows) {
     const row = rows.get(value) ?? { [by]: value, samples: 0, core_seconds: 0, share: null, low: null, high: null };

@@ -3,7 +3,7 @@
 const LIGHT: [number, number, number][] = [[249, 245, 224], [232, 220, 166], [195, 179, 105], [138, 134, 120], [87, 93, 109], [31, 61, 108], [0, 34, 78]];
 const DARK: [number, number, number][] = [[27, 35, 48], [18, 53, 112], [72, 82, 109], [112, 113, 115], [165, 156, 116], [214, 194, 92], [254, 232, 56]];
 
-/** Steps that a share is drawn in: what differs less is not told apart by eye. */
+/** Steps that a share is drawn in: smaller differences are invisible. */
 const STEPS = 64;
 const known = new Map<number, string>();
 

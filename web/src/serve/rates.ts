@@ -1,4 +1,4 @@
-// What counters did while something ran: one row for each library or phase, one column for each counter.
+// Growth of counters while something ran: one row for each library or phase, one column for each counter.
 
 import { h, plain } from "../report/dom";
 import { Panel, saver } from "../report/panel";
@@ -27,8 +27,8 @@ export function together(rows: RateRow[], dimension: Dimension): Rated[] {
   return [...out.values()].sort((a, b) => b.seconds - a.seconds);
 }
 
-/** Rates that are told apart by more than one thing, by one of them: counts over the times in which they were counted. */
-export function told(rates: Rates, by: Dimension): Rates {
+/** Rates of several dimensions, summed by one of them: counts over the times in which they were counted. */
+export function sumBy(rates: Rates, by: Dimension): Rates {
   const rows = new Map<string, RateRow>();
   for (const { [by]: value = null, counter, unit, seconds, samples, count } of rates.rows) {
     const key = JSON.stringify([counter, unit, value]);
@@ -46,14 +46,14 @@ export function told(rates: Rates, by: Dimension): Rates {
 const MOST = 400;
 
 /**
- * What counters did by library and by phase: one question, as the store goes through the same rows for both. Where there are more pairs than are asked for, sums
+ * Growth of counters by library and by phase: one query, as the store goes through the same rows for both. Where there are more pairs than are asked for, sums
  * of those that came would be of a part only: then each is asked for alone.
  */
 export async function jobRates(question: Questions, signal: AbortSignal): Promise<Record<"library" | "phase", Rates | Refused>> {
   const ask = (by: string): Promise<Rates | Refused> => tried(get<Rates>("rates", { ...question, by, limit: MOST }, signal));
   const both = await ask("library,phase");
   if (both instanceof Refused) return { library: both, phase: both };
-  if (both.groups <= MOST) return { library: told(both, "library"), phase: told(both, "phase") };
+  if (both.groups <= MOST) return { library: sumBy(both, "library"), phase: sumBy(both, "phase") };
   const [library, phase] = await Promise.all([ask("library"), ask("phase")]);
   return { library, phase };
 }

@@ -11,7 +11,7 @@ import { together } from "./rates";
 
 interface Mark { name: string; intensity: number; speed: number; traffic: number; seconds: number }
 
-/** What one count of a counter stands for, in operations: those of one kind add up. Intel's and AMD's names are those of `perf list`. */
+/** Operations of one count of a counter: those of one kind add up. Intel's and AMD's names are those of `perf list`. */
 const WORK: [RegExp, number][] = [
   [/^(flops|fp[-_]?(ops|operations)|float(ing)?[-_]point[-_]operations)$/i, 1],
   [/^fp_ret_sse_avx_ops\.all$/i, 1],
@@ -28,7 +28,7 @@ const TRAFFIC: [RegExp, number][] = [
   [/^LLC-load-misses$/i, 64],
 ];
 
-/** What all counters of a kind say of a row; null where none was counted. */
+/** Sum of all counters of a kind in a row; null where none was counted. */
 function amount(row: Rated, counters: [string, number][]): number | null {
   const rates = counters.map(([name, factor]) => { const rate = row.by.get(name)?.rate; return rate == null ? null : rate * factor; }).filter((one) => one !== null);
   return rates.length ? rates.reduce((sum, one) => sum + one, 0) : null;

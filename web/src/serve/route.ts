@@ -47,14 +47,14 @@ export function drift(change: Change): void {
 
 export type Asked = { last: string } | { from: string; to: string };
 
-/** What the questions of a route have as times. */
+/** Times of the queries of a route. */
 export function asked(route: Route): Asked {
   const [last, from, to] = TIMES.map((key) => route.params.get(key));
   if (from && to && instant(from) !== null && instant(to) !== null) return { from, to };
   return { last: last && seconds(last) !== null ? last : USUAL };
 }
 
-/** What is wrong with the times of an address; null where they can be read, or are not there. */
+/** Mistake in the times of an address; null where they can be read, or are not there. */
 export function wrongTimes(route: Route): string | null {
   const [last, from, to] = TIMES.map((key) => route.params.get(key) || null) as [string | null, string | null, string | null];
   if (last !== null && seconds(last) === null) return `last=${last} is no time: expected such as 15m, 1h or 7d`;
@@ -66,7 +66,7 @@ export function wrongTimes(route: Route): string | null {
   return null;
 }
 
-/** What rules are asked for: without chosen times it is what holds now, however long back the page looks. */
+/** Times of the query of findings: without chosen times the current ones, however long back the page looks. */
 export function ruledTimes(route: Route): { from: string; to: string } | Record<string, never> {
   const times = asked(route);
   return "from" in times ? times : {};

@@ -35,7 +35,7 @@ export class Says {
     if (place >= 0) (this.list.children[place]?.firstElementChild as HTMLElement | null)?.focus({ preventScroll: true });
   }
 
-  /** Shares of what cores were doing, of an answer told apart by activity. */
+  /** Shares of the cores' activities, of an answer grouped by activity. */
   activities(usage: Usage | Refused, caption: string): void {
     if (usage instanceof Refused || !usage.matched_samples) return this.mix.replaceChildren();
     const rows = ACTIVITIES.map((activity) => ({ activity, row: usage.rows.find((row) => row.activity === activity) })).filter(({ row }) => row);

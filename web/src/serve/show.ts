@@ -69,7 +69,7 @@ export function file(path: string): HTMLElement {
   return h("span", { class: "file", title: plain(path, 2000) }, name(base, 120, "base"), folder && name(folder.length > 90 ? `\u2026${folder.slice(-89)}` : folder, 120, "folder"));
 }
 
-/** What stands for no value of a dimension. */
+/** Text for no value of a dimension. */
 export const NONE: Record<string, string> = {
   node: "no node", job: "outside jobs", user: "no user", executable: "no program: idle cores, kernel threads", library: "no file: idle cores, generated code",
   function: "no function", phase: "outside phases", core: "not kept so long", activity: "not known", package: "no package",
@@ -112,7 +112,7 @@ export function whisker(share: Share | null, top: number, className = ""): HTMLE
 const dated = (text: string): string =>
   text.replace(/\b(\d{4}-\d\d-\d\dT[\d:.]{8,18}Z) to (\d{4}-\d\d-\d\dT[\d:.]{8,18}Z)/g, (_, from: string, to: string) => span(Date.parse(from) * 1e6, Date.parse(to) * 1e6));
 
-/** What is missing, as a strip; counts of many intervals are those of all. */
+/** Gaps, as a strip; counts of many intervals are those of all. */
 export function gaps(all: Gap[]): HTMLElement {
   const seen = new Map<string, Gap>();
   for (const gap of all) seen.set(`${gap.kind}|${gap.detail}`, gap);
@@ -129,7 +129,7 @@ export function absence(all: Gap[], otherwise: string): string {
 }
 
 export const ACTIVITY_WORDS: Record<Activity, string> = { user: "user", kernel: "kernel", mpi: "in MPI", waiting: "waiting", idle: "idle" };
-/** What stands between the word of an activity and its share: time in MPI is a lower bound. */
+/** Text between the word of an activity and its share: time in MPI is a lower bound. */
 export const bound = (activity: Activity): string => (activity === "mpi" ? "\u2265" : "");
 
 export const ACTIVITY_TITLES: Record<Activity, string> = {

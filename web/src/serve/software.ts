@@ -182,7 +182,7 @@ export class SoftwarePage implements Page {
     said.push({ text: `\`${plain(first.name, 60)}\` has the most, ${part(first.samples, this.used)} of what is used; ${these} of ${packages.length} packages make ${percent(most / this.used)}.`, to: "software" });
     const own = this.rows(usage, of, "use").find((row) => row.name === "own builds");
     if (own) said.push({ text: `Own builds of users have ${part(own.samples, this.used)} of what is used, in ${count(own.files)} file${own.files === 1 ? "" : "s"}.`, to: "#/software?what=file&q=own+builds" });
-    const unknown = packages.find((row) => row.name === "not told apart");
+    const unknown = packages.find((row) => row.name === "unclassified");
     if (unknown && unknown.samples > 0.05 * this.used) said.push({ text: `No rule names the package of ${part(unknown.samples, this.used)}.`, to: "software" });
     return said;
   }

@@ -1,4 +1,4 @@
-// What the page was given: a JSON part, and behind it the values as three planes of bytes (see topo_page.rs).
+// Data of the page: a JSON part, and behind it the values as three planes of bytes (see topo_page.rs).
 
 export interface ObjectData { label: string; kind: string; os: number | null; facts?: string[] }
 export interface MonitorData {

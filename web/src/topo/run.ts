@@ -22,7 +22,7 @@ const ON_SLOW = "#14181d";
 /** Marks stand no closer together, in pixels. */
 const APART = 7;
 
-/** What a phase is called. */
+/** Name of a phase. */
 export function phaseName(run: RunData, [kind, first, last]: PhaseData): string {
   const place = plain(run.place, 60);
   if (kind === ITERATIONS) return first === last ? `${place} iteration ${first}` : `${place} iterations ${first}-${last}`;
@@ -49,7 +49,7 @@ export function touched(run: RunData, from: number, to: number): PhaseData[] {
   return out;
 }
 
-/** What a frame from one time to another belongs to, in words: all that it touches. */
+/** Phases of a frame from one time to another, in words: all that it touches. */
 export function during(run: RunData, from: number, to: number): string {
   const all = touched(run, from, to);
   const [first, last] = [all[0], all[all.length - 1]];

@@ -1,4 +1,4 @@
-// What is shown, kept in the address: `#t=4.2&monitor=busy&with=L3+misses&scale=log&range=robust&show=difference`.
+// State of the page, kept in the address: `#t=4.2&monitor=busy&with=L3+misses&scale=log&range=robust&show=difference`.
 
 export type Show = "first" | "second" | "difference";
 

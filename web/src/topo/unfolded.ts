@@ -33,7 +33,7 @@ export class Unfolded {
     return group.dataset["folded"] ? Number(group.dataset["o"]) : undefined;
   }
 
-  /** What pointing at a mark says; undefined where the group is none. */
+  /** Tooltip of a mark; undefined where the group is none. */
   tip(group: SVGGElement): string[] | undefined {
     const mark = this.marks.get(this.id(group) ?? -1);
     return mark && [mark.name, "a click shows each"];

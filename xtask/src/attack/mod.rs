@@ -6,16 +6,16 @@
 //! the limit, which decides the exit code. Everything runs on loopback and in one folder. `--fast`
 //! leaves out attacks that take longer than some seconds; the tests of the crates make these too.
 
+mod configurations;
 mod connections;
 mod files;
 mod hanging;
 #[path = "../../../crates/show/talea/tests/fuse/mod.rs"]
 mod hanging_files;
 mod implausible;
-mod killed;
+mod kills;
 mod names;
 mod queries;
-mod refused;
 mod store;
 
 use std::time::Duration;
@@ -67,14 +67,14 @@ struct Attack {
 fn all() -> impl Iterator<Item = &'static Attack> {
     let groups: [&[Attack]; 9] = [
         store::ATTACKS,
-        killed::ATTACKS,
+        kills::ATTACKS,
         implausible::ATTACKS,
         queries::ATTACKS,
         hanging::ATTACKS,
         files::ATTACKS,
         connections::ATTACKS,
         names::ATTACKS,
-        refused::ATTACKS,
+        configurations::ATTACKS,
     ];
     groups.into_iter().flatten()
 }

@@ -1,4 +1,4 @@
-//! What `talea agent` costs: slowdown of a program that is busy on every core, memory, and its own
+//! Cost of `talea agent`: slowdown of a program that is busy on every core, memory, and its own
 //! share of a core, beside `perf record -a`.
 //!
 //! All ways take turns in each round, in the other order in every other one; a slowdown is the mean
@@ -7,6 +7,8 @@
 //! of a loop on each core, in this process. Processor time is that of the scheduler (schedstat), in
 //! nanoseconds: ticks of 10 ms are a minute's budget at 1 Hz.
 
+mod load;
+
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -14,20 +16,16 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use self::load::{GAP, LOOKS, away, calibrated, work};
 use super::{built, found, heading, processor, scratch, spread};
 
 const ROUNDS: usize = 24;
-/// What one core does in a turn, calibrated to about this.
-const TURN: Duration = Duration::from_secs(1);
 /// How long memory and processor time are watched.
 const WATCHED: Duration = Duration::from_mins(1);
 const EXECS: u32 = 200;
-/// Rounds of looking at the clock, when a tool has settled, how long is looked, and what is a gap
-/// between two looks.
+/// Rounds of reading the clock, and the time until a tool has settled.
 const QUANTA: usize = 15;
 const SETTLED: Duration = Duration::from_secs(2);
-const LOOKS: Duration = Duration::from_secs(3);
-const GAP: Duration = Duration::from_nanos(500);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
@@ -122,7 +120,7 @@ fn of_programs(folder: &Path) -> Result<(), String> {
 
 /// Time on cores and memory of the agent, beside perf.
 fn of_itself(ways: &[Way], agent: &Path, folder: &Path) -> Result<(), String> {
-    heading("What the agent itself takes");
+    heading("Resources of the agent itself");
     println!(
         "Share of one core over {} s, resident memory at the end and at most. Quiet, and while {EXECS} programs a second are started.\n",
         WATCHED.as_secs()
@@ -151,7 +149,7 @@ pub(crate) fn run() -> Result<(), String> {
     let folder = scratch("agent")?;
     let size = fs::metadata(&agent).map_err(|e| e.to_string())?.len() as f64 / 1e6;
     let ways = ways();
-    heading("What the agent takes from a program that is busy on every core");
+    heading("Slowdown of a program that is busy on every core");
     println!(
         "Run time against no tool, mean and 95 % interval of {ROUNDS} rounds. The program: {size:.2} MB (`target/small/talea-agent`).\n"
     );
@@ -266,14 +264,13 @@ fn taken_away(ways: &[Way], agent: &Path, folder: &Path) -> Result<(), String> {
         for turn in 0..ways.len() {
             let at = if round % 2 == 0 { turn } else { ways.len() - 1 - turn };
             let tool = started(ways[at], agent, folder)?;
-            // What it does at its begin, such as reading files that it sees first, is no part of
-            // it.
+            // Its begin, such as reading files that it sees first, is no part of it.
             std::thread::sleep(SETTLED);
             shares[at].push(away());
             programs[at].extend(tool.0.as_ref().and_then(|child| in_kernel(child.id())));
         }
     }
-    heading("What interrupts a program that looks at the clock");
+    heading("Interrupts of a program that reads the clock");
     println!(
         "Time between two looks beyond {} ns, of each core's {} s; medians of {QUANTA} rounds and their quartiles. *More* is against no tool in the same round, *a sample* the same for each of them, *BPF* what the kernel counts for the agent's program (`kernel.bpf_stats_enabled`).\n",
         GAP.as_nanos(),
@@ -339,62 +336,6 @@ fn in_kernel(process: u32) -> Option<f64> {
     })
 }
 
-/// Share of the time that threads on all cores are away.
-fn away() -> f64 {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let looks = || {
-        let begin = Instant::now();
-        let (mut last, mut gone) = (begin, Duration::ZERO);
-        while last - begin < LOOKS {
-            let now = Instant::now();
-            let gap = now - last;
-            if gap > GAP {
-                gone += gap;
-            }
-            last = now;
-        }
-        gone.as_secs_f64() / (last - begin).as_secs_f64()
-    };
-    std::thread::scope(|scope| {
-        let all: Vec<_> = (0..cores).map(|_| scope.spawn(looks)).collect();
-        all.into_iter().filter_map(|one| one.join().ok()).sum::<f64>() / cores as f64
-    })
-}
-
-/// So many turns of a loop that no compiler shortens.
-fn spin(turns: u64) -> u64 {
-    let mut value = 0x9e37_79b9_7f4a_7c15_u64;
-    for _ in 0..turns {
-        value ^= value << 13;
-        value ^= value >> 7;
-        value ^= value << 17;
-    }
-    std::hint::black_box(value)
-}
-
-fn calibrated() -> u64 {
-    let turns = 50_000_000;
-    spin(turns);
-    let begin = Instant::now();
-    spin(turns);
-    let factor = TURN.as_secs_f64() / begin.elapsed().as_secs_f64();
-    (turns as f64 * factor) as u64
-}
-
-/// Seconds that a thread on each core takes, summed.
-fn work(turns: u64) -> f64 {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        let timed = || {
-            let begin = Instant::now();
-            spin(turns);
-            begin.elapsed().as_secs_f64()
-        };
-        let all: Vec<_> = (0..cores).map(|_| scope.spawn(timed)).collect();
-        all.into_iter().filter_map(|one| one.join().ok()).sum()
-    })
-}
-
 /// Mean, and half of its 95 % interval.
 fn interval(values: &[f64]) -> (f64, f64) {
     // Student's factor for 23 degrees of freedom.
@@ -414,7 +355,7 @@ fn watched(tool: &Tool, execs: u32) -> Result<String, String> {
         if execs > 0 {
             scope.spawn(|| start_programs(execs, &stop, &count));
         }
-        // What the begin takes is no part of it.
+        // The begin is no part of it.
         std::thread::sleep(Duration::from_secs(5));
         let (begin, before) = (Instant::now(), (processor(process), count.load(Ordering::Relaxed)));
         std::thread::sleep(WATCHED);

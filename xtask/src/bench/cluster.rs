@@ -1,5 +1,5 @@
-//! What clustering costs: the library beside the Python packages `dbscan` and scikit-learn, and
-//! whole `talea cluster TABLE`.
+//! Cost of clustering: the library beside the Python packages `dbscan` and scikit-learn, and whole
+//! `talea cluster TABLE`.
 //!
 //! Owns the tables of whole programs. Those of the library are printed by its own example, which is
 //! built here.
@@ -48,10 +48,12 @@ const TRACES: [&str; 4] = [
 /// A radius for a trace whose clusters are small.
 const SMALL: &str = "0.0136";
 
-/// What a part of a real trace is worth beside all of it.
+/// Agreement of a part of a real trace with all of it.
 pub(crate) fn subsets() -> Result<(), String> {
     let talea = built("talea")?;
-    heading("What a part is worth: `talea cluster TRACE --min-duration 0 --subset RULE --check`");
+    heading(
+        "Agreement of a part with the whole: `talea cluster TRACE --min-duration 0 --subset RULE --check`",
+    );
     println!(
         "Adjusted Rand index against clustering all bursts, the least of seeds 1 to 3; clusters lost, the most of them. With `auto` both choose their radius: \
          those of the part, and in brackets that of all bursts.\n"
@@ -94,7 +96,7 @@ pub(crate) fn subsets() -> Result<(), String> {
     Ok(())
 }
 
-/// What some seeds made of a part.
+/// Results of some seeds for a part.
 struct Worth {
     points: u64,
     share: f64,

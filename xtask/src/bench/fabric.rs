@@ -46,7 +46,7 @@ pub(crate) fn run() -> Result<(), String> {
     recorded()
 }
 
-/// What `talea run --fabric` adds to the run time of a program on this machine.
+/// Run time that `talea run --fabric` adds to a program on this machine.
 fn recorded() -> Result<(), String> {
     let program = std::path::absolute("apps/bin/openmpi/halo").map_err(|e| e.to_string())?;
     if !program.exists() {
@@ -89,7 +89,7 @@ fn recorded() -> Result<(), String> {
     Ok(())
 }
 
-/// What one reading of all ports of this machine takes, as `talea run --fabric` makes them once a
+/// Time of one reading of all ports of this machine, as `talea run --fabric` makes them once a
 /// second.
 fn ports() {
     let mut gaps = Gaps::default();

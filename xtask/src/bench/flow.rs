@@ -1,4 +1,4 @@
-//! What a recording takes on disk, how fast it is read, and how fast ranks come together.
+//! Size of a recording on disk, speed of its reader, and speed of merging ranks.
 //!
 //! The references are the entropy that the quantised times have given their signature (node for
 //! durations, edge for gaps), and `zstd -19` of a plain binary trace.
@@ -180,7 +180,7 @@ fn merge(folder: &Path) -> Result<(), String> {
                 }
             }
         }
-        Ok(Bundle::of(&process))
+        Ok(Bundle::from_live(&process))
     };
     let mut one = simulate(0)?;
     one.take_times();

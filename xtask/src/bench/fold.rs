@@ -19,7 +19,7 @@ const ROUNDS: usize = 7;
 /// Instances and samples in each of the generated counter.
 const MANY: (usize, usize) = (10_000, 100);
 
-/// What the references do with columns x and y in a file, and their seconds.
+/// Program of the references for columns x and y in a file, with their seconds.
 const SCRIPT: &str = "\
 import sys, time, numpy as np
 x, y = np.loadtxt(sys.argv[2]).T

@@ -1,5 +1,5 @@
-//! What markers cost: nanoseconds of a marker that is absent, off and on, in C and in Rust, and
-//! what a vectorised loop loses; and what ranges of NVTX and ITT cost as phases.
+//! Cost of markers: nanoseconds of a marker that is absent, off and on, in C and in Rust; slowdown
+//! of a vectorised loop; cost of ranges of NVTX and ITT as phases.
 //!
 //! The reference is the same loop without markers, in the same process; rounds of all loops take
 //! turns. The C program is compiled here with `cc -O2`, without the library, which is preloaded.
@@ -31,7 +31,7 @@ pub(crate) fn run() -> Result<(), String> {
     let folder = scratch("mark")?;
     let c = folder.join("cost");
     output(Command::new("cc").args(["-O2", "-Iinclude", "apps/marked/cost.c", "-o"]).arg(&c))?;
-    heading("What a marker takes");
+    heading("Time of a marker");
     println!(
         "Nanoseconds a turn of a loop, less those of the empty loop; median (smallest to largest) of {ROUNDS} rounds of 200,000 turns.\n"
     );
@@ -58,7 +58,7 @@ pub(crate) fn run() -> Result<(), String> {
         "\nA turn of the empty loop takes {empty:.2} ns. In Rust the library is part of the program."
     );
     bridged(&folder, &library)?;
-    heading("What a vectorised loop loses");
+    heading("Slowdown of a vectorised loop");
     println!(
         "`a[i] += 0.5 * b[i]`, 4,096 floats: nanoseconds an element, and times as long as without markers.\n"
     );
@@ -90,7 +90,7 @@ fn bridged(folder: &Path, library: &Path) -> Result<(), String> {
     let client = folder.join("bridges");
     let mut command = Command::new("cc");
     output(command.args(["-O2", "apps/marked/bridges.c", "-ldl", "-o"]).arg(&client))?;
-    heading("What ranges of other tools take");
+    heading("Time of ranges of other tools");
     println!(
         "Nanoseconds of a push with its pop, less the empty loop; median (smallest to largest) of {ROUNDS} rounds of 20,000 turns.\n"
     );

@@ -26,7 +26,7 @@ mod truth_form;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What every table begins with.
+/// Begin of every table.
 pub(crate) fn heading(title: &str) {
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model =

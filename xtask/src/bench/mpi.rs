@@ -1,4 +1,4 @@
-//! What recording costs: nanoseconds added to a call, and run time added to real programs.
+//! Cost of recording: nanoseconds added to a call, and run time added to real programs.
 //!
 //! The reference is `EZTrace` where it is installed (Debian package `eztrace`), and no tool at all.
 //! Rounds of all candidates take turns, so that a machine which changes its speed changes it for
@@ -63,7 +63,7 @@ pub(super) fn command(
             let live = out.join("live");
             let _ = std::fs::remove_dir_all(&out);
             std::fs::create_dir_all(&live).map_err(|e| e.to_string())?;
-            // What tells a run directory.
+            // File that identifies a run directory.
             std::fs::write(out.join("run.json"), "{}").map_err(|e| e.to_string())?;
             command.arg("env");
             let built = if tool == Tool::Before { built_before } else { built };
@@ -161,7 +161,7 @@ fn figures(mpi: &str) -> Result<Figures, String> {
     Ok(figures)
 }
 
-/// Long lists of requests, of which each call completes one or some.
+/// Long lists of requests; each call completes one or some.
 pub(crate) fn requests() -> Result<(), String> {
     heading("Receives that calls about all of them complete in random order, 1 rank, Open MPI");
     println!(

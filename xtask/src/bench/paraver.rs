@@ -1,4 +1,4 @@
-//! What reading and writing a trace of Paraver costs: a synthetic gigabyte, and the real traces of
+//! Speed of reading and writing a trace of Paraver: a synthetic gigabyte, and the real traces of
 //! `TALEA_DATA`.
 //!
 //! The reference is `pandas`, where Python has it, splitting the same lines. Rates are per second

@@ -1,5 +1,5 @@
-//! What samples cost: run time of whole programs with recording, without samples, at 1 Hz, and at
-//! 100 Hz.
+//! Cost of samples: run time of whole programs with recording, without samples, at 1 Hz, and at 100
+//! Hz.
 //!
 //! All take turns, in the other order in every other round, so that a machine which changes its
 //! speed changes it for all. At 1 Hz nearly nothing is sampled: what that takes more is what it

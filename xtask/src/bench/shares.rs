@@ -162,7 +162,7 @@ fn minute(
     Ok(((ask("library")?, ask("function")?), perf))
 }
 
-/// What the store answers. Idle time is a name of its own.
+/// Answer of the store. Idle time is a name of its own.
 fn usage(talea: &Path, store: &str, by: &str) -> Result<Seen, String> {
     let text = output(Command::new(talea).args([
         "usage",
@@ -227,7 +227,7 @@ fn rows(agent: &Seen, perf: &Seen) -> Vec<(String, f64, f64, f64)> {
         let (own, other) = (agent.share(name), perf.share(name));
         let both = (own * agent.all + other * perf.all) / (agent.all + perf.all);
         let expected = both * agent.all.min(perf.all);
-        // What has no name is an address to one and none to the other.
+        // A place without a name is an address to one and `None` to the other.
         let is_name = name == "(idle)" || !name.contains("0x") && !name.starts_with('(');
         if own.max(other) < LEAST || expected < FEW || !is_name {
             continue;

@@ -1,4 +1,4 @@
-//! What the view of a node costs: reading objects, drawing, measuring and showing live, replaying.
+//! Cost of the view of a node: reading objects, drawing, measuring and showing live, replaying.
 //!
 //! References are the limits that the project sets itself, and hwloc's `lstopo` where it is
 //! installed, which reads and draws the same file.

@@ -28,7 +28,7 @@ const HOSTFILE: &str = "n0,n1*2\n# two\nn2\n";
 const RANKFILE: &str = "rank 1=n0 slot=0:1\nrank 0=n1 slot=p2\n";
 const ORDER: &str = "# MPICH_RANK_REORDER_METHOD=3\n4-5,0,\n1-3\n";
 
-/// What is damaged.
+/// Inputs that are damaged.
 pub(super) fn texts() -> Result<Vec<Vec<u8>>, String> {
     let machine = gemini::machine([2, 2, 3]).map_err(|error| error.to_string())?;
     let list = gemini::rtr(&machine);

@@ -176,7 +176,7 @@ fn show(recording: &Recording) {
     let _ = page(topology, &monitors, &shown, None);
 }
 
-/// What can be read of a text of monitors must come back when it is written: recordings keep it so.
+/// An accepted text of monitors must come back when it is written: recordings keep it so.
 pub(super) fn monitor_text(bytes: &[u8]) -> Result<(), String> {
     let text = String::from_utf8_lossy(bytes);
     let monitors = match parse(&text) {

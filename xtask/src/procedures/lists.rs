@@ -1,4 +1,4 @@
-//! What the standard's description does not say of procedures.
+//! Facts on procedures that the standard's description lacks.
 //!
 //! Owns the lists: which calls are local, which lists have an entry for each process, and what is
 //! exported beyond the standard.
@@ -100,12 +100,12 @@ pub(super) const LOCAL: &[&str] = &[
     "Pcontrol",
 ];
 
-/// What stands for `*` as the length of a list: one entry for each process of the communicator.
+/// Meaning of `*` as the length of a list: one entry for each process of the communicator.
 pub(super) const PER_MEMBER: &[&str] =
     &["Allgatherv", "Alltoallv", "Alltoallw", "Gatherv", "Scatterv", "Reduce_scatter"];
 
-/// Not in the standard any more, or never, but still exported: what MPI 3.0 removed has parameters as in MPI 2.2, and Open
-/// MPI 5 has a procedure of a draft.
+/// Not in the standard any more, or never, but still exported: what MPI 3.0 removed has parameters
+/// as in MPI 2.2, and Open MPI 5 has a procedure of a draft.
 pub(super) const REMOVED: &[&str] = &[
     "MPI_Address\tlocal\tlocation:skip address:skip",
     "MPI_Errhandler_create\tlocal\tfunction:skip errhandler:skip",

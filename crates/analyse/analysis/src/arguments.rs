@@ -28,7 +28,7 @@ pub struct SendPlan {
 
 impl SendPlan {
     /// The plan of a procedure.
-    pub fn of(spec: &ProcedureSpec) -> Self {
+    pub fn for_procedure(spec: &ProcedureSpec) -> Self {
         let place = |names: &[&str]| {
             names.iter().find_map(|name| spec.args.iter().position(|arg| arg.name == *name))
         };

@@ -30,7 +30,7 @@ pub struct Delay {
 impl Delay {
     /// The delay of a process; absent where the kernel has no readings, or where the time was too
     /// short.
-    pub fn of(process: &Process) -> Option<Self> {
+    pub fn from_process(process: &Process) -> Option<Self> {
         let threads = process.threads.iter().filter_map(|thread| {
             let (first, last) = (thread.pu_times.first()?, thread.pu_times.last()?);
             Some(Self {

@@ -47,7 +47,10 @@ pub enum EventsError {
         path: PathBuf,
     },
     /// No such thread.
-    #[error("rank {rank} has {threads} recorded threads, there is no thread {thread}: `{}`", path.display())]
+    #[error(
+        "rank {rank} has {threads} recorded threads, there is no thread {thread}: `{}`",
+        path.display()
+    )]
     Thread {
         /// The requested rank.
         rank: Rank,

@@ -10,8 +10,8 @@ mod iterations;
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 
+use talea_model::notation::grouped;
 use talea_model::units::percent;
-use talea_model::written::grouped;
 use talea_model::{Nanos, Signature};
 use talea_report::data::{Category, Finding, Target, TreeKind, TreeNode};
 use talea_run::recording::{Ended, Open};

@@ -87,10 +87,10 @@ fn placed(process: &Process, rank: Rank, wall: Nanos) -> Placed {
         allowed: allowed.fold(CpuSet::default(), |all, set| all.or(&set)),
         last: working()
             .map(|place| place.last as usize)
-            .fold(CpuSet::default(), |all, pu| all.or(&CpuSet::of(pu))),
+            .fold(CpuSet::default(), |all, pu| all.or(&CpuSet::single(pu))),
         threads: process.places.len(),
         working: working().count(),
-        delay: Delay::of(process),
+        delay: Delay::from_process(process),
     }
 }
 

@@ -31,13 +31,22 @@ pub enum PhasesError {
     #[error("--run: {0}")]
     Load(#[from] LoadError),
     /// The recording's times are simulated.
-    #[error("--run: expected a recording of measured values, found simulated values: `{}`", .0.display())]
+    #[error(
+        "--run: expected a recording of measured values, found simulated values: `{}`",
+        .0.display()
+    )]
     Simulated(PathBuf),
     /// One of the two has no date or no host.
-    #[error("--run: expected a recording with host and date, this file has none: `{}`", .0.display())]
+    #[error(
+        "--run: expected a recording with host and date, this file has none: `{}`",
+        .0.display()
+    )]
     NoDate(PathBuf),
     /// An unknown rank.
-    #[error("--rank: the run has {count} ranks, from {least} to {most}, none is {rank}: `{}`", path.display())]
+    #[error(
+        "--rank: the run has {count} ranks, from {least} to {most}, none is {rank}: `{}`",
+        path.display()
+    )]
     NoRank {
         /// The requested rank.
         rank: u32,
@@ -121,7 +130,7 @@ pub fn add_run(
     let course = course(&run, number, path, shift, progress)?;
     let first = recording.frames.first().map_or(Nanos(0), |frame| frame.at - frame.span);
     let last = recording.frames.last().map_or(Nanos(0), |frame| frame.at);
-    let phases = Phases::of(&course, first, last).ok_or_else(|| {
+    let phases = Phases::within(&course, first, last).ok_or_else(|| {
         let span = |from: i64, to: i64| dates(zero, from, to);
         PhasesError::OtherTime {
             rank: number,

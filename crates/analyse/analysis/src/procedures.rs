@@ -1,5 +1,5 @@
-//! What each MPI procedure is for: the one table of what time in it is spent on, what it sends, and
-//! which make requests.
+//! Purpose of each MPI procedure: one table of the kind of time in it, of its messages, and of the
+//! procedures that make requests.
 //!
 //! Owns facts of the MPI standard that views need and that recordings do not carry. Names are those
 //! of the C binding; the large-count `_c` forms count as the same procedure. A test compares it
@@ -92,7 +92,7 @@ fn share(base: &str) -> Option<Share> {
     })
 }
 
-/// What a procedure sends.
+/// Messages that a procedure sends.
 pub fn traffic(name: &str) -> Traffic {
     let base = base(name);
     match base {
@@ -110,7 +110,7 @@ pub fn traffic(name: &str) -> Traffic {
     }
 }
 
-/// What time in a procedure is spent on.
+/// Kind of the time in a procedure.
 pub fn category(name: &str) -> Category {
     let base = base(name);
     if base.starts_with("File_") {

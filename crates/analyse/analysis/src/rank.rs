@@ -156,7 +156,7 @@ pub struct Flow {
 
 impl Flow {
     /// The flow of a thread and its walk.
-    pub fn of(
+    pub fn from_thread(
         recording: &Recording,
         thread: &Thread,
         walked: &Walked,
@@ -238,7 +238,7 @@ pub(super) fn study(
 
 impl ThreadStudy {
     fn new(recording: &Recording, thread: &Thread, walked: &Walked, paths: &[KnownPath]) -> Self {
-        let flow = Flow::of(recording, thread, walked, paths);
+        let flow = Flow::from_thread(recording, thread, walked, paths);
         let mut study = Self {
             number: thread.number,
             begin: walked.events.first().map_or(Nanos(0), |event| event.begin),

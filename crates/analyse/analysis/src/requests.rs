@@ -31,7 +31,7 @@ pub enum Request {
     },
 }
 
-/// What is remembered of a request until it is complete.
+/// Data of a request, kept until it is complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Made {
     /// Communicator of the call that made it.
@@ -48,7 +48,7 @@ pub struct Requests {
     open: HashMap<u64, Made>,
 }
 
-/// What a procedure does with requests, found once for each node.
+/// Actions of a procedure on requests, found once for each node.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plan {
     makes: bool,
@@ -75,7 +75,7 @@ enum Completes {
 
 impl Plan {
     /// The plan of a procedure.
-    pub fn of(spec: &ProcedureSpec) -> Self {
+    pub fn for_procedure(spec: &ProcedureSpec) -> Self {
         let place = |name: &str| spec.args.iter().position(|arg| arg.name == name);
         let kind = |kind: ArgKind| spec.args.iter().position(|arg| arg.kind == kind);
         let request =
@@ -104,7 +104,7 @@ impl Plan {
             Some((place, ArgKind::Requests)) => {
                 args.get(place).and_then(|&list| lists.get(list)).unwrap_or_default()
             }
-            Some((place, _)) => List::of(args.get(place..=place).unwrap_or(&[])),
+            Some((place, _)) => List::from_entries(args.get(place..=place).unwrap_or(&[])),
             None => List::default(),
         }
     }
@@ -150,7 +150,7 @@ impl Requests {
         }
     }
 
-    /// What is known of the request with this age.
+    /// Data of the request with this age.
     pub fn get(&self, age: i64) -> Option<Made> {
         match self.named(age) {
             Request::Own(number) => self.open.get(&number).copied(),
@@ -201,7 +201,7 @@ mod tests {
     fn plan(name: &str, args: &[(&str, ArgKind)]) -> Plan {
         let args =
             args.iter().map(|&(name, kind)| ArgSpec { name: name.to_owned(), kind }).collect();
-        Plan::of(&ProcedureSpec { name: name.to_owned(), args })
+        Plan::for_procedure(&ProcedureSpec { name: name.to_owned(), args })
     }
 
     #[test]

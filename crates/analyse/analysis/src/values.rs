@@ -48,7 +48,7 @@ impl<'a> NodePlan<'a> {
         Self {
             name: &spec.name,
             args: &spec.args,
-            requests: Plan::of(spec),
+            requests: Plan::for_procedure(spec),
             comm: (0..spec.args.len()).map(next).collect(),
             win: spec.args.iter().position(|arg| arg.name == "win"),
         }
@@ -83,7 +83,7 @@ impl<'a> Values<'a> {
             recording,
             process,
             nodes: nodes
-                .map(|node| NodePlan::of(spec(usize::from(node.signature.procedure.0))))
+                .map(|node| NodePlan::for_procedure(spec(usize::from(node.signature.procedure.0))))
                 .collect(),
             requests: Requests::default(),
             lists: RefCell::new(recording.lists.cursor()),

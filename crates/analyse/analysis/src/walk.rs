@@ -65,7 +65,7 @@ impl NodePlan {
         let makes_window =
             ["MPI_Win_create", "MPI_Win_allocate"].iter().any(|name| spec.name.starts_with(name));
         let window = if makes_window { place("comm").zip(place("win")) } else { None };
-        Self { send: SendPlan::of(spec), requests: Plan::of(spec), window }
+        Self { send: SendPlan::for_procedure(spec), requests: Plan::for_procedure(spec), window }
     }
 }
 
@@ -80,7 +80,7 @@ pub fn walk(recording: &Recording, process: &Process, thread: &Thread) -> Walked
             .unwrap_or_else(|| ProcedureSpec { name: "?".to_owned(), args: Vec::new() })
     };
     let specs: Vec<ProcedureSpec> = log.nodes.iter().map(|node| spec(node.signature)).collect();
-    let plans: Vec<NodePlan> = specs.iter().map(NodePlan::of).collect();
+    let plans: Vec<NodePlan> = specs.iter().map(NodePlan::for_procedure).collect();
     let mut walked = Walked::default();
     walked.nodes.extend(specs.iter().map(|spec| NodeFigures {
         bracket: is_bracket(&spec.name),

@@ -431,10 +431,15 @@ mod tests {
                 of.iter().map(|sequence| sequence.iter().copied().map(Label).collect()).collect();
             let columns = align(&all, window);
             let bursts: usize = all.iter().map(Vec::len).sum();
-            prop_assert_eq!(columns.iter().map(|column| column.ranks as usize).sum::<usize>(), bursts);
+            prop_assert_eq!(
+                columns.iter().map(|column| column.ranks as usize).sum::<usize>(),
+                bursts
+            );
             for sequence in &all {
                 let mut ahead = columns.iter();
-                prop_assert!(sequence.iter().all(|label| ahead.any(|column| column.label == *label)));
+                prop_assert!(
+                    sequence.iter().all(|label| ahead.any(|column| column.label == *label))
+                );
             }
         }
     }

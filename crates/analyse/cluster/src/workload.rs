@@ -21,8 +21,8 @@ const BLOBS: usize = 20;
 /// `points` points of 20 kinds and .2 % noise in the unit cube of `dimensions`, with the kind of
 /// each; 0 is noise.
 ///
-/// Kinds have deviations of .004 to .012 in each dimension: with eps .01 and 10 points they are
-/// clusters, some of which touch.
+/// Kinds have deviations of .004 to .012 in each dimension. With eps .01 and 10 points they are
+/// clusters; some touch.
 pub fn blobs(points: usize, dimensions: usize, seed: u64) -> (Points, Vec<u32>) {
     let dimensions = dimensions.clamp(1, MAX_DIMENSIONS);
     let mut random = Random::new(seed);

@@ -12,7 +12,7 @@ use talea_model::{Gap, GapKind, Gaps};
 use crate::banded::{Banded, Fitted, around};
 use crate::bins::Bins;
 use crate::curve::{Curve, Evidence};
-use crate::held::{self, Held};
+use crate::held_out::{self, Held};
 use crate::jumps::{Choice, Search};
 use crate::monotone;
 use crate::project::Projected;
@@ -188,7 +188,7 @@ fn choose(of: &Projected, options: &FitOptions, gaps: &mut Gaps) -> Result<Chose
     let least = (0.5 * bins.width()).powi(4);
     let best = match options.smoothing {
         Smoothing::Fixed(lambda) => Some((lambda / count, lambda / count)),
-        Smoothing::HeldOut => held.as_ref().and_then(|held| held::smoothing(held, &[], least)),
+        Smoothing::HeldOut => held.as_ref().and_then(|held| held_out::smoothing(held, &[], least)),
     };
     if best.is_none() {
         let detail = "one instance, smoothing is the usual one, not chosen";
@@ -222,7 +222,7 @@ fn choose(of: &Projected, options: &FitOptions, gaps: &mut Gaps) -> Result<Chose
     let (mut kinks, mut suspects) = (Vec::new(), Vec::new());
     // Between two jumps there must be enough samples for the level, so that they do not make a
     // spike of a few, or one of each instance.
-    let closest = held::spacing(of).min(12.0 / count).clamp(2.0 * bins.width(), 0.125);
+    let closest = held_out::spacing(of).min(12.0 / count).clamp(2.0 * bins.width(), 0.125);
     if let (Some(held), Jumps::Tested) = (&held, options.jumps) {
         let scores = held.scores(lambda, &[]);
         let search = Search { bins: &bins, knots: &knots, held, closest };

@@ -9,7 +9,7 @@
 
 use crate::band::{spread, student_tail};
 use crate::bins::Bins;
-use crate::held::{Held, better, mean};
+use crate::held_out::{Held, better, mean};
 use crate::spline::{Heights, Knots, System};
 
 /// Maximum number of jumps; more are a texture, which smoothing describes better.
@@ -159,10 +159,10 @@ impl Search<'_> {
         let limit = student_tail(limit, blocks.saturating_sub(1));
         let mut kept: Vec<usize> = (0..kinks.len()).collect();
         while !kept.is_empty() {
-            let rows: Vec<Vec<f64>> = parts.iter().map(|part| part.of(&kept)).collect();
+            let rows: Vec<Vec<f64>> = parts.iter().map(|part| part.with_kinks(&kept)).collect();
             let errors = spread(rows.iter().map(Vec::as_slice), kept.len());
             let weakest = whole
-                .of(&kept)
+                .with_kinks(&kept)
                 .iter()
                 .zip(errors)
                 .map(|(height, error)| height.abs() / error)

@@ -19,7 +19,7 @@ pub mod combine;
 pub mod cover;
 pub mod curve;
 pub mod fit;
-mod held;
+mod held_out;
 mod jumps;
 mod monotone;
 pub mod project;

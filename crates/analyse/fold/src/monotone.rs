@@ -127,7 +127,9 @@ mod tests {
                 let step = (accumulated[at + 1] - accumulated[at]) * 1000.0;
                 let most = rate[at].max(rate[at + 1]).max(1.0);
                 let near = (0.4 - grid[at]).abs() < 0.002;
-                prop_assert!(near || (step - f64::midpoint(rate[at], rate[at + 1])).abs() < 0.1 * most + 0.5);
+                prop_assert!(
+                    near || (step - f64::midpoint(rate[at], rate[at + 1])).abs() < 0.1 * most + 0.5
+                );
             }
         }
     }

@@ -426,7 +426,11 @@ mod tests {
             let places: Vec<u32> = spans.iter().map(|s| s.0).collect();
             let begin: Vec<Nanos> = spans.iter().map(|s| Nanos(s.1)).collect();
             let end: Vec<Nanos> = spans.iter().map(|s| Nanos(s.2)).collect();
-            let form = if accumulated { Form::Accumulated { wrap: Some(1e9) } } else { Form::Delta };
+            let form = if accumulated {
+                Form::Accumulated { wrap: Some(1e9) }
+            } else {
+                Form::Delta
+            };
             let counters = [Counter { name: "c", form, values: &values, totals: Totals::Measured }];
             let probes = Probes { location: &location, time: &time, counters: &counters };
             let instances = Instances { location: &places, begin: &begin, end: &end };
@@ -435,7 +439,9 @@ mod tests {
             prop_assert_eq!(found.starts.len(), found.instances.len() + 1);
             for at in 0..found.instances.len() {
                 let (x, y) = found.samples(at);
-                prop_assert!(x.is_sorted_by(|a, b| a < b) && x.iter().all(|x| (0.0..1.0).contains(x)));
+                prop_assert!(
+                    x.is_sorted_by(|a, b| a < b) && x.iter().all(|x| (0.0..1.0).contains(x))
+                );
                 prop_assert!(y.is_sorted() && y.iter().all(|y| (0.0..=1.0).contains(y)));
             }
         }

@@ -53,7 +53,7 @@ pub enum Region {
 }
 
 impl Region {
-    /// The type of which it is a value.
+    /// The type of the value.
     fn event_type(self) -> Option<u32> {
         match self {
             Self::Value { event_type, .. } => Some(event_type),
@@ -215,7 +215,7 @@ pub fn possible_within(trace: &Trace, inside: &dyn Fn(u64, u64) -> bool) -> Vec<
         .into_iter()
         .map(|(region, sum)| Possible {
             region,
-            name: names.of(region),
+            name: names.name(region),
             of: names.kind(region),
             instances: sum.instances,
             time: sum.time,
@@ -224,7 +224,7 @@ pub fn possible_within(trace: &Trace, inside: &dyn Fn(u64, u64) -> bool) -> Vec<
         .collect();
     found.extend(anchors_within(trace, inside).into_iter().map(|anchor| Possible {
         region: anchor.region,
-        name: names.of(anchor.region),
+        name: names.name(anchor.region),
         of: names.kind(anchor.region),
         instances: anchor.instances,
         time: anchor.time,
@@ -280,7 +280,7 @@ impl<'a> Names<'a> {
     }
 
     /// The name of a region.
-    pub fn of(&self, region: Region) -> String {
+    pub fn name(&self, region: Region) -> String {
         match region {
             Region::Value { event_type: types::ITERATION, value: None } => "iteration".to_owned(),
             Region::Value { event_type, value: None } => match self.event_type(event_type) {

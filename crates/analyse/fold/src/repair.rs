@@ -5,7 +5,7 @@
 //! deviation, by their rarity, and by whether other instances deviate at the same place - and their
 //! replacement: the values of the curve.
 
-use crate::held::spacing;
+use crate::held_out::spacing;
 use crate::project::Projected;
 use crate::select::median;
 use crate::spline::Spline;

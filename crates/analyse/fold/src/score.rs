@@ -2,7 +2,7 @@
 //!
 //! Owns the trials behind the figures of results: a quick one, of halves fitted with the smoothing
 //! and the jumps of the whole, and a strict one. In that instances are put into six groups in
-//! turns; each choice of half of the groups is fitted from the start - smoothing and jumps included -
+//! turns; each choice of half of the groups is fitted from the start, smoothing and jumps included,
 //! and compared with the mean direct counts of the other half between samples, in equal cells.
 //! The error includes the noise of the predicted half; for the band it is added to its width.
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::band::student;
 use crate::bins::Bins;
 use crate::curve::Curve;
-use crate::held::{self, spacing};
+use crate::held_out::{self, spacing};
 use crate::project::Projected;
 use crate::spline::System;
 
@@ -74,7 +74,7 @@ fn cells(of: &Projected) -> Option<usize> {
 pub(crate) fn halves(of: &Projected, bins: &Bins, lambda: f64, kinks: &[f64]) -> Option<f64> {
     let cells = cells(of).filter(|_| bins.groups > 1)?;
     // Whole rounds of groups, so that every group keeps its share.
-    let round = 1 + of.x.len() / held::MOST_SAMPLES;
+    let round = 1 + of.x.len() / held_out::MOST_SAMPLES;
     let both = (0..2).map(|half| {
         let knots = bins.knots((0..bins.groups).filter(|group| group % 2 == half));
         let spline = System::new(&knots, lambda).ok()?.fit(kinks);

@@ -248,7 +248,9 @@ mod tests {
             let found = runs(&stacks, &StackOptions { interest, samples: least, share: 0.05 });
             if let (Some(first), Some(last)) = (found.first(), found.last()) {
                 prop_assert_eq!((first.begin, last.end), (0.0, 1.0));
-                prop_assert!(found.windows(2).all(|pair| pair[0].end.total_cmp(&pair[1].begin).is_eq()));
+                prop_assert!(
+                    found.windows(2).all(|pair| pair[0].end.total_cmp(&pair[1].begin).is_eq())
+                );
                 prop_assert!(found.windows(2).all(|pair| pair[0].routine != pair[1].routine));
             }
         }

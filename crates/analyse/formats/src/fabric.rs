@@ -106,7 +106,7 @@ fn lengths(places: &[(u64, Coordinate)]) -> Result<Vec<u16>, Error> {
         let outside = places.iter().find(|(_, at)| usize::from(at.values()[axis]) >= most);
         if let Some((line, at)) = outside {
             let expected = format!(
-                "a number below {most} on axis {axis} of the coordinate, of which {} are used",
+                "a number below {most} on axis {axis} of the coordinate, which uses {} of them",
                 used.len()
             );
             return Err(wrong(*line, expected, &at.to_string()));

@@ -15,7 +15,7 @@ fn data(name: &str) -> Option<Vec<u8>> {
 }
 
 fn told(gaps: &Gaps) -> Vec<String> {
-    gaps.iter().map(Gap::told).collect()
+    gaps.iter().map(Gap::sentence).collect()
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn nodes_of_a_gemini_machine() {
     assert_eq!(machine.fabric.routers().len(), 3264);
     let host = machine.fabric.hosts().iter().find(|host| host.name == "nid06521").unwrap();
     let at = machine.fabric.routers()[host.router.at()].at;
-    assert_eq!(at, Coordinate::of(&[1, 7, 3]));
+    assert_eq!(at, Coordinate::new(&[1, 7, 3]));
     // A map that was cut tells what is not there.
     let cut = String::from_utf8(bytes).unwrap();
     let cut: Vec<&str> = cut.lines().take(6000).collect();

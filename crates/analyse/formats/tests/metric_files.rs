@@ -140,10 +140,16 @@ const PIECES: [&str; 24] = [
 
 proptest! {
     #[test]
-    fn any_pieces_are_read_or_refused(pieces in prop::collection::vec(prop::sample::select(PIECES.as_slice()), 0..60)) {
+    fn any_pieces_are_read_or_refused(
+        pieces in prop::collection::vec(prop::sample::select(PIECES.as_slice()), 0..60)
+    ) {
         let text = pieces.concat();
         let bytes = text.as_bytes();
-        let found = [models::read(bytes, "any").ok(), perfmon::read(bytes, "any").ok(), pmu_events::read(bytes, "any").ok()];
+        let found = [
+            models::read(bytes, "any").ok(),
+            perfmon::read(bytes, "any").ok(),
+            pmu_events::read(bytes, "any").ok()
+        ];
         for model in found.into_iter().flatten().chain([likwid::read(bytes, "any")]) {
             let values = model.evaluate(&|_| Some(1.0));
             prop_assert_eq!(values.len(), model.metrics.len());

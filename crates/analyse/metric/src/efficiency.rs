@@ -261,7 +261,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn products_hold(useful in prop::collection::vec(0.1..9.0_f64, 1..20), other in prop::collection::vec(0.1..9.0_f64, 1..20)) {
+        fn products_hold(
+            useful in prop::collection::vec(0.1..9.0_f64, 1..20),
+            other in prop::collection::vec(0.1..9.0_f64, 1..20)
+        ) {
             let run = |useful: &[f64]| Run {
                 elapsed: 10.0,
                 shares: useful.iter().zip(0..).map(|(&useful, process)| Share {

@@ -53,7 +53,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_known_name_is_its_own_suggestion(names in prop::collection::vec("[a-z]{1,9}", 1..9), i in 0_usize..9) {
+        fn a_known_name_is_its_own_suggestion(
+            names in prop::collection::vec("[a-z]{1,9}", 1..9),
+            i in 0_usize..9
+        ) {
             let name = &names[i % names.len()];
             prop_assert_eq!(suggest(name, names.iter().map(String::as_str)), Some(name.clone()));
         }

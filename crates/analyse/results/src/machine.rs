@@ -270,7 +270,7 @@ pub struct Check {
     pub check: &'static str,
     /// Its outcome.
     pub state: CheckState,
-    /// What was found.
+    /// The finding.
     pub found: String,
     /// A command or advice; empty where nothing has to be done.
     pub remedy: String,

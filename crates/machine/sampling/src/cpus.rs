@@ -47,7 +47,7 @@ pub(crate) struct OnlineWatch {
 }
 
 impl OnlineWatch {
-    /// What runs now is what will be counted.
+    /// CPUs that are online now will be counted.
     pub(crate) fn new(root: &Root) -> Self {
         let mut file = root.watch("sys/devices/system/cpu/online");
         let text = file.read().unwrap_or_default().to_owned();

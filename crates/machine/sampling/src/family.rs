@@ -1,8 +1,8 @@
 //! The threads of processes, of their children, and what the kernel says of each.
 //!
-//! Owns the texts `/proc/PID/stat`, `.../task/TID/stat` and `.../children`, and who belongs to a
-//! family: the processes that were asked for, and (if wanted) whatever they start, also after
-//! whoever started it ended. Follows `proc_pid_stat(5)`.
+//! Owns the texts `/proc/PID/stat`, `.../task/TID/stat` and `.../children`, and the members of a
+//! family: the given processes, and (if wanted) those that they start, also after their parent has
+//! ended. Follows `proc_pid_stat(5)`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ pub struct Stat {
     pub name: String,
     /// `R` running or waiting for a PU, `S` asleep, `D` waiting for a device, `Z` ended ...
     pub state: char,
-    /// Who started it.
+    /// Its parent.
     pub parent: u32,
     /// Faults without and with a disk.
     pub faults: [u64; 2],

@@ -9,7 +9,7 @@ pub struct Growth {
     last: Vec<Option<u64>>,
 }
 
-/// What became of a total.
+/// Outcome of a total.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grown {
     /// By so much.

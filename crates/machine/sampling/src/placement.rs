@@ -1,4 +1,4 @@
-//! Who runs where, now.
+//! Placement of threads on cores, now.
 //!
 //! Owns the question which PU each thread of some processes runs on, which it may run on, and how
 //! much it has run. It is asked as often as the caller likes; each thread costs two small reads.

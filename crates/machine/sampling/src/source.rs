@@ -1,4 +1,4 @@
-//! What a source of counters promises.
+//! Contract of a source of counters.
 //!
 //! Owns the trait that all sources implement, and the words between them and who asks: what is
 //! offered, for which target, at which places. Sources never sleep and never read a clock: who
@@ -8,7 +8,7 @@ pub use talea_metric::Scope;
 use talea_model::{Gaps, Nanos};
 use talea_topology::Place;
 
-/// What a source says of a counter that it has.
+/// Description of a counter by its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offered {
     /// Where it is read.
@@ -41,7 +41,7 @@ pub enum Offer {
     Refused(String),
 }
 
-/// What is counted.
+/// Target of counting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Everything that runs.

@@ -60,7 +60,7 @@ impl Sources {
         sources.filter(|&(at, _)| used(at)).map(|(_, source)| source.name().to_owned()).collect()
     }
 
-    /// What the first source that has the counter says of it, with the source's name.
+    /// Description of a counter by the first source that has it, with the source's name.
     ///
     /// # Errors
     /// One sentence: why no source can read it here.
@@ -151,7 +151,7 @@ impl Sources {
         Ok(self.parts.iter().map(part).collect())
     }
 
-    /// What `CLOCK_MONOTONIC` said when counting began; `Readings::at` counts from there.
+    /// `CLOCK_MONOTONIC` when counting began; `Readings::at` counts from there.
     pub fn began(&self) -> Nanos {
         self.began
     }

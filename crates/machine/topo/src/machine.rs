@@ -20,9 +20,9 @@ const MOST_BYTES: u64 = 1 << 30;
 pub struct Machine {
     /// The objects.
     pub topology: Topology,
-    /// Who says so: `libhwloc 2.9.0`, a file.
+    /// Source of the description: `libhwloc 2.9.0`, a file.
     pub how: String,
-    /// What the file or the machine did not tell.
+    /// Data that the file or the machine lacks.
     pub gaps: Gaps,
     /// Which machine the objects are of.
     origin: Origin,
@@ -40,7 +40,7 @@ enum Origin {
     Synthetic,
 }
 
-/// What tells machines apart.
+/// Identity of a machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Identity {
     host: Option<String>,
@@ -91,7 +91,10 @@ pub enum MachineError {
         path: PathBuf,
     },
     /// The file is too large to be one.
-    #[error("expected a topology of at most {MOST_BYTES} bytes (Talea's limit), found more: `{}`", path.display())]
+    #[error(
+        "expected a topology of at most {MOST_BYTES} bytes (Talea's limit), found more: `{}`",
+        path.display()
+    )]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -115,9 +118,9 @@ pub enum MachineError {
         "values are measured on this machine, but the objects are another one's ({difference}): `{how}`"
     )]
     Elsewhere {
-        /// What differs first.
+        /// The first difference.
         difference: String,
-        /// Who described the objects.
+        /// Source of the other description.
         how: String,
     },
 }
@@ -173,10 +176,10 @@ impl Machine {
         }
     }
 
-    /// What a file of hwloc's XML describes.
+    /// Machine in a file of hwloc's XML.
     pub fn of_file(path: &Path) -> Result<Self, MachineError> {
         let failed = |source| MachineError::Read { source, path: path.to_owned() };
-        // What is no regular file does not say how long it is.
+        // Only a regular file has a known length.
         let mut bytes = Vec::new();
         let file = std::fs::File::open(path).map_err(failed)?;
         file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
@@ -186,14 +189,14 @@ impl Machine {
         Self::of_xml(&bytes, path, path.display().to_string())
     }
 
-    /// What hwloc's notation for synthetic machines describes.
+    /// Machine in hwloc's notation for synthetic machines.
     pub fn synthetic(text: &str) -> Result<Self, MachineError> {
         let topology = synthetic::parse(text)?;
         let (how, gaps) = (format!("synthetic `{text}`"), Gaps::default());
         Ok(Self { topology, how, gaps, origin: Origin::Synthetic })
     }
 
-    /// What a text of hwloc's XML describes; `how` says who gave it.
+    /// Machine in a text of hwloc's XML; `how` names the source.
     pub fn of_text(text: &str, how: &str) -> Result<Self, MachineError> {
         Self::of_xml(text.as_bytes(), Path::new(how), how.to_owned())
     }

@@ -244,7 +244,7 @@ impl Session {
         &self.source_names
     }
 
-    /// What is missing so far.
+    /// Losses so far.
     pub fn gaps(&self) -> Gaps {
         let mut gaps = self.gaps.clone();
         gaps.merge(self.plan.gaps());
@@ -254,7 +254,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // What could not be written now was an error of an update before.
+        // A write that fails now was reported by an update before.
         let _ = self.finish();
     }
 }

@@ -23,7 +23,11 @@ const MOST_PLACED: usize = 4096;
 #[derive(Debug, thiserror::Error)]
 pub enum SummaryError {
     /// Two recordings that have no monitor in common.
-    #[error("the two recordings have no monitor on the same objects: `{}`, `{}`", .0.display(), .1.display())]
+    #[error(
+        "the two recordings have no monitor on the same objects: `{}`, `{}`",
+        .0.display(),
+        .1.display()
+    )]
     Apart(PathBuf, PathBuf),
     /// No frame at this time, in seconds; then the first and the last time.
     #[error("there is no value at {0:.3} s, the recording has values from {1:.3} s to {2:.3} s")]
@@ -273,7 +277,7 @@ mod tests {
             monitors,
             objects,
             frames: (1..=7).map(frame).collect(),
-            run: Phases::of(&course, Nanos(0), Nanos(7 * SECOND)),
+            run: Phases::within(&course, Nanos(0), Nanos(7 * SECOND)),
             ..Recording::default()
         }
     }

@@ -26,7 +26,7 @@ pub struct NotASet(pub String);
 
 impl CpuSet {
     /// A set of one member.
-    pub fn of(member: usize) -> Self {
+    pub fn single(member: usize) -> Self {
         let mut set = Self::default();
         set.insert(member);
         set
@@ -276,7 +276,10 @@ mod tests {
         #[test]
         fn texts_come_back(members in prop::collection::btree_set(0..9000_usize, 0..80)) {
             let set: CpuSet = members.iter().copied().collect();
-            prop_assert_eq!(set.iter().collect::<Vec<_>>(), members.iter().copied().collect::<Vec<_>>());
+            prop_assert_eq!(
+                set.iter().collect::<Vec<_>>(),
+                members.iter().copied().collect::<Vec<_>>()
+            );
             prop_assert_eq!(CpuSet::from_mask(&set.to_mask()), Ok(set.clone()));
             prop_assert_eq!(CpuSet::from_list(&set.to_string()), Ok(set.clone()));
             prop_assert_eq!(set.len(), members.len());
@@ -288,8 +291,14 @@ mod tests {
         }
 
         #[test]
-        fn sets_are_sets(a in prop::collection::btree_set(0..200_usize, 0..40), b in prop::collection::btree_set(0..200_usize, 0..40)) {
-            let (x, y): (CpuSet, CpuSet) = (a.iter().copied().collect(), b.iter().copied().collect());
+        fn sets_are_sets(
+            a in prop::collection::btree_set(0..200_usize, 0..40),
+            b in prop::collection::btree_set(0..200_usize, 0..40)
+        ) {
+            let (x, y): (CpuSet, CpuSet) = (
+                a.iter().copied().collect(),
+                b.iter().copied().collect()
+            );
             prop_assert_eq!(x.and(&y), a.intersection(&b).copied().collect());
             prop_assert_eq!(x.or(&y), a.union(&b).copied().collect());
             prop_assert_eq!(x.without(&y), a.difference(&b).copied().collect());

@@ -111,7 +111,7 @@ pub struct Phases {
 
 impl Phases {
     /// The parts of a run within a recording from `from` to `to`; `None` if it has no part in it.
-    pub fn of(course: &Course, from: Nanos, to: Nanos) -> Option<Self> {
+    pub fn within(course: &Course, from: Nanos, to: Nanos) -> Option<Self> {
         let window = (i64::try_from(from.0).ok()?, i64::try_from(to.0).unwrap_or(i64::MAX));
         if window.0 >= window.1 || course.end <= window.0 || course.begin >= window.1 {
             return None;

@@ -20,7 +20,7 @@ pub struct Wanted {
 impl Wanted {
     /// The scale of a monitor's definition. Equal ends count as none: some authors write `MAX = 0;
     /// MIN = 0;` for them.
-    pub fn of(monitor: &Monitor) -> Self {
+    pub fn from_monitor(monitor: &Monitor) -> Self {
         let (min, max) =
             if monitor.min == monitor.max { (None, None) } else { (monitor.min, monitor.max) };
         Self { min, max, log: monitor.log }
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn equal_ends_of_a_monitor_are_none() {
-        let wanted = |text: &str| Wanted::of(&crate::monitors::parse(text).unwrap()[0]);
+        let wanted = |text: &str| Wanted::from_monitor(&crate::monitors::parse(text).unwrap()[0]);
         assert_eq!(wanted("A{ OBJ = PU; CTR = x; MIN = 0; MAX = 0; }"), Wanted::default());
         let both = Wanted { min: Some(0.0), max: Some(2.0), log: true };
         assert_eq!(wanted("A{ OBJ = PU; CTR = x; MIN = 0; MAX = 2; LOGSCALE = 1; }"), both);
@@ -244,11 +244,17 @@ mod tests {
             ends in (prop::option::of(-1e3..1e3), prop::option::of(-1e3..1e3)),
             log in any::<bool>(),
         ) {
-            if let Some(scale) = Scale::new(values.iter().copied(), how, Wanted { min: ends.0, max: ends.1, log }) {
+            if let Some(scale) = Scale::new(
+                values.iter().copied(),
+                how,
+                Wanted { min: ends.0, max: ends.1, log }
+            ) {
                 prop_assert!(scale.low <= scale.high && (!scale.log || scale.low > 0.0));
                 values.retain(|value| !value.is_nan());
                 values.sort_by(f64::total_cmp);
-                let fractions: Vec<f64> = values.iter().filter_map(|&v| scale.fraction(v)).collect();
+                let fractions: Vec<f64> = values.iter().filter_map(
+                    |&v| scale.fraction(v)
+                ).collect();
                 prop_assert_eq!(fractions.len(), values.len());
                 prop_assert!(fractions.iter().all(|f| (0.0..=1.0).contains(f)));
                 prop_assert!(fractions.windows(2).all(|pair| pair[0] <= pair[1] + 1e-9));

@@ -8,10 +8,10 @@
 //! system. The data come in as [`Shown`]; it computes no values.
 
 mod colours;
+mod content;
 mod legend;
 mod names;
 mod objects;
-mod shown;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -19,9 +19,9 @@ mod text;
 use std::fmt::Write;
 
 pub use colours::{CHANGES, STEPS};
+pub use content::{Placed, Range, Shown, ShownHint, ShownMonitor};
 pub use names::facts;
 pub use objects::ids;
-pub use shown::{Placed, Range, Shown, ShownHint, ShownMonitor};
 pub use text::amount;
 
 use crate::layout::{Area, Options, layout};

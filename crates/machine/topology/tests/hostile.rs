@@ -116,7 +116,7 @@ fn sets_are_bounded() {
     // An infinite set is "all that there are", not 8 KiB.
     let infinite = machine("<object type=\"PU\" os_index=\"0\" cpuset=\"0xf...f\"/>");
     let topology = xml::read(infinite.as_bytes()).unwrap().topology;
-    assert_eq!(topology.objects[2].cpuset, CpuSet::of(0));
+    assert_eq!(topology.objects[2].cpuset, CpuSet::single(0));
 }
 
 #[test]
@@ -242,7 +242,9 @@ proptest! {
             for (at, byte) in changes {
                 let at = at.index(bytes.len());
                 // Half of the changes stay within what attributes hold.
-                bytes[at] = if byte < 128 { byte } else { b"0123456789abcdefx-,:. \"<>/&="[byte as usize % 28] };
+                bytes[at] = if byte < 128 { byte } else {
+                    b"0123456789abcdefx-,:. \"<>/&="[byte as usize % 28]
+                };
             }
             if let Ok(loaded) = xml::read(&bytes) {
                 walk(&loaded.topology);
@@ -259,7 +261,9 @@ proptest! {
         "<object type=\"Bridge\" bridge_type=\"0-1\">", "<object type=\"Group\" cpuset=\"0x1\">", "</object>", "</object>", "</object>",
         "<distances nbobjs=\"1\" relative_depth=\"1\" latency_base=\"1\"><latency value=\"1\"/></distances>", "<info name=\"Type\" value=\"MCDRAM\"/>",
     ]), 0..24), version in 1..4_u32) {
-        let open = parts.iter().filter(|part| part.starts_with("<object") && !part.ends_with("/>")).count();
+        let open = parts.iter().filter(
+            |part| part.starts_with("<object") && !part.ends_with("/>")
+        ).count();
         let close = parts.iter().filter(|part| part.starts_with("</")).count();
         let end = "</object>".repeat(open.saturating_sub(close));
         let text = format!("<topology version=\"{version}.0\"><object type=\"Machine\">{}{end}</object></topology>", parts.concat());

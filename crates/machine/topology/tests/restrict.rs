@@ -90,10 +90,10 @@ fn subtrees_keep_the_chain_above() {
 #[test]
 fn nothing_is_refused() {
     let machine = synthetic::parse("pack:2 core:2 pu:2").unwrap();
-    let error = restrict::to_cpuset(&machine, &CpuSet::of(77)).unwrap_err();
+    let error = restrict::to_cpuset(&machine, &CpuSet::single(77)).unwrap_err();
     assert_eq!(error.to_string(), "expected some of the PUs 0-7, found only 77");
     let whole = restrict::to_cpuset(&machine, &machine.objects[0].cpuset).unwrap();
     assert_eq!(whole, machine);
-    let empty = restrict::to_cpuset(&Topology::default(), &CpuSet::of(0)).unwrap();
+    let empty = restrict::to_cpuset(&Topology::default(), &CpuSet::single(0)).unwrap();
     assert_eq!(empty, Topology::default());
 }

@@ -22,7 +22,7 @@ pub(super) fn same_length(name: &str, rows: usize, lengths: &[usize]) -> Result<
 /// States, one a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct States {
-    /// Whose state.
+    /// Location of the state.
     pub location: Vec<u32>,
     /// CPU that it ran on, from 1; 0: not known.
     pub cpu: Vec<u32>,

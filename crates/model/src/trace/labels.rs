@@ -102,7 +102,7 @@ pub struct RawSection {
 pub struct Labels {
     /// Event types in the order of the source.
     pub event_types: Vec<EventType>,
-    /// What [`EventType::values`] refers to.
+    /// Target of [`EventType::values`].
     pub value_sets: Vec<ValueSet>,
     /// States in the order of the source.
     pub states: Vec<StateLabel>,

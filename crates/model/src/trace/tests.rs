@@ -1,3 +1,5 @@
+//! Tests of the trace: numbers of threads, order of events, columns of unequal length, first names.
+
 use super::*;
 
 /// Two applications: tasks of 1 and 2 threads on nodes 1 and 2, and one of 3 threads on an unknown

@@ -24,7 +24,7 @@ pub struct Coordinate {
 
 impl Coordinate {
     /// Coordinate with these numbers; `None` if there are more than [`MOST_AXES`].
-    pub fn of(values: &[u16]) -> Option<Self> {
+    pub fn new(values: &[u16]) -> Option<Self> {
         let mut coordinate = Self { axes: u8::try_from(values.len()).ok()?, ..Self::default() };
         coordinate.values.get_mut(..values.len())?.copy_from_slice(values);
         Some(coordinate)
@@ -70,7 +70,7 @@ impl FromStr for Coordinate {
             inner.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(inner);
         let numbers = inner.split(',').map(|part| part.trim().parse::<u16>());
         let numbers: Result<Vec<u16>, _> = numbers.take(MOST_AXES + 1).collect();
-        let found = numbers.ok().and_then(|numbers| Self::of(&numbers));
+        let found = numbers.ok().and_then(|numbers| Self::new(&numbers));
         found.ok_or_else(|| FabricError::Coordinate { found: text.chars().take(80).collect() })
     }
 }
@@ -86,13 +86,13 @@ mod tests {
         for text in ["", "()", "(1,2", "1;2", "(1,,2)", "(-1,0)", "(65536,0)", "1,2,3,4,5,6,7"] {
             assert!(text.parse::<Coordinate>().is_err(), "{text}");
         }
-        assert_eq!(" ( 1, 0 ,5 ) ".parse(), Ok(Coordinate::of(&[1, 0, 5]).unwrap()));
+        assert_eq!(" ( 1, 0 ,5 ) ".parse(), Ok(Coordinate::new(&[1, 0, 5]).unwrap()));
     }
 
     proptest! {
         #[test]
         fn what_is_written_is_read(values in prop::collection::vec(any::<u16>(), 1..=MOST_AXES)) {
-            let coordinate = Coordinate::of(&values).unwrap();
+            let coordinate = Coordinate::new(&values).unwrap();
             prop_assert_eq!(coordinate.to_string().parse(), Ok(coordinate));
             prop_assert_eq!(coordinate.values(), &*values);
         }

@@ -79,7 +79,10 @@ pub enum NetworkError {
         path: PathBuf,
     },
     /// An invalid row of such a table.
-    #[error("row {row}: expected whole numbers of ranks and bytes below 2^53, found {found}: `{}`", path.display())]
+    #[error(
+        "row {row}: expected whole numbers of ranks and bytes below 2^53, found {found}: `{}`",
+        path.display()
+    )]
     Row {
         /// Row number, from 1, without the names of the columns.
         row: u64,
@@ -162,7 +165,10 @@ pub enum NetworkError {
         path: PathBuf,
     },
     /// A text with two bytes a character.
-    #[error("expected UTF-8 text, found UTF-16, which must be written as UTF-8 first: `{}`", path.display())]
+    #[error(
+        "expected UTF-8 text, found UTF-16, which must be written as UTF-8 first: `{}`",
+        path.display()
+    )]
     Wide {
         /// The file.
         path: PathBuf,
@@ -245,7 +251,7 @@ pub enum NetworkError {
         path: PathBuf,
     },
     /// Too few readings.
-    #[error("expected two readings or more at times that grow, of which the difference counts, found {readings}: `{}`", path.display())]
+    #[error("expected two or more readings at increasing times (their difference counts), found {readings}: `{}`", path.display())]
     Readings {
         /// Number of readings.
         readings: u64,
@@ -309,7 +315,10 @@ pub enum NetworkError {
     )]
     NeverRun,
     /// A run without counters.
-    #[error("expected counters of the network, which `talea run --fabric` keeps, found none: `{}`", path.display())]
+    #[error(
+        "expected counters of the network, which `talea run --fabric` keeps, found none: `{}`",
+        path.display()
+    )]
     NoCounters {
         /// The run.
         path: PathBuf,

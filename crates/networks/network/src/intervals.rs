@@ -172,7 +172,7 @@ mod tests {
         });
         assert!(frames.gaps().is_empty());
         (0..3).for_each(|_| frames.add(|| panic!("nobody keeps it")));
-        let told: Vec<_> = frames.gaps().iter().map(Gap::told).collect();
+        let told: Vec<_> = frames.gaps().iter().map(Gap::sentence).collect();
         assert_eq!(told, ["intervals that JSON has not: it holds the first 100,000 (3)"]);
         assert_eq!(frames.kept.len(), MOST_FRAMES);
     }

@@ -35,7 +35,7 @@ pub fn drawn<'a>(
     views: Vec<View>,
 ) -> Drawn<'a> {
     let Caption { title, facts, findings, gaps } = caption;
-    let mut gaps: Vec<String> = gaps.iter().map(Gap::told).collect();
+    let mut gaps: Vec<String> = gaps.iter().map(Gap::sentence).collect();
     let mut worse = Vec::new();
     for Degraded { at, why } in network.degraded() {
         match at {
@@ -81,7 +81,7 @@ pub fn facts(network: &Network) -> String {
     let fabric = &network.fabric;
     let [routers, links, hosts] =
         [fabric.routers().len(), fabric.links().len(), fabric.hosts().len()];
-    let count = |count: usize| talea_model::written::grouped(count as u64);
+    let count = |count: usize| talea_model::notation::grouped(count as u64);
     format!("{} routers, {} links, {} nodes", count(routers), count(links), count(hosts))
 }
 

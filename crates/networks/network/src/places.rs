@@ -60,7 +60,7 @@ impl Placed {
                 for (rank, host) in order.into_iter().zip(filled.hosts()) {
                     placed[rank as usize] = *host;
                 }
-                Ok(Placement::of(placed))
+                Ok(Placement::from_hosts(placed))
             }
             Self::AsRun => {
                 let names: Option<Vec<&str>> = run.1.iter().map(Option::as_deref).collect();

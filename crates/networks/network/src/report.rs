@@ -68,7 +68,7 @@ pub fn network(analysis: &Analysis<'_>, options: &Options) -> Result<NetworkData
         host_capacity: network.host_capacity,
         figures: Figures::Loads,
     };
-    let (found, loads) = Evaluation::new(&kept, &Placement::of(hosts), &question)
+    let (found, loads) = Evaluation::new(&kept, &Placement::from_hosts(hosts), &question)
         .map_err(|error| network.named_error(error))?;
     let wall = analysis.wall.seconds();
     let mut figures = vec![

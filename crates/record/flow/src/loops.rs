@@ -45,13 +45,13 @@ impl Forest {
             .collect();
         let starts = (0..graph.nodes().len() as u32)
             .filter(|&place| graph.nodes()[place as usize].starts > 0);
-        Self::of(&successors, starts)
+        Self::from_successors(&successors, starts)
     }
 
     /// Finds the loops of the graph with these `successors` (places, in the order of first use),
     /// searching from `starts` first and then from nodes that these do not reach. Invalid
     /// successors are left out.
-    pub fn of(successors: &[Vec<u32>], starts: impl IntoIterator<Item = u32>) -> Self {
+    pub fn from_successors(successors: &[Vec<u32>], starts: impl IntoIterator<Item = u32>) -> Self {
         let mut search = Search::new(successors);
         for start in starts.into_iter().chain(0..successors.len() as u32) {
             search.from(start);
@@ -398,7 +398,7 @@ mod tests {
                     successors[from].push(to);
                 }
             }
-            let forest = Forest::of(&successors, []);
+            let forest = Forest::from_successors(&successors, []);
             assert_eq!(innermost(&forest), oracle(&successors), "{successors:?}");
             let nesting = forest.nesting();
             for at in 0..forest.loops.len() as u32 {
@@ -415,7 +415,7 @@ mod tests {
     #[test]
     fn irreducible_exactly_where_an_edge_enters_beside_the_header() {
         // 0 -> 1 <-> 2 <- 0: the search reaches 1 first, and the edge 0 -> 2 re-enters.
-        let forest = Forest::of(&[vec![1, 2], vec![2], vec![1]], [0]);
+        let forest = Forest::from_successors(&[vec![1, 2], vec![2], vec![1]], [0]);
         assert_eq!(forest.loops.len(), 1);
         assert_eq!(forest.loops[0].header, 1);
         assert_eq!(forest.loops[0].nodes, [1, 2]);
@@ -437,13 +437,13 @@ mod tests {
     fn long_chains_and_deep_nests_need_no_stack() {
         let chain = |count: u32| (0..count).map(|n| vec![n + 1]).collect::<Vec<_>>();
         let mut ring = chain(200_000);
-        assert!(Forest::of(&ring, [0]).loops.is_empty());
+        assert!(Forest::from_successors(&ring, [0]).loops.is_empty());
         ring[199_999] = vec![0];
-        assert_eq!(Forest::of(&ring, [0]).loops[0].nodes.len(), 200_000);
+        assert_eq!(Forest::from_successors(&ring, [0]).loops[0].nodes.len(), 200_000);
         let mut nest = chain(2_000);
         for (back, node) in nest[1_000..].iter_mut().enumerate() {
             node.push(999 - back as u32);
         }
-        assert_eq!(Forest::of(&nest, [0]).loops.last().unwrap().depth, 1_000);
+        assert_eq!(Forest::from_successors(&nest, [0]).loops.last().unwrap().depth, 1_000);
     }
 }

@@ -59,7 +59,7 @@ impl Durations {
         self.extend(1, duration, duration, duration);
     }
 
-    /// Adds durations of which only sums are known: they do not enter quantiles.
+    /// Adds durations whose sums alone are known: they do not enter quantiles.
     pub fn add_summed(&mut self, count: u64, sum: Nanos, min: Nanos, max: Nanos) {
         if count > 0 {
             self.extend(count, sum, min, max);
@@ -301,7 +301,8 @@ mod tests {
 
         #[test]
         fn merging_equals_counting_together(
-            a in prop::collection::vec(any::<u64>(), 0..30), b in prop::collection::vec(0..5000_u64, 0..30),
+            a in prop::collection::vec(any::<u64>(), 0..30),
+            b in prop::collection::vec(0..5000_u64, 0..30),
         ) {
             let mut merged = durations(&a);
             merged.merge(&durations(&b));

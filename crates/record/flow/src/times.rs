@@ -452,7 +452,9 @@ mod tests {
     proptest! {
         #[test]
         fn bounds_hold(values in proptest::collection::vec(
-            prop_oneof![0..300_u64, 0..20_000_u64, 0..2_000_000_u64, 0..100_000_000_000_u64], 1..2_000)) {
+            prop_oneof![0..300_u64, 0..20_000_u64, 0..2_000_000_u64, 0..100_000_000_000_u64],
+            1..2_000
+        )) {
             check(Bound::default(), &values);
         }
     }

@@ -17,7 +17,7 @@ use crate::environment::Variables;
 /// A launcher that should answer `--version` within this time.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What starts the ranks.
+/// Command that starts the ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Launcher {
     /// Open MPI's mpirun, or prterun of PRRTE behind it.
@@ -33,7 +33,7 @@ pub enum Launcher {
 /// The launch that this process is one of several of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inside {
-    /// What started it.
+    /// Its launcher.
     pub launcher: &'static str,
     /// How many processes it started.
     pub size: u32,
@@ -70,7 +70,7 @@ pub fn detect(program: &Path) -> Launcher {
     version(program).map_or(Launcher::Other, |text| Launcher::of_version(&text))
 }
 
-/// What a launcher says about its version; absent where it says nothing in time.
+/// A launcher's text about its version; absent where it does not answer in time.
 pub fn version(program: &Path) -> Option<String> {
     let mut child = Command::new(program)
         .arg("--version")
@@ -84,8 +84,8 @@ pub fn version(program: &Path) -> Option<String> {
     let mut out = child.stdout.take().filter(|out| never_waits(out).is_ok());
     let ended = loop {
         let state = child.try_wait();
-        // What has ended has said all; something that it left behind may hold the pipe open for
-        // ever.
+        // A program that ended has printed everything; a process that it left behind may keep the
+        // pipe open.
         if let Some(out) = &mut out {
             listen(out, &mut said);
         }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub const NAME: &str = "libtalea_mpi.so";
 /// File name of the library of phase markers, which lies beside it where it is installed.
 pub const MARK_NAME: &str = "libtalea_mark.so";
-/// What builds that.
+/// Command that builds it.
 pub const MARK_REMEDY: &str = "cargo build --release -p talea-mark";
 /// Names its path where it is in none of the usual places.
 pub const VARIABLE: &str = "TALEA_MPI_LIBRARY";

@@ -19,7 +19,7 @@ use crate::Unwind;
 /// Samples of a process without MPI, and without phases, that are too few to be of use.
 const FEW: usize = 3;
 
-/// What to sample.
+/// Options of sampling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sampling {
     /// The counter whose growth takes a sample; `task-clock` for a rate.
@@ -52,7 +52,7 @@ pub enum SamplingError {
     Counter {
         /// As it was written.
         name: String,
-        /// What was probably meant.
+        /// The name that was probably meant.
         nearest: Option<String>,
     },
     /// It does not belong to threads.
@@ -69,7 +69,7 @@ fn hint(nearest: Option<&str>) -> String {
     }
 }
 
-/// What the kernel takes at most where it does not say.
+/// Default of the kernel's maximum, where it does not state one.
 const USUAL_MOST: u64 = 100_000;
 
 impl Sampling {

@@ -71,7 +71,7 @@ pub fn context_header(bytes: &[u8]) -> Option<ContextHeader> {
     (bytes.starts_with(b"OTEL_CTX") && word(8)? == 2 && header.published != 0).then_some(header)
 }
 
-/// What a process says of its threads' contexts.
+/// Description of the contexts of a process's threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessContext {
     /// Kind of thread context, `threadlocal.schema_version`.

@@ -1,11 +1,11 @@
 //! Phases that programs mark for other tools: ranges that are pushed and popped in a domain, by
 //! names that come at run time.
 //!
-//! Owns the phases of such ranges; each thread's stack of them is in `ranges`, because a pop says its
-//! domain only. The interfaces are in `nvtx` and `itt`, names in `names`; phases themselves are those of `markers` and `thread`,
-//! with the same budget. A range whose name is off stays on the stack, so that its pop pops nothing
-//! else. Ranges of two domains that overlap are untangled: phases nest, so the inner one ends with
-//! the outer, and begins anew.
+//! Owns the phases of such ranges; each thread's stack of them is in `ranges`, because a pop says
+//! its domain only. The interfaces are in `nvtx` and `itt`, names in `names`; phases themselves are
+//! those of `markers` and `thread`, with the same budget. A range whose name is off stays on the
+//! stack, so that its pop pops nothing else. Ranges of two domains that overlap are untangled:
+//! phases nest, so the inner one ends with the outer, and begins anew.
 
 mod itt;
 mod names;

@@ -1,5 +1,5 @@
-//! What OpenTelemetry's readers find: a record for each phase, and the process context that tells
-//! what its attribute is.
+//! Data for OpenTelemetry's readers: a record for each phase, and the process context that
+//! describes its attribute.
 //!
 //! Owns the bytes of both, and publishing the process context. Follows OTEP 4947 (thread context)
 //! and OTEP 4719 (process context, version 2 of its header, `ProcessContext` of

@@ -65,7 +65,7 @@ impl Phase {
         Phase { marker: None, of_this_thread: PhantomData }
     }
 
-    /// What `phase!` expands to.
+    /// Expansion of `phase!`.
     #[doc(hidden)]
     #[inline]
     pub fn enter(site: &'static Site, flag: &'static AtomicI8) -> Phase {

@@ -26,7 +26,7 @@ impl<T> Lock<T> {
 
     pub(crate) fn hold(&self) -> Held<'_, T> {
         while self.taken.swap(true, Ordering::Acquire) {
-            // What is done under it takes microseconds; the holder may need this core.
+            // Work under the lock takes microseconds; the holder may need this core.
             std::thread::yield_now();
         }
         Held(self)

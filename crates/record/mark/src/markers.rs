@@ -1,7 +1,7 @@
 //! Phases that sites of markers mean: registered at first use, never forgotten.
 //!
-//! Owns the begin of marking in a process, whether it is on at all, and which phases are. Refuses to
-//! know threads. `registry` has the data, `site` what lies in the program.
+//! Owns the begin of marking in a process, whether it is on at all, and which phases are. Refuses
+//! to know threads. `registry` has the data, `site` what lies in the program.
 
 use std::sync::atomic::Ordering;
 

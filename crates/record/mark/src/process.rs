@@ -1,4 +1,4 @@
-//! What must happen when threads end, when the process forks, and when it ends.
+//! Ends of threads, forks and the end of the process, with the work that each needs.
 //!
 //! Owns the calls that the C library makes for that, and the report at exit. `vfork` and
 //! `posix_spawn` call nothing, and their children run nothing of the program before `exec`; `clone`

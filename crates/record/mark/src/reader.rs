@@ -1,4 +1,5 @@
-//! What a process published, from its bytes: for readers outside, such as an agent.
+//! Reader of the data that a process published, from its bytes: for processes outside, such as an
+//! agent.
 //!
 //! Owns parsing; refuses to open files. The table is found with `table_in` in `/proc/PID/maps` and
 //! read with `process_vm_readv` or from `/proc/PID/mem`; all bytes come from a program that may be
@@ -41,7 +42,7 @@ pub enum Error {
     Size {
         /// Offset of the field.
         field: usize,
-        /// What it says.
+        /// Its message.
         found: u32,
     },
 }
@@ -98,8 +99,7 @@ pub struct Thread {
 /// A phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// What the program calls it: any text of at most 255 bytes, to be escaped wherever it is
-    /// shown.
+    /// The program's name of it: any text of at most 255 bytes, to be escaped wherever it is shown.
     pub name: String,
     /// Source file of the marker.
     pub file: String,
@@ -386,7 +386,11 @@ mod tests {
             }
             if let Ok(table) = Table::from_bytes(&bytes) {
                 prop_assert!(table.phases.iter().all(|p| p.name.len() <= layout::NAME_BYTES));
-                prop_assert!(table.threads.iter().all(|t| t.phase.is_none() || table.phase(t.phase.unwrap()).is_some()));
+                prop_assert!(
+                    table.threads.iter().all(
+                        |t| t.phase.is_none() || table.phase(t.phase.unwrap()).is_some()
+                    )
+                );
             }
         }
 

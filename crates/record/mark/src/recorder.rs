@@ -1,5 +1,5 @@
-//! Who records phases inside this process, as `talea run --sample` does: its functions, found once
-//! by their name.
+//! Recorder of phases inside this process, as `talea run --sample` has one: its functions, found
+//! once by their name.
 //!
 //! Owns the table of functions that `libtalea_mpi.so` gives, version 1, and asking for it. What it
 //! does with a phase is its own affair. It is asked for with the first marker of the process; a
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 /// Version of [`Recorder`].
 const VERSION: u32 = 1;
 
-/// What records phases. Numbers of phases are its own; 0 stands for one that it does not record.
+/// A recorder of phases. Numbers of phases are its own; 0 stands for one that it does not record.
 #[repr(C)]
 pub(crate) struct Recorder {
     version: u32,

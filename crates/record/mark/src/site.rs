@@ -80,7 +80,7 @@ impl Site {
         unsafe { marker.as_ref() }
     }
 
-    /// What follows at this site takes one load and one branch.
+    /// Later calls at this site take one load and one branch.
     pub(crate) fn switch_off(&self) {
         // SAFETY: the flag is as long there as its site, and the site is where this call comes
         // from.
@@ -129,8 +129,7 @@ impl Site {
     }
 }
 
-/// What a program gave as a name: at most 255 bytes, valid UTF-8. Longer ones are not read to their
-/// end.
+/// Name from a program: at most 255 bytes, valid UTF-8. Longer ones are not read to their end.
 fn text(name: *const c_char) -> String {
     // A character that begins within the bound ends within these.
     const MOST: usize = layout::NAME_BYTES + 4;

@@ -1,10 +1,10 @@
-//! What each thread has: the stack of phases it is in, its meters, and where it publishes the
-//! innermost one.
+//! State of each thread: the stack of its phases, its meters, and where it publishes the innermost
+//! one.
 //!
-//! Owns the shorter way of entering and leaving (`slow` has the other), which takes no lock and no atomic read-modify-write: everything
-//! written on the way belongs to the thread. Readers and the thread that closes a phase look from
-//! outside, hence relaxed atomics. A signal handler that enters and leaves on top of an interrupted
-//! enter leaves the stack as it was.
+//! Owns the shorter way of entering and leaving (`slow` has the other), which takes no lock and no
+//! atomic read-modify-write: everything written on the way belongs to the thread. Readers and the
+//! thread that closes a phase look from outside, hence relaxed atomics. A signal handler that
+//! enters and leaves on top of an interrupted enter leaves the stack as it was.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -19,7 +19,7 @@ pub const DEPTH: usize = 32;
 /// State of a thread that found no slot.
 pub(crate) const LOST: usize = 1;
 /// State of a thread whose phases are recorded: its own state is in another word of the thread. It
-/// goes the longer way at each marker, where the recorder is told, so that all others need not ask.
+/// goes the longer way at each marker and calls the recorder, so that all others need not ask.
 pub(crate) const RECORDED: usize = 2;
 
 /// The state of the calling thread, whichever way it goes.
@@ -40,7 +40,7 @@ pub(crate) struct Thread {
     pub(crate) slot: AtomicPtr<AtomicU32>,
     /// The thread context, or `unread`.
     pub(crate) context: AtomicPtr<*const u8>,
-    /// What is written to where nobody shall read it.
+    /// Target of writes that nobody shall read.
     pub(crate) unread: AtomicPtr<u8>,
     /// Innermost last; the first is no phase.
     pub(crate) stack: [AtomicPtr<Marker>; DEPTH + 1],

@@ -51,7 +51,7 @@ mod native {
         state
     }
 
-    /// What [`set_recorded_state`] left; 0 at first.
+    /// Value that [`set_recorded_state`] left; 0 at first.
     pub(crate) fn recorded_state() -> usize {
         let state: usize;
         // SAFETY: as in `state`.

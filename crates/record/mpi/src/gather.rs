@@ -192,7 +192,7 @@ pub fn gather(process: Option<&Process>, directory: &Path) {
         // SAFETY: the recording has ended: no thread writes any more.
         LiveProcess::read(unsafe { p.memory.bytes() }).ok()
     });
-    let mut bundle = live.as_ref().map_or_else(Bundle::nothing, Bundle::of);
+    let mut bundle = live.as_ref().map_or_else(Bundle::nothing, Bundle::from_live);
     drop(live);
     let own = bundle.len();
     let times = bundle.take_times().pop().unwrap_or_default();

@@ -146,7 +146,7 @@ impl Notes {
     }
 
     /// The notes of a file, anywhere in it; other lines are ignored.
-    pub fn of(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let mut notes = Self::default();
         let kept = |list: &mut Vec<String>, text: &str| {
             if list.len() < MOST_NOTES {
@@ -205,9 +205,9 @@ mod tests {
     fn notes_are_read_as_they_were_written() {
         let text = notes().text();
         assert!(text.lines().all(|line| line.starts_with("#! ")), "{text}");
-        assert_eq!(Notes::of(&text), notes());
+        assert_eq!(Notes::parse(&text), notes());
         let ended = format!("{text}at 5\n1 2\n{}", note("ended", "MPI_Finalize"));
-        assert_eq!(Notes::of(&ended).ended.as_deref(), Some("MPI_Finalize"));
+        assert_eq!(Notes::parse(&ended).ended.as_deref(), Some("MPI_Finalize"));
         assert_eq!(note("gap", "two\nlines"), "#! gap two lines\n");
     }
 
@@ -237,7 +237,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_does_harm(text in "([#! a-z0-9]{0,20}\n?){0,20}") {
-            let _ = Notes::of(&text);
+            let _ = Notes::parse(&text);
         }
     }
 }

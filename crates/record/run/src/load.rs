@@ -16,9 +16,9 @@ use talea_model::{Gap, GapKind};
 pub struct Run {
     /// Where it lies.
     pub directory: RunDirectory,
-    /// What was run; without `run.json` this is empty.
+    /// Command and outcome of the run; empty without `run.json`.
     pub metadata: Metadata,
-    /// What was recorded.
+    /// The recording.
     pub recording: Recording,
     /// Its addresses in the source.
     pub sites: SiteTable,

@@ -76,8 +76,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn places_come_back(tid: u32, name: String, allowed: String, last: u32, steps in 0..u64::MAX / STEP) {
-            let place = ThreadPlace { tid, name, allowed, last, busy: ThreadPlace::of_steps(steps) };
+        fn places_come_back(
+            tid: u32,
+            name: String,
+            allowed: String,
+            last: u32,
+            steps in 0..u64::MAX / STEP
+        ) {
+            let place = ThreadPlace {
+                tid,
+                name,
+                allowed,
+                last,
+                busy: ThreadPlace::of_steps(steps)
+            };
             let mut out = Vec::new();
             place.put(&mut out);
             prop_assert_eq!(ThreadPlace::get(&mut Cursor::new(&out)), Some(place));

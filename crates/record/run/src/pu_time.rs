@@ -62,9 +62,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn readings_come_back(numbers in prop::collection::vec(any::<[u64; 3]>(), 0..MAX_PU_TIMES)) {
+        fn readings_come_back(
+            numbers in prop::collection::vec(any::<[u64; 3]>(), 0..MAX_PU_TIMES)
+        ) {
             let live: Vec<layout::PuTime> =
-                numbers.iter().map(|&[ticks, ran, delayed]| layout::PuTime { ticks, ran, delayed }).collect();
+                numbers.iter().map(
+                    |&[ticks, ran, delayed]| layout::PuTime { ticks, ran, delayed }
+                ).collect();
             let mut bytes = Vec::new();
             put(&mut bytes, &live, |ticks| ticks / 2);
             let expected: Vec<PuTime> = numbers

@@ -16,7 +16,7 @@ pub struct SampleSites {
     frames: BTreeMap<Frame, Vec<ResolvedFrame>>,
     /// For each process the numbers of its modules among those of all.
     modules: Vec<Vec<u32>>,
-    /// What could not be resolved.
+    /// Losses of resolution.
     pub gaps: Gaps,
 }
 
@@ -53,8 +53,8 @@ impl SampleSites {
     }
 }
 
-/// Samples fall into every library that a program uses, of most of which nobody needs the lines:
-/// one sentence instead of many.
+/// Samples fall into every library of a program. Lines of most of them are not needed: one sentence
+/// stands for many.
 fn together(gaps: &Gaps) -> Gaps {
     let (unresolved, mut rest): (Vec<&Gap>, Vec<&Gap>) =
         gaps.iter().partition(|gap| gap.kind == GapKind::Unresolved);

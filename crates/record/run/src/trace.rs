@@ -138,7 +138,7 @@ pub fn pack_left_behind(directory: &RunDirectory) -> Result<usize, TraceError> {
         let process = LiveProcess::read(&read_live(path).ok()?).ok()?;
         let header = &process.header;
         let (world, order) = (header.world, (header.start_realtime, header.rank));
-        Some(Left { world, order, bundle: Bundle::of(&process), path: path.clone() })
+        Some(Left { world, order, bundle: Bundle::from_live(&process), path: path.clone() })
     };
     let mut left: Vec<Left> = std::thread::scope(|scope| {
         let chunks: Vec<_> = files
@@ -241,7 +241,7 @@ impl Loaded {
         });
         match read {
             Ok((process, length)) => {
-                let mut bundle = Bundle::of(&process);
+                let mut bundle = Bundle::from_live(&process);
                 self.times.append(&mut bundle.take_times());
                 self.sizes.total += Bytes(length);
                 self.add(bundle);

@@ -83,7 +83,7 @@ fn stream(bytes: &mut Vec<u8>, content: &[u8]) -> Stream {
 }
 
 fn recording(process: &LiveProcess) -> Recording {
-    let mut bundle = Bundle::of(process);
+    let mut bundle = Bundle::from_live(process);
     let times = bundle.take_times();
     let bundle = Bundle::from_bytes(&bundle.to_message(), 1).unwrap();
     let bundle = Bundle::from_bytes(&bundle.to_bytes(), 1).unwrap();
@@ -95,7 +95,7 @@ fn a_billion_identical_calls_take_no_time_and_no_room() {
     for count in [2, 1_000_000_000, MOST_EVENTS] {
         let process = Loop::of(count).read();
         assert!(process.damage.is_empty(), "{:?}", process.damage);
-        assert!(Bundle::of(&process).to_bytes().len() < 400);
+        assert!(Bundle::from_live(&process).to_bytes().len() < 400);
         let recording = recording(&process);
         assert_eq!(recording.events(), count);
         let process = &recording.processes[0];
@@ -211,7 +211,7 @@ fn threads_that_share_their_bytes_are_refused() {
 
 #[test]
 fn processes_without_times_of_their_own_are_refused() {
-    let bundle = Bundle::of(&Loop::of(2).read());
+    let bundle = Bundle::from_live(&Loop::of(2).read());
     let mut many = bundle.clone();
     for _ in 0..99 {
         many.merge(&bundle);

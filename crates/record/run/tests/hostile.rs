@@ -124,7 +124,10 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn any_stream_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..200), shift in 0..64_u32) {
+    fn any_stream_is_survived(
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+        shift in 0..64_u32
+    ) {
         exercise::numbers(&bytes, u64::MAX >> shift);
     }
 

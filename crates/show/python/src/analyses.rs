@@ -193,7 +193,7 @@ pub(crate) fn track(
         None => None,
         Some(WindowArgs::Count(count)) => Some(Windows::Count(count)),
         Some(WindowArgs::Each(length)) => {
-            Some(Windows::Each(talea_model::written::step(&length).map_err(wrong)?))
+            Some(Windows::Each(talea_model::notation::step(&length).map_err(wrong)?))
         }
     };
     let per_task = match per_task {

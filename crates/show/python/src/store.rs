@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
-use talea_model::{Nanos, written};
+use talea_model::{Nanos, notation};
 use talea_run::functions::Functions;
 use talea_store::{Dimension, MOST_ROWS, Place, Question, Text, Visible, public};
 
@@ -59,7 +59,7 @@ pub(crate) fn check_store(py: Python<'_>, place: PlaceArgs) -> PyResult<()> {
 /// The answer to a question, as JSON.
 #[pyfunction]
 pub(crate) fn usage(py: Python<'_>, place: PlaceArgs, args: UsageArgs) -> PyResult<String> {
-    let last = args.last.as_deref().map(written::step).transpose().map_err(wrong)?;
+    let last = args.last.as_deref().map(notation::step).transpose().map_err(wrong)?;
     let mut by: Vec<Dimension> = Vec::new();
     for name in &args.by {
         let one = dimension(name).ok_or_else(|| {
@@ -76,7 +76,7 @@ pub(crate) fn usage(py: Python<'_>, place: PlaceArgs, args: UsageArgs) -> PyResu
     compute(py, &place.files(), || {
         let store = place.place().open().map_err(|error| error.to_string())?;
         let (from, to) = Question::period(last, Nanos::now());
-        let text = |name: &Option<String>| name.as_deref().map(Text::asked);
+        let text = |name: &Option<String>| name.as_deref().map(Text::pattern);
         // Addresses of one function become one row after they are resolved.
         let limit = if by.contains(&Dimension::Function) { MOST_ROWS } else { args.limit };
         let question = Question {
@@ -88,7 +88,7 @@ pub(crate) fn usage(py: Python<'_>, place: PlaceArgs, args: UsageArgs) -> PyResu
             phase: text(&args.phase),
             by,
             limit,
-            ..Question::of(Visible::All, from, to)
+            ..Question::everything(Visible::All, from, to)
         };
         let answer = store.usage(&question).map_err(|error| error.to_string())?;
         let functions = Functions::new();

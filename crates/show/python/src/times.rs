@@ -4,7 +4,7 @@
 
 use pyo3::prelude::*;
 use talea_metric::measure::Part;
-use talea_model::{Nanos, written};
+use talea_model::{Nanos, notation};
 
 use crate::errors::wrong;
 
@@ -22,7 +22,7 @@ impl Time {
     pub(crate) fn nanos(&self) -> PyResult<Nanos> {
         match self {
             Self::Nanos(nanos) => Ok(Nanos(*nanos)),
-            Self::Text(text) => written::time(text).map_err(wrong),
+            Self::Text(text) => notation::time(text).map_err(wrong),
         }
     }
 }

@@ -50,7 +50,8 @@ fn the_pictures_stay_the_same() {
 fn slabs_have_each_link_once_a_plane() {
     of("sonar", sample::sonar, |network| {
         let picture = picture(network, &[0], None);
-        // 2x2x8: X-Y has 4 places with a link each way on either axis; Z-Y and Z-X have 16 places with two along Z and one across.
+        // 2x2x8: X-Y has 4 places with a link each way on either axis; Z-Y and Z-X have 16 places
+        // with two along Z and one across.
         let lines = picture.matches("<path class=\"l q").map(|_| 1).sum::<usize>();
         assert!(lines > 3);
         let scene = &picture[picture.find("<g transform").unwrap()..picture.find("</g>").unwrap()];

@@ -189,7 +189,12 @@ struct RunArgs {
     #[arg(long, value_enum, default_value_t = Calls::Mpi)]
     calls: Calls,
     /// Maximum frames of a call path; 1 is the direct caller
-    #[arg(long, value_name = "N", default_value_t = 48, value_parser = clap::value_parser!(u8).range(1..=48))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 48,
+        value_parser = clap::value_parser!(u8).range(1..=48)
+    )]
     callers: u8,
     /// Maximum memory of one process's record, 1M to 16G: 64M, 1G
     #[arg(long, value_name = "SIZE", value_parser = values::size, default_value = "64M")]
@@ -213,8 +218,14 @@ struct RunArgs {
     #[arg(long, value_enum, default_value_t = Unwind::Dwarf, requires = "sampling")]
     unwind: Unwind,
     /// Read counters of all network ports at this interval [default: 1s]
-    #[arg(long, value_name = "TIME", value_parser = values::interval, num_args = 0..=1, require_equals = true,
-          default_missing_value = "1s")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = values::interval,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "1s"
+    )]
     fabric: Option<Nanos>,
     /// Only record: no analysis, no report
     #[arg(long)]
@@ -249,7 +260,13 @@ struct ReportArgs {
     #[command(flatten)]
     network: network::NetworkArgs,
     /// Names of the run's hosts in the network, where they differ
-    #[arg(long, value_name = "HOST=NODE,...", value_delimiter = ',', value_parser = network::called, requires = "network")]
+    #[arg(
+        long,
+        value_name = "HOST=NODE,...",
+        value_delimiter = ',',
+        value_parser = network::called,
+        requires = "network"
+    )]
     called: Vec<(String, String)>,
 }
 

@@ -15,7 +15,7 @@ use talea_run::load::{self, LoadError};
 use crate::exit::{Exit, Expected};
 use crate::terminal::{both_ends, cell, fitted, width};
 
-/// What to print.
+/// Options of the command.
 #[derive(Debug)]
 pub(crate) struct Options {
     /// Run directory, or a file in it.

@@ -14,7 +14,7 @@ use talea_run::load::{self, LoadError};
 use crate::exit::{Exit, Expected};
 use crate::terminal::{Progress, say};
 
-/// What to write.
+/// Options of the command.
 #[derive(Debug)]
 pub(crate) struct Options {
     /// Run directory, or a file in it.

@@ -10,9 +10,9 @@ use std::panic::PanicHookInfo;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+pub(crate) use talea_model::notation::grouped;
 pub(crate) use talea_model::text::clean;
 use talea_model::text::{without_hidden, without_hidden_in_lines};
-pub(crate) use talea_model::written::grouped;
 use talea_model::{Gaps, Rank};
 use talea_report::data::Category;
 pub(crate) use talea_screen::glyphs::bar;
@@ -73,8 +73,8 @@ pub(crate) fn say_bug(info: &PanicHookInfo<'_>) {
     say(&format!("bug: {what} ({place}); please report it with the command that you used"));
 }
 
-/// What is missing, on standard error: for outputs whose form has no place for it. With a rank,
-/// what concerns it.
+/// Gaps, on standard error: for outputs whose form has no place for it. With a rank, what concerns
+/// it.
 pub(crate) fn say_gaps(gaps: &Gaps, rank: Option<Rank>) {
     let mut found =
         gaps.iter().filter(|gap| rank.is_none() || gap.rank.is_none_or(|of| Some(of) == rank));
@@ -188,10 +188,10 @@ pub(crate) fn findings(findings: &[String], palette: Palette) -> impl Iterator<I
     })
 }
 
-/// What is missing, of less weight.
+/// Gaps, in faint text.
 pub(crate) fn gaps(gaps: &Gaps, palette: Palette) -> impl Iterator<Item = String> {
     gaps.iter()
-        .flat_map(|gap| wrapped(&format!("gap: {}", gap.told()), prose()))
+        .flat_map(|gap| wrapped(&format!("gap: {}", gap.sentence()), prose()))
         .map(move |line| palette.faint(&line))
 }
 

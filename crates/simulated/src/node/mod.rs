@@ -17,7 +17,7 @@ use talea_sampling::source::{
     CounterSource, Offer, Offered, OpenError, Opened, Scope, Target, gap,
 };
 
-/// What the machine does.
+/// Work of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scenario {
     /// Two threads on two cores walk a linked list each, in random order. Its size doubles each
@@ -86,7 +86,7 @@ impl Simulated {
         }
     }
 
-    /// What each PU does in the middle of a time, and what follows for its counters.
+    /// Work of each PU in the middle of a time, and the values of its counters.
     fn compute(&mut self, at: Nanos) {
         let span = at - self.last;
         let middle = Nanos(self.last.0 + span.0 / 2);

@@ -42,7 +42,7 @@ pub(super) struct Pu {
     pub(super) caches: [Cache; 3],
 }
 
-/// What a PU does.
+/// Work of a PU.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Activity {
     /// Share of the time, 0 to 1.
@@ -104,7 +104,7 @@ pub(super) fn pus(topology: &Topology) -> (Vec<Pu>, usize) {
     (pus, caches)
 }
 
-/// What a PU does when two threads walk lists.
+/// Work of a PU when two threads walk lists.
 pub(super) fn list(pus: &[Pu], at: usize, step: Nanos, time: Nanos) -> Activity {
     let idle = Activity { busy: IDLE, working_set: IDLE_SET };
     let Some(first) = pus.first() else { return idle };
@@ -121,7 +121,7 @@ pub(super) fn list(pus: &[Pu], at: usize, step: Nanos, time: Nanos) -> Activity 
     Activity { busy: 1.0, working_set: smallest * (1_u64 << turn) as f64 }
 }
 
-/// What a PU does when all work in waves.
+/// Work of a PU when all work in waves.
 pub(super) fn wave(pu: &Pu, seed: u64, time: Nanos) -> Activity {
     let own = unit(mix(seed, u64::from(pu.number)));
     let phase = (time.0 % WAVE) as f64 / WAVE as f64 + own;

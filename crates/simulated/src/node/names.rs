@@ -5,7 +5,7 @@
 
 use super::model::Rates;
 
-/// What the model computes.
+/// Quantities of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Figure {
     None,

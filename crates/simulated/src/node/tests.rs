@@ -1,3 +1,6 @@
+//! Tests of the simulated source: misses by level, the same numbers for the same seed, offered
+//! names.
+
 use std::fmt::Write as _;
 
 use talea_topology::{Object, ObjectId};
@@ -40,7 +43,7 @@ pub(crate) fn machine(packages: u32, cores: u32) -> Topology {
     }
     for (number, (id, package)) in (0..).zip(pus) {
         topology.objects[id.0 as usize].os_index = Some(number);
-        topology.objects[id.0 as usize].nodeset = talea_topology::CpuSet::of(package as usize);
+        topology.objects[id.0 as usize].nodeset = talea_topology::CpuSet::single(package as usize);
     }
     for (id, number) in nodes {
         topology.objects[id.0 as usize].os_index = Some(number);

@@ -1,8 +1,8 @@
 //! Which cores jobs have, so that idle time on them is theirs: they wait.
 //!
 //! Owns the walk over control groups of version 1 (`cpuset`) and 2, in the forms that [`jobs`]
-//! knows, and putting that together with what was told. A core that two jobs have is given to
-//! neither, as nobody can say which of them leaves it idle. Follows cpuset(7) and the kernel's
+//! knows, and the union of these cores and those of notices. A core that two jobs have is given to
+//! neither, as its idle time has no single owner. Follows cpuset(7) and the kernel's
 //! `Documentation/admin-guide/cgroup-v2.rst`.
 
 use std::collections::{BTreeMap, HashMap};
@@ -13,7 +13,7 @@ use talea_sampling::Root;
 use talea_topology::CpuSet;
 
 use crate::jobs;
-use crate::told::{Cores, Known};
+use crate::notices::{Cores, Known};
 
 /// Where hierarchies are mounted, and the file of a group's cores there.
 const HIERARCHIES: [(&str, &str); 3] = [
@@ -26,12 +26,12 @@ const HIERARCHIES: [(&str, &str); 3] = [
 const MOST: usize = 8192;
 const DEEPEST: usize = 4;
 
-/// Who has a core.
+/// Owner of a core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Holder {
-    /// A job, of which samples are kept.
+    /// A job whose samples are kept.
     Job(Job),
-    /// One of which none are.
+    /// A job whose samples are not kept.
     Hidden,
     /// More than one.
     Several,
@@ -69,24 +69,24 @@ impl Allotted {
             entry.0 = entry.0.or(user);
             entry.1 = entry.1.and(&cores);
         }
-        for told in known.jobs() {
-            let cores = match &told.cores {
+        for notice in known.jobs() {
+            let cores = match &notice.cores {
                 Cores::Unknown => None,
                 Cores::These(set) => Some(set.clone()),
                 Cores::All => Some(all.clone()),
             };
-            match (jobs.get_mut(&told.id), cores) {
-                // What the kernel keeps to is truer than what was told.
-                (Some(entry), _) => entry.0 = entry.0.or(told.user),
+            match (jobs.get_mut(&notice.id), cores) {
+                // The kernel's cpuset takes precedence over the notice.
+                (Some(entry), _) => entry.0 = entry.0.or(notice.user),
                 (None, Some(cores)) => {
-                    jobs.insert(told.id.clone(), (told.user, cores));
+                    jobs.insert(notice.id.clone(), (notice.user, cores));
                 }
                 (None, None) => {}
             }
         }
         self.holders.clear();
         for (id, (user, cores)) in jobs {
-            let hidden = known.job(&id).is_some_and(|told| !told.monitored);
+            let hidden = known.job(&id).is_some_and(|notice| !notice.monitored);
             for core in cores.and(all).iter() {
                 let job = Job { id: id.clone(), user };
                 let holder = if hidden { Holder::Hidden } else { Holder::Job(job) };
@@ -167,7 +167,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::told::{Told, start};
+    use crate::notices::{Notice, start};
 
     fn set(list: &str) -> CpuSet {
         CpuSet::from_list(list).unwrap()
@@ -189,11 +189,11 @@ mod tests {
     }
 
     #[track_caller]
-    fn looked(folder: &tempfile::TempDir, told: &[Told], all: &str) -> Allotted {
+    fn looked(folder: &tempfile::TempDir, notice: &[Notice], all: &str) -> Allotted {
         let run = folder.path().join("run");
         let mut known = Known::new(&run);
-        for told in told {
-            start(&run, told).unwrap();
+        for notice in notice {
+            start(&run, notice).unwrap();
         }
         let mut gaps = Gaps::default();
         known.look(&mut gaps);
@@ -225,17 +225,17 @@ mod tests {
     #[test]
     fn a_core_of_two_jobs_is_neithers() {
         let folder = tree(&[("cpuset/slurm/uid_1/job_1/cpuset.cpus", "0-1\n")]);
-        let told = |id: &str, cores, monitored| Told {
+        let notice = |id: &str, cores, monitored| Notice {
             id: id.to_owned(),
             user: Some(2),
             cores,
             monitored,
         };
         let all = [
-            told("1", Cores::All, true),
-            told("2", Cores::These(set("1-2")), true),
-            told("3", Cores::These(set("3")), false),
-            told("4", Cores::Unknown, true),
+            notice("1", Cores::All, true),
+            notice("2", Cores::These(set("1-2")), true),
+            notice("3", Cores::These(set("3")), false),
+            notice("4", Cores::Unknown, true),
         ];
         let mut allotted = looked(&folder, &all, "0-3");
         assert_eq!(allotted.waits(0, 1), Some(job("1", Some(1))));
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(allotted.waits(2, 1), Some(job("2", Some(2))));
         // Of a job that wants no samples nobody learns that it waits.
         assert_eq!(allotted.waits(3, 1), None);
-        let mut alone = looked(&tree(&[]), &[told("5", Cores::All, true)], "0-3");
+        let mut alone = looked(&tree(&[]), &[notice("5", Cores::All, true)], "0-3");
         assert_eq!(alone.waits(3, 1), Some(job("5", Some(2))));
     }
 

@@ -1,4 +1,4 @@
-//! What the agent itself takes: processor time and memory, and what it is allowed to.
+//! Resources of the agent itself: processor time and memory, and their limits.
 //!
 //! Owns the measurement, by `schedstat` and `statm` of the own process, see proc(5), and the
 //! judgement. What to do about it, the loop decides: it looks less often at what was sampled.
@@ -6,7 +6,7 @@
 use std::fs;
 use std::time::Duration;
 
-/// What the agent may take.
+/// Limits of the agent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     /// Processor time in parts of one core.
@@ -21,7 +21,7 @@ impl Default for Budget {
     }
 }
 
-/// What it has taken since it began.
+/// Resources used since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
     /// Processor time of all its threads.
@@ -42,8 +42,8 @@ impl Cost {
         Some(Self { processor, memory, most_memory: most.unwrap_or(memory).max(memory) })
     }
 
-    /// What of `budget` is exceeded between `before` and now, as a sentence for people; none if
-    /// nothing is.
+    /// The limit of `budget` that is exceeded between `before` and now, as a sentence for people;
+    /// `None` if none is.
     pub fn exceeds(&self, before: &Self, passed: Duration, budget: &Budget) -> Option<String> {
         let took = self.processor.saturating_sub(before.processor).as_secs_f64();
         let share = took / passed.as_secs_f64().max(1e-9);

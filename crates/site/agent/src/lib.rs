@@ -15,6 +15,7 @@ mod files;
 pub mod jobs;
 pub mod modules;
 mod node;
+pub mod notices;
 pub mod phases;
 pub mod processes;
 mod progress;
@@ -23,7 +24,6 @@ mod rates;
 pub mod send;
 pub mod slots;
 pub mod tally;
-pub mod told;
 
 pub use budget::{Budget, Cost};
 pub use delivery::Delivery;

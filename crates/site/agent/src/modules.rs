@@ -26,7 +26,7 @@ use crate::files::{self, Files};
 const MOST: usize = 8192;
 /// Longest notes that are read: a build id takes 36 bytes.
 const NOTES: u64 = 1 << 16;
-/// What stands behind the path of a file that is at no path any more.
+/// Suffix of the path of a file that is at no path any more.
 const DELETED: &str = " (deleted)";
 
 /// Maximum bytes of all notes of a file, of a build id, and maximum number of segments: linkers

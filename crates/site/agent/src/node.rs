@@ -6,12 +6,16 @@
 //! store has it: a batch that a store does not take is offered again with the next one. The
 //! interval in progress is on the disk too, in its state of a few seconds ago.
 
+mod attribution;
+mod batch;
+mod looks;
+
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use talea_model::shares::{Activity, Batch, BatchId, KERNEL, Upkeep};
+use talea_model::shares::{Batch, KERNEL, Upkeep};
 use talea_model::{Bytes, Gap, GapKind, Gaps, Module, Nanos};
 use talea_run::functions::boot_id;
 use talea_sampling::Root;
@@ -23,17 +27,13 @@ use crate::budget::{Budget, Cost};
 use crate::delivery::Delivery;
 use crate::files::Files;
 use crate::modules::Modules;
+use crate::notices::Known;
 use crate::processes::Processes;
 use crate::progress::{self, Pace};
 use crate::queue::Queue;
-use crate::tally::{About, Named, Tally};
-use crate::told::{Facts, Known, Whose};
+use crate::tally::{Named, Tally};
+use looks::{LOOK, pause};
 
-/// Time between two collections, at first and at most: samplers need one twice a minute.
-const LOOK: Duration = Duration::from_secs(1);
-const LONGEST_LOOK: Duration = Duration::from_secs(16);
-/// Factor of that time after a collection with idle cores only.
-const IDLE: u32 = 3;
 /// Maximum time of a delivery between two collections. A spool that filled while the store was away
 /// takes minutes, in which no hits would be collected and no signal seen. The next delivery
 /// continues where this one ended.
@@ -149,7 +149,7 @@ impl Agent {
     ) -> Result<Self, AgentError> {
         // The sampler samples already: reading the spool belongs to the first interval.
         let agent = Self::without_spool(sampler, options, gaps);
-        let mut queue = Queue::of(Spool::open(&agent.options.spool.0, agent.options.spool.1)?);
+        let mut queue = Queue::new(Spool::open(&agent.options.spool.0, agent.options.spool.1)?);
         Ok(Self { before: queue.recover(), queue, ..agent })
     }
 
@@ -266,7 +266,7 @@ impl Agent {
         self.pace.kept(from);
     }
 
-    /// What the agent has taken, for the batch.
+    /// The agent's own resources, for the batch.
     fn upkeep(&self, cost: Option<Cost>) -> Option<Upkeep> {
         let cost = cost?;
         Some(Upkeep {
@@ -374,155 +374,6 @@ impl Agent {
             self.allotted.look(&self.known, &cores, &owner, &mut self.gaps);
         }
     }
-
-    fn named(&mut self, hit: Hit) -> Named {
-        let mut named = Named {
-            core: hit.core,
-            activity: match hit.state {
-                State::User => Activity::User,
-                State::Kernel => Activity::Kernel,
-                State::Idle => Activity::Idle,
-            },
-            job: None,
-            user: None,
-            executable: None,
-            library: None,
-            address: None,
-            phase: None,
-            samples: hit.count,
-        };
-        if hit.state == State::Idle {
-            named.job = self.allotted.waits(hit.core, hit.count);
-            if named.job.is_some() {
-                named.activity = Activity::Waiting;
-            }
-            return named;
-        }
-        let process = self.processes.find(&hit);
-        let environment = match process.scheduled {
-            None if !self.known.is_empty() => self.processes.environment(hit.process),
-            _ => None,
-        };
-        let facts = Facts {
-            grouped: process.scheduled.as_ref(),
-            environment,
-            user: process.user,
-            core: hit.core,
-        };
-        named.job = match self.known.whose(&facts, hit.count) {
-            // Only its time is kept.
-            Whose::Hidden => return named,
-            Whose::Job(job) => Some(job),
-            Whose::Nobody => process.scheduled.or(process.grouped),
-        };
-        named.user = process.user;
-        let sampler = &self.sampler;
-        if let Some(file) = hit.executable {
-            let known = self.modules.find(file, hit.process, || sampler.path(file));
-            named.executable = Some(known.module.clone());
-        }
-        if hit.state == State::Kernel {
-            named.library = Some(self.kernel.clone());
-            named.address = Some(hit.offset);
-        } else if let Some(file) = hit.file {
-            let known = self.modules.find(file, hit.process, || sampler.path(file));
-            named.address = known.address(hit.offset);
-            named.library = Some(known.module.clone());
-        }
-        named.phase = hit.phase.map(|phase| String::from_utf8_lossy(&phase).into_owned());
-        named
-    }
-
-    fn batch(&mut self, begin: Nanos, end: Nanos) -> Batch {
-        self.processes.end_interval();
-        self.modules.end_interval();
-        let gaps = self.gaps_so_far();
-        self.gaps = Gaps::default();
-        for (count, _) in self.counts() {
-            *count = 0;
-        }
-        let about = self.about(begin, end);
-        self.made += 1;
-        self.tally.finish(about, gaps)
-    }
-
-    /// Notes idle samples that no batch has, after the last one.
-    fn note_late(&self, gaps: &mut Gaps) {
-        let count = self.tally.samples();
-        if count > 0 {
-            let detail = "idle samples came too late for the last interval and are in no batch";
-            gaps.note(Gap { kind: GapKind::Missing, rank: None, detail: detail.to_owned(), count });
-        }
-    }
-
-    /// Header of the interval's batch, for any end of the interval.
-    fn about(&self, begin: Nanos, end: Nanos) -> About {
-        About {
-            id: BatchId {
-                node: self.options.node.clone(),
-                started: self.started,
-                number: self.made,
-            },
-            interval: (begin, end),
-            period: self.options.period,
-            cores: self.sampler.cores().len() as u32,
-            sampler: self.sampler.name(),
-        }
-    }
-
-    /// Gaps of the interval.
-    fn gaps_so_far(&mut self) -> Gaps {
-        let mut gaps = self.gaps.clone();
-        gaps.merge(self.always.clone());
-        self.hung += self.files.hung();
-        for (count, what) in self.counts().into_iter().filter(|(count, _)| **count > 0) {
-            // The number is no part of the text, so that stores can add up those of many intervals.
-            gaps.note(Gap {
-                kind: GapKind::Missing,
-                rank: None,
-                detail: what.to_owned(),
-                count: *count,
-            });
-        }
-        gaps
-    }
-
-    /// Counts of an interval that are reported at its end.
-    fn counts(&mut self) -> [(&mut u64, &'static str); 7] {
-        [
-            (
-                &mut self.hung,
-                "looks at files and processes had no answer: a file system hangs, and what lies on it has no build id",
-            ),
-            (
-                &mut self.modules.unread,
-                "files that were hit have neither build id nor addresses: gone, replaced or no ELF files",
-            ),
-            (
-                &mut self.processes.gone,
-                "processes that were hit had ended before their job was looked for",
-            ),
-            (
-                &mut self.known.ambiguous,
-                "samples are of no job: their user has several here, and neither control groups nor environments tell them apart",
-            ),
-            (
-                &mut self.known.untold,
-                "samples are of no job: environments of their processes name jobs that nobody told of",
-            ),
-            (&mut self.allotted.shared, "idle samples are of cores that several jobs have"),
-            (&mut self.queue.refused, "batches were refused by the store and are lost"),
-        ]
-    }
-
-    fn keep_to_budget(&mut self, before: &Cost, cost: &Cost, passed: Duration) {
-        let exceeds = cost.exceeds(before, passed, &self.options.budget);
-        self.look = next_look(self.look, exceeds.as_deref());
-        if let Some(detail) = exceeds {
-            let detail = format!("{detail}: it looks every {} s", self.look.as_secs());
-            self.gaps.note(Gap { kind: GapKind::Estimated, rank: None, detail, count: 0 });
-        }
-    }
 }
 
 /// End of an interval by the monotonic clock: a change of the time of day must not make it longer.
@@ -533,46 +384,4 @@ fn end_of(begin: Moment, at: Moment) -> Nanos {
 /// A hit as it stands beside its rates: without address and count.
 fn of_rates(hit: &Hit) -> Hit {
     Hit { offset: 0, count: 0, ..hit.clone() }
-}
-
-/// Time between collections after an interval that was above the budget or not.
-fn next_look(look: Duration, exceeds: Option<&str>) -> Duration {
-    match exceeds {
-        Some(_) => (look * 2).min(LONGEST_LOOK),
-        None => (look / 2).max(LOOK),
-    }
-}
-
-/// Time until the next collection. After idle cores only, few names are about to be lost.
-fn pause(look: Duration, idle: bool) -> Duration {
-    let longer = if idle { (IDLE * look).min(LONGEST_LOOK) } else { look };
-    // The upper bound never shortens a time that is longer by itself.
-    longer.max(look)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn it_looks_less_often_while_it_takes_too_much() {
-        let looks = |exceeds: Option<&str>, look| {
-            let mut look = Duration::from_secs(look);
-            let mut next = || {
-                look = next_look(look, exceeds);
-                look.as_secs()
-            };
-            [next(), next(), next(), next(), next()]
-        };
-        assert_eq!(looks(Some("too much"), 1), [2, 4, 8, 16, 16]);
-        assert_eq!(looks(None, 16), [8, 4, 2, 1, 1]);
-    }
-
-    #[test]
-    fn a_pause_is_never_shorter_than_a_look_and_never_too_long() {
-        let pauses =
-            |idle| [1, 2, 8, 16, 40].map(|look| pause(Duration::from_secs(look), idle).as_secs());
-        assert_eq!(pauses(false), [1, 2, 8, 16, 40]);
-        assert_eq!(pauses(true), [3, 6, 16, 16, 40]);
-    }
 }

@@ -1,4 +1,4 @@
-//! What an agent that is killed leaves to the next one.
+//! Interval in progress of a killed agent, for the next one.
 //!
 //! Owns how often the interval in progress is kept, and what the next agent says of the time in
 //! which none sampled. Keeping takes a five-hundredth of the time at most: the more an interval
@@ -73,13 +73,13 @@ pub(crate) fn unsampled(before: &Until, now: &Until) -> Option<Gap> {
     (count > 0).then_some(Gap { kind: GapKind::Missing, rank: None, detail, count })
 }
 
-/// What an interval in progress says of itself when its agent does not end it.
+/// Gap of an interval in progress that its agent did not end.
 pub(crate) fn cut_short() -> Gap {
     Gap {
         kind: GapKind::EndedEarly,
         rank: None,
         detail:
-            "agents were killed in the middle of an interval, of which this is what they had kept"
+            "agents were killed in the middle of an interval: this is the part that they had kept"
                 .to_owned(),
         count: 1,
     }

@@ -1,8 +1,8 @@
 //! Keeping batches until somebody has them.
 //!
-//! Owns what becomes of each batch: kept on disk, offered oldest first, acknowledged, or lost and
-//! counted. A disk that is full and a store that is away are told, and never end the agent. It
-//! refuses clocks: who calls says when enough was delivered.
+//! Owns the fate of each batch: kept on disk, offered oldest first, acknowledged, or lost and
+//! counted. A full disk and an absent store are reported, and never end the agent. It refuses
+//! clocks: the caller decides when enough was delivered.
 
 use talea_model::Bytes;
 use talea_model::shares::Batch;
@@ -18,7 +18,7 @@ pub(crate) struct Queue {
     spool: Option<Spool>,
     /// More waits than there was time for.
     behind: bool,
-    /// Batches that were refused and that no batch has told of yet.
+    /// Batches that were refused and are not reported by a batch yet.
     pub(crate) refused: u64,
     /// Batches that were refused, ever.
     lost: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    pub(crate) fn of(spool: Spool) -> Self {
+    pub(crate) fn new(spool: Spool) -> Self {
         Self { spool: Some(spool), ..Self::default() }
     }
 
@@ -54,7 +54,7 @@ impl Queue {
         until: &Until,
         batch: Option<&Batch>,
     ) -> Result<(), SpoolError> {
-        // What there is no room for is as if the process had been killed before.
+        // Without room, the result is as if the process had been killed before.
         self.spool.as_mut().map_or(Ok(()), |spool| spool.keep_progress(until, batch).map(|_| ()))
     }
 
@@ -127,7 +127,7 @@ impl Queue {
         self.spool.as_ref().map_or(0, Spool::waiting)
     }
 
-    /// What they take on the disk.
+    /// Their size on the disk.
     pub(crate) fn bytes(&self) -> Bytes {
         self.spool.as_ref().map_or(Bytes(0), Spool::bytes)
     }
@@ -160,7 +160,7 @@ mod tests {
 
     /// A queue with ten batches.
     fn full(folder: &std::path::Path) -> Queue {
-        let mut queue = Queue::of(Spool::open(folder, Bytes(1 << 20)).unwrap());
+        let mut queue = Queue::new(Spool::open(folder, Bytes(1 << 20)).unwrap());
         for number in 0..10 {
             queue.keep(&batch(number), &mut |_| Delivery::Taken);
         }

@@ -1,4 +1,4 @@
-//! What counters did, by what was hit, and how that was spread over the cores of each job.
+//! Growth of counters by place of the samples, and its spread over the cores of each job.
 //!
 //! Owns the sums of an interval and their bounds: beyond the first rows lose library and phase,
 //! beyond the second they are left out and counted. Rates of idle cores that no job has, and of
@@ -27,7 +27,7 @@ pub(crate) struct Rates {
     beyond: u64,
 }
 
-/// What names there is room for.
+/// Names that there is room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
     /// All.
@@ -70,7 +70,7 @@ impl Rates {
         }
     }
 
-    /// What names may still be given numbers for rates: each is of a row that has room.
+    /// Names that may still get numbers for rates: each is of a row that has room.
     pub(crate) fn room(&self) -> Room {
         match self.rows.len() {
             0..MOST_RATES => Room::All,
@@ -150,7 +150,7 @@ impl Rates {
     }
 }
 
-/// For each job and each core that it had a sample on: the share of the core's samples, whoever's,
+/// For each job and each core with a sample of it: the share of the core's samples, of any owner,
 /// that count.
 fn of_cores(shares: &BTreeMap<Share, u64>, counts: impl Fn(&Share) -> bool) -> Vec<(u32, f64)> {
     let mut cores: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
@@ -226,7 +226,7 @@ mod tests {
         rates.add(&key(None, 1), 0, &counters, &[sum(1, 7), sum(1, 9)]);
         let mut gaps = Gaps::default();
         let (names, rates, spreads) =
-            rates.finish(&BTreeMap::new(), &Activities::of(&[]), &mut gaps);
+            rates.finish(&BTreeMap::new(), &Activities::from_modules(&[]), &mut gaps);
         assert_eq!((&names[..], gaps.is_empty()), (&counters[..], true));
         let rows: Vec<_> =
             rates.iter().map(|r| (r.counter, r.job, r.library, r.samples, r.count)).collect();
@@ -262,7 +262,7 @@ mod tests {
             (Share { library: Some(0), ..share(4, Activity::User, Some(1)) }, 6),
         ]);
         let path = "/usr/lib/openmpi/lib/openmpi3/mca_btl_vader.so".to_owned();
-        let activities = Activities::of(&[Module { path, build_id: String::new() }]);
+        let activities = Activities::from_modules(&[Module { path, build_id: String::new() }]);
         let mut gaps = Gaps::default();
         let (names, _, spreads) = Rates::default().finish(&shares, &activities, &mut gaps);
         assert_eq!((&names[0].name[..], &names[1].name[..]), (BUSY, COMPUTING));
@@ -288,7 +288,8 @@ mod tests {
             rates.add(&key, user, std::slice::from_ref(&counter), &[sum(1, 1)]);
         }
         let mut gaps = Gaps::default();
-        let (_, rates, spreads) = rates.finish(&BTreeMap::new(), &Activities::of(&[]), &mut gaps);
+        let (_, rates, spreads) =
+            rates.finish(&BTreeMap::new(), &Activities::from_modules(&[]), &mut gaps);
         assert_eq!((rates.len(), spreads.len()), (MOST_SUMS, all as usize));
         let kept: u64 = rates.iter().map(|rate| rate.samples).sum();
         let lost: Vec<u64> = gaps.iter().map(|gap| gap.count).collect();
@@ -303,7 +304,8 @@ mod tests {
             rates.add(&key(Some(0), 0), 0, std::slice::from_ref(&counter), &[sum(1, count)]);
         }
         let mut gaps = Gaps::default();
-        let (_, rates, _) = rates.finish(&BTreeMap::new(), &Activities::of(&[]), &mut gaps);
+        let (_, rates, _) =
+            rates.finish(&BTreeMap::new(), &Activities::from_modules(&[]), &mut gaps);
         assert_eq!((rates[0].samples, rates[0].count), (1, u64::MAX));
         // Once of the row, once of the core.
         let told = gaps.iter().map(|gap| (gap.kind, gap.count));

@@ -58,13 +58,13 @@ impl Sender {
     }
 }
 
-/// What an answer means for the batch, which has the name that the node has now or another one.
+/// Meaning of an answer for the batch, which has the node's current name or another one.
 fn meaning(status: u16, text: &str, is_own: bool) -> Delivery {
     let said: String = text.chars().filter(|&c| !is_hidden(c)).take(300).collect();
     let why = format!("the server answered {status}: {said}");
     match status {
-        // Somebody else's page would be any of these too: ours says how many were new, or which
-        // batch it does not take. Of the latter the same batch would be told the same for ever.
+        // Pages of other servers could have any of these codes: ours states how many were new, or
+        // which batch it does not accept. The latter answer would be the same for ever.
         200 if text.contains("\"new\":0") => Delivery::Known,
         200 if text.contains("\"new\"") => Delivery::Taken,
         400 | 413 if text.contains("\"error\"") => Delivery::Refused(why),

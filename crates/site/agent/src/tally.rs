@@ -1,4 +1,4 @@
-//! From hits to a batch: rows by what was hit, with the tables that they index.
+//! From samples to a batch: rows by place, with the tables that they index.
 //!
 //! Owns the interning and the bounds. Beyond the bound of rows, rows lose their addresses first,
 //! and then count for their executable only, so that no sample is lost. Idle samples that came
@@ -26,7 +26,7 @@ pub const MOST_ROWS: usize = 131_072;
 pub struct Named {
     /// The core.
     pub core: u32,
-    /// What it was doing.
+    /// Its activity.
     pub activity: Activity,
     /// Its job.
     pub job: Option<Job>,
@@ -34,7 +34,7 @@ pub struct Named {
     pub user: Option<u32>,
     /// The executable.
     pub executable: Option<Module>,
-    /// What the address lies in.
+    /// The file of the address.
     pub library: Option<Module>,
     /// The address inside it.
     pub address: Option<u64>,
@@ -83,7 +83,7 @@ impl<T: Clone + Eq + Hash> Table<T> {
 #[derive(Clone, Copy, Debug)]
 struct NoNumber;
 
-/// What becomes of a name that was not there.
+/// Outcome of a new name.
 #[derive(Clone, Copy, Debug)]
 enum New {
     Taken,
@@ -103,7 +103,7 @@ impl<T: Clone> Table<T> {
     }
 }
 
-/// What an interval has seen so far.
+/// Samples of an interval so far.
 #[derive(Debug, Default)]
 pub struct Tally {
     jobs: Table<Job>,
@@ -115,7 +115,7 @@ pub struct Tally {
     coarser: [u64; 2],
 }
 
-/// What a batch is besides its rows.
+/// Properties of a batch besides its rows.
 #[derive(Clone, Debug)]
 pub struct About {
     /// Which one.
@@ -232,7 +232,7 @@ impl Tally {
                 samples,
             });
         }
-        let activities = Activities::of(&modules.values);
+        let activities = Activities::from_modules(&modules.values);
         let (counters, rates, spreads) = rates.finish(&rows, &activities, &mut gaps);
         let lost = ["have no address", "count for their executable only"];
         for (count, what) in coarser.into_iter().zip(lost).filter(|&(count, _)| count > 0) {

@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use talea_agent::told::{self, Cores, Told};
+use talea_agent::notices::{self, Cores, Notice};
 use talea_agent::{Agent, Budget, Delivery, Files, Options};
 use talea_model::shares::{Activity, Batch, Sampler};
 use talea_model::{Bytes, Gaps, Nanos};
@@ -70,8 +70,8 @@ fn batch(folder: &Path, hits: Vec<Hit>) -> Batch {
 fn tell(folder: &Path, id: &str, user: u32, cores: &str, monitored: bool) {
     let cores = CpuSet::from_list(cores).unwrap();
     let cores = if cores.is_empty() { Cores::Unknown } else { Cores::These(cores) };
-    let told = Told { id: id.to_owned(), user: Some(user), cores, monitored };
-    told::start(&folder.join("run"), &told).unwrap();
+    let notice = Notice { id: id.to_owned(), user: Some(user), cores, monitored };
+    notices::start(&folder.join("run"), &notice).unwrap();
 }
 
 #[test]

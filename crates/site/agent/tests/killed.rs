@@ -242,6 +242,6 @@ fn what_the_spool_accepted_is_in_the_store_once_and_in_order() {
     assert!(came.again > 0, "nothing was ever sent again");
     let store =
         Sqlite::open_to_read(&folder.path().join("t.db"), &sqlite::Options::default()).unwrap();
-    let everything = Question::of(Visible::All, Nanos(0), Nanos(i64::MAX as u64));
+    let everything = Question::everything(Visible::All, Nanos(0), Nanos(i64::MAX as u64));
     assert_eq!(store.usage(&everything).unwrap().totals.samples, came.samples);
 }

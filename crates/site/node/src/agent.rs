@@ -48,14 +48,14 @@ pub struct Options {
     pub authorities: Option<PathBuf>,
     /// Further outputs of batches.
     pub also: Vec<String>,
-    /// What is counted around samples.
+    /// Counters around samples.
     pub counters: Counters,
     /// Folder of the files of jobs, and of the file `yield`, by which other tools ask for the
     /// counters.
     pub run_dir: PathBuf,
 }
 
-/// What is counted around samples.
+/// Counters around samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Counters {
     /// The default counters of this machine.
@@ -126,7 +126,7 @@ pub(crate) fn agent(options: &Options, say: &dyn Fn(&str)) -> Result<(), NodeErr
     }
     let (how, cores) = (sampler.name(), sampler.cores().len());
     for gap in &gaps {
-        say(&format!("gap: {}", gap.told()));
+        say(&format!("gap: {}", gap.sentence()));
     }
     let spool = options.spool.clone().unwrap_or(beside);
     let period = period(options);
@@ -236,7 +236,8 @@ fn target(
     kept: &sqlite::Options,
     node: &str,
 ) -> Result<(Target, PathBuf), NodeError> {
-    let server = Server::of(&options.store, options.token.clone(), options.authorities.clone())?;
+    let server =
+        Server::from_address(&options.store, options.token.clone(), options.authorities.clone())?;
     if let Some(server) = server {
         return Ok((Target::Server(Sender::new(&server, node)?), PathBuf::from(SPOOL)));
     }

@@ -8,12 +8,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-use talea_model::{Bytes, Nanos, written};
+use talea_model::{Bytes, Nanos, notation};
 use talea_topology::CpuSet;
 
 use crate::{Counters, Options, Sampler, Starting, Task};
 
-/// Where the agent is told of jobs.
+/// Folder of the notices of jobs.
 pub const RUN_DIR: &str = "/run/talea";
 
 // The command line of `talea-agent`, whose help is that of its options: a doc comment would take
@@ -32,9 +32,8 @@ pub struct Cli {
 #[command(long_about = "\
 Sample every core of this node, all the time.
 
-Once a second, or as often as --rate says, each core is looked at: which process of which job and user, in which \
-library and where in it, in which phase, in the kernel, or idle. Samples are counted and go to a store, of which \
-`talea usage` asks.")]
+Each core is sampled once a second, or at --rate: process, job and user, library and address, \
+phase, kernel or idle. Samples are counted and go to a store, which `talea usage` queries.")]
 #[command(after_long_help = "\
 Examples:
   talea agent --store sqlite:/var/lib/talea/node.db        until it is stopped (Ctrl-C, SIGTERM)
@@ -74,13 +73,13 @@ pub struct AgentArgs {
     #[arg(long, value_name = "OUTPUT")]
     also: Vec<String>,
     /// Samples of each core: 1Hz, 100Hz
-    #[arg(long, value_name = "RATE", value_parser = written::rate, default_value = "1Hz")]
+    #[arg(long, value_name = "RATE", value_parser = notation::rate, default_value = "1Hz")]
     rate: f64,
     /// Interval of a batch: 10s, 1min, maximum 1h
     #[arg(long, value_name = "TIME", value_parser = interval, default_value = "1min")]
     interval: Nanos,
     /// Stop after this time: 60s, 1h
-    #[arg(long = "for", value_name = "TIME", value_parser = written::step)]
+    #[arg(long = "for", value_name = "TIME", value_parser = notation::step)]
     during: Option<Nanos>,
     /// How samples are taken
     #[arg(long, value_enum, default_value_t = How::Auto)]
@@ -93,7 +92,7 @@ pub struct AgentArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     spool: Option<PathBuf>,
     /// Maximum size of the spool, 1M to 16G; the oldest batches go first
-    #[arg(long, value_name = "SIZE", value_parser = written::size, default_value = "64M")]
+    #[arg(long, value_name = "SIZE", value_parser = notation::size, default_value = "64M")]
     spool_size: Bytes,
     /// Counters around samples: none, default, or perf's names: A,NAME=EVENT
     #[arg(long, value_name = "LIST", default_value = "default")]
@@ -108,7 +107,7 @@ const LONGEST_INTERVAL: Nanos = Nanos(3_600_000_000_000);
 
 /// A time that a batch can be of.
 fn interval(text: &str) -> Result<Nanos, String> {
-    let interval = written::step(text)?;
+    let interval = notation::step(text)?;
     if interval > LONGEST_INTERVAL {
         return Err(
             "expected at most 1h: until its end a batch is in memory alone and lost with the agent, and stores take none of a day".to_owned(),
@@ -145,9 +144,9 @@ Notify the agent of this node of a job's begin, from the scheduler's prolog.
 Jobs whose control groups name them are found without that, but for their owner, their cores where the groups do not say \
 them, and whether their samples may be kept.")]
 #[command(after_long_help = "\
-What is told lies in DIR/jobs, a file for each job, and stays when the agent is started anew. Processes \
+Notices are files in DIR/jobs, one for each job. They stay when the agent is started anew. Processes \
 belong to the job of their control group; else to the one that their environment names (SLURM_JOB_ID, \
-PBS_JOBID), if it is their user's, and to none if nobody told of that one; else to the only job that was told of \
+PBS_JOBID), if it is their user's, and to none if that one has no notice; else to the only job with a notice of \
 their user; else, if there are several, to the one that has the core. Processes of root belong to jobs by the first two ways only.
 
 Without samples (--no-monitoring, a comment `no-monitoring` in SLURM_JOB_COMMENT, TALEA_NO_MONITORING=1) \
@@ -174,7 +173,7 @@ struct StartArgs {
     /// Store only the job's time, no details of its samples
     #[arg(long)]
     no_monitoring: bool,
-    /// Folder where the agent is told of jobs
+    /// Folder of the notices of jobs
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, default_value = RUN_DIR)]
     run_dir: PathBuf,
 }
@@ -188,7 +187,7 @@ struct EndArgs {
     /// The same, as `job-start` has it
     #[arg(long = "id", value_name = "ID")]
     named: Option<String>,
-    /// Folder where the agent is told of jobs
+    /// Folder of the notices of jobs
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, default_value = RUN_DIR)]
     run_dir: PathBuf,
 }

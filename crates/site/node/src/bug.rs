@@ -1,4 +1,4 @@
-//! What a bug does.
+//! Report of a bug, and its exit code.
 //!
 //! Owns that a panic is said on one line and ends the program with exit code 70 wherever it
 //! happens: the small program does not unwind, so that nobody behind a panic could give the code.

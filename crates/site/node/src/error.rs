@@ -1,12 +1,12 @@
 //! Why the agent's commands end.
 //!
-//! Owns the judgement whether the words were wrong or the machine lacks something, of which exit
-//! codes are made.
+//! Owns the distinction between wrong arguments and missing parts of the machine, from which exit
+//! codes follow.
 
 use std::io;
 
 use talea_agent::AgentError;
-use talea_agent::told::ToldError;
+use talea_agent::notices::NoticeError;
 use talea_sampling::system::OpenError;
 use talea_store::StoreError;
 use talea_store::access::WayError;
@@ -30,16 +30,16 @@ pub enum NodeError {
     /// Batches cannot be kept.
     #[error(transparent)]
     Agent(#[from] AgentError),
-    /// A job cannot be told of.
+    /// A job's notice cannot be written.
     #[error(transparent)]
-    Told(#[from] ToldError),
+    Notice(#[from] NoticeError),
     /// Nobody says which job.
     #[error("job ID missing: expected an argument, or SLURM_JOB_ID in the environment")]
     NoId,
     /// The environment has a user that is none.
     #[error("expected a user's number in SLURM_JOB_UID: `{text}`")]
     User {
-        /// What it has.
+        /// Value of the variable.
         text: String,
     },
     /// Signals.
@@ -61,7 +61,7 @@ impl NodeError {
                 error,
                 OpenError::Period { .. } | OpenError::Counter { .. } | OpenError::Counters { .. }
             ),
-            Self::Told(error) => matches!(error, ToldError::Id { .. }),
+            Self::Notice(error) => matches!(error, NoticeError::Id { .. }),
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use talea_agent::told::{self, Cores, Told};
+use talea_agent::notices::{self, Cores, Notice};
 use talea_topology::CpuSet;
 
 use crate::NodeError;
@@ -15,7 +15,7 @@ use crate::NodeError;
 /// --comment=no-monitoring`.
 const OPT_OUT: &str = "no-monitoring";
 
-/// What is said of a job that begins.
+/// Options of the begin of a job.
 #[derive(Clone, Debug)]
 pub struct Starting {
     /// Its name; that of the environment if absent.
@@ -26,7 +26,7 @@ pub struct Starting {
     pub cores: Cores,
     /// Whether its samples are kept; if absent, as the environment says.
     pub monitored: Option<bool>,
-    /// Where the agent keeps what it is told.
+    /// Folder of the agent's notices.
     pub run_dir: PathBuf,
 }
 
@@ -42,20 +42,23 @@ impl Starting {
 }
 
 pub(crate) fn start(starting: &Starting) -> Result<(), NodeError> {
-    let told = told(starting, |name| std::env::var(name).ok())?;
-    Ok(told::start(&starting.run_dir, &told)?)
+    let notice = notice(starting, |name| std::env::var(name).ok())?;
+    Ok(notices::start(&starting.run_dir, &notice)?)
 }
 
 pub(crate) fn end(id: Option<&str>, run_dir: &Path) -> Result<(), NodeError> {
     let id = id.map(str::to_owned).or_else(|| named(|name| std::env::var(name).ok()));
-    Ok(told::end(run_dir, &id.ok_or(NodeError::NoId)?)?)
+    Ok(notices::end(run_dir, &id.ok_or(NodeError::NoId)?)?)
 }
 
 fn named(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     ["SLURM_JOB_ID", "PBS_JOBID"].into_iter().find_map(variable).filter(|id| !id.is_empty())
 }
 
-fn told(starting: &Starting, variable: impl Fn(&str) -> Option<String>) -> Result<Told, NodeError> {
+fn notice(
+    starting: &Starting,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Notice, NodeError> {
     let id = starting.id.clone().or_else(|| named(&variable)).ok_or(NodeError::NoId)?;
     let user = match (starting.user, variable("SLURM_JOB_UID").filter(|text| !text.is_empty())) {
         (Some(user), _) => Some(user),
@@ -72,7 +75,7 @@ fn told(starting: &Starting, variable: impl Fn(&str) -> Option<String>) -> Resul
         !says && !set
     };
     let monitored = starting.monitored.unwrap_or_else(asked);
-    Ok(Told { id, user, cores: starting.cores.clone(), monitored })
+    Ok(Notice { id, user, cores: starting.cores.clone(), monitored })
 }
 
 /// Between words of a comment, which people write as they like.
@@ -85,7 +88,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn told_of(id: Option<&str>, environment: &[(&str, &str)]) -> Result<Told, String> {
+    fn told_of(id: Option<&str>, environment: &[(&str, &str)]) -> Result<Notice, String> {
         let starting = Starting {
             id: id.map(str::to_owned),
             user: None,
@@ -96,14 +99,14 @@ mod tests {
         let variable = |name: &str| {
             environment.iter().find(|(known, _)| *known == name).map(|(_, v)| (*v).to_owned())
         };
-        told(&starting, variable).map_err(|error| error.to_string())
+        notice(&starting, variable).map_err(|error| error.to_string())
     }
 
     #[test]
     fn the_environment_names_the_job() {
         let slurm = [("SLURM_JOB_ID", "7"), ("SLURM_JOB_UID", "1000")];
-        let told = told_of(None, &slurm).unwrap();
-        assert_eq!((&*told.id, told.user, told.monitored), ("7", Some(1000), true));
+        let notice = told_of(None, &slurm).unwrap();
+        assert_eq!((&*notice.id, notice.user, notice.monitored), ("7", Some(1000), true));
         // Another job is not the environment's.
         assert_eq!(told_of(Some("8"), &slurm).unwrap().user, None);
         assert!(told_of(None, &[]).unwrap_err().starts_with("job ID missing"));
@@ -123,8 +126,8 @@ mod tests {
             ("TALEA_NO_MONITORING", "0", true),
             ("TALEA_NO_MONITORING", "", true),
         ] {
-            let told = told_of(Some("7"), &[(name, value)]).unwrap();
-            assert_eq!(told.monitored, monitored, "{name}={value}");
+            let notice = told_of(Some("7"), &[(name, value)]).unwrap();
+            assert_eq!(notice.monitored, monitored, "{name}={value}");
         }
     }
 }

@@ -19,7 +19,7 @@ pub use jobs::Starting;
 
 use std::path::PathBuf;
 
-/// What was asked for.
+/// The command.
 #[derive(Clone, Debug)]
 pub enum Task {
     /// Sample this node.
@@ -30,7 +30,7 @@ pub enum Task {
     End {
         /// Its name; that of the environment if absent.
         id: Option<String>,
-        /// Where the agent keeps what it is told.
+        /// Folder of the agent's notices.
         run_dir: PathBuf,
     },
 }

@@ -25,6 +25,6 @@ fn main() -> ExitCode {
 /// Messages quote names from outside, which must not command the terminal.
 fn say(message: &str) {
     let message = talea_model::text::without_hidden_in_lines(message);
-    // Nobody is left to be told that standard error is gone.
+    // Nothing can be printed when standard error is closed.
     let _ = writeln!(std::io::stderr(), "talea-agent: {message}");
 }

@@ -26,12 +26,12 @@ pub(crate) struct Outputs {
 }
 
 struct One {
-    /// What is said of an address is without what may be a secret.
+    /// Printed form of an address, without parts that may be secret.
     address: String,
     queue: SyncSender<Arc<Batch>>,
     /// Why the last batch was not taken; empty if it was.
     trouble: Arc<Mutex<String>>,
-    /// What was said last.
+    /// Its last message.
     said: String,
     /// Batches since then that did not go there because one waited.
     passed: u64,
@@ -48,7 +48,7 @@ impl Outputs {
             let mut output = Output::at(address)?;
             let take: Take =
                 Box::new(move |batch| output.send(batch).map_err(|error| error.to_string()));
-            let shown = address::shown(address);
+            let shown = address::redacted(address);
             let one = One::start(shown.clone(), take);
             to.push(
                 one.map_err(|error| OutputError::Server {

@@ -93,7 +93,8 @@ impl Subject<'_> {
         }
         let rates = tables.store.rates(&Question { by: vec![by], ..question.clone() })?;
         let named = rates.rows.iter().filter(|row| row.counter.name == counter);
-        let known = named.filter_map(|row| Some((crate::subject::shown(row.key.first()?)?, row)));
+        let known =
+            named.filter_map(|row| Some((crate::subject::value_text(row.key.first()?)?, row)));
         // The first of those with most, in the order of names.
         let most = known.max_by(|a, b| a.1.count.cmp(&b.1.count).then_with(|| b.0.cmp(&a.0)));
         let Some((name, row)) = most else { return Ok(None) };

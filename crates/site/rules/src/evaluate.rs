@@ -13,33 +13,33 @@ use crate::facts::{Activities, Subject};
 use crate::finding::{MOST_FINDINGS, MOST_OF_RULE, sort};
 use crate::names::Names;
 use crate::rule::{Formula, Per, Rule};
-use crate::subject::{is_something, shown, value_of};
+use crate::subject::{is_something, value_of, value_text};
 use crate::tables::{Tables, Wanted, Window};
 use crate::{Finding, Findings};
 
 /// Which time is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Time {
-    /// What holds now, in nanoseconds since 1970: each rule looks back as far as it says.
+    /// Current time, in nanoseconds since 1970: each rule looks back over its own time range.
     Now(Nanos),
     /// This time as one, such as that of a job that has ended; rules that ask for more time than it
     /// has say nothing.
     Whole(Nanos, Nanos),
 }
 
-/// What is asked.
+/// Query of an evaluation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// Who asks; less where the store answers with less ([`Store::sees`]). Rules of nodes and of
-    /// the machine are for those who see all.
+    /// Permission of the user; a store may have less ([`Store::sees`]). Rules of nodes and of the
+    /// machine need permission for all samples.
     pub visible: Visible,
-    /// Of which time.
+    /// Time range.
     pub time: Time,
     /// Only this job, and of this owner if there is one.
     pub job: Option<(String, Option<u32>)>,
 }
 
-/// What the rules find now. Functions have no names here: see [`evaluate_asked`].
+/// Current findings of the rules. Functions have no names here: see [`evaluate_asked`].
 ///
 /// # Errors
 /// What the store refuses.
@@ -132,7 +132,7 @@ fn one(
     Ok(())
 }
 
-/// What the rule is for, of which there are samples enough; nodes that are known where no samples are needed.
+/// Subjects of the rule with enough samples; known nodes where no samples are needed.
 fn subjects(
     rule: &Rule,
     dimensions: &[Dimension],
@@ -149,12 +149,13 @@ fn subjects(
         tables.note_cut();
     }
     let enough = table.subjects.iter().filter(|(key, parts)| {
-        is_something(dimensions, key) && Activities::of(parts).all() >= rule.samples
+        is_something(dimensions, key) && Activities::from_parts(parts).all() >= rule.samples
     });
     Ok(enough.map(|(key, _)| key.clone()).collect())
 }
 
-/// Says where the slices of the store are as long as the times in a row, so that these are of the same ones.
+/// Says where the slices of the store are as long as the times in a row, so that these are of the
+/// same ones.
 fn note_shared(
     rule: &Rule,
     dimensions: &[Dimension],
@@ -241,7 +242,7 @@ fn finding(
     for name in shows {
         // Names were checked when the rule was read.
         if !values.contains_key(&name)
-            && let Ok(metric) = crate::metrics::Metric::of(&name)
+            && let Ok(metric) = crate::metrics::Metric::from_name(&name)
         {
             let subject = subject.with_time_of(std::slice::from_ref(&metric), tables)?;
             let value = subject.value(&metric, tables, names)?;
@@ -251,7 +252,7 @@ fn finding(
     values.retain(|_, value| value.is_finite());
     let wanted = rule.title.names().chain(rule.hint.names()).collect();
     let named = subject.named(&wanted, tables, names)?;
-    let of = |dimension| value_of(dimension, subject.dimensions, subject.key).and_then(shown);
+    let of = |dimension| value_of(dimension, subject.dimensions, subject.key).and_then(value_text);
     let text = |template: &crate::template::Template| {
         template
             .filled(|dimension| named.get(&dimension).cloned(), |name| values.get(name).copied())

@@ -4,22 +4,24 @@
 //! was seen (a job's cores may not be known), counters that nobody counts, functions where nobody
 //! resolves them.
 
+mod activities;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use talea_model::Nanos;
-use talea_model::shares::Activity;
 use talea_store::{Dimension, Question, StoreError, Text, Value, rank};
 
 use crate::metrics::{Does, Metric};
 use crate::names::{Names, Sum, by_name};
 use crate::rule::{Most, Rule};
-use crate::subject::{narrow, shown, value_of};
+use crate::subject::{narrow, value_of, value_text};
 use crate::tables::{Part, Tables, Wanted, Window};
+pub(crate) use activities::Activities;
 
 const MINUTE: u64 = 60_000_000_000;
 const HOUR: u64 = 60 * MINUTE;
 
-/// What a rule is evaluated for, in one time.
+/// Subject of a rule, in one time range.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
     pub(crate) rule: &'a Rule,
@@ -28,68 +30,9 @@ pub(crate) struct Subject<'a> {
     pub(crate) key: &'a [Value],
 }
 
-/// Samples by activity.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Activities {
-    user: u64,
-    kernel: u64,
-    mpi: u64,
-    waiting: u64,
-    idle: u64,
-}
-
-impl Activities {
-    fn add(&mut self, activity: &Value, samples: u64) {
-        let place = match activity {
-            Value::Activity(Activity::User) => &mut self.user,
-            Value::Activity(Activity::Kernel) => &mut self.kernel,
-            Value::Activity(Activity::Mpi) => &mut self.mpi,
-            Value::Activity(Activity::Waiting) => &mut self.waiting,
-            _ => &mut self.idle,
-        };
-        *place = place.saturating_add(samples);
-    }
-
-    /// Those of rows whose last value is the activity.
-    pub(crate) fn of(parts: &[Part]) -> Self {
-        let mut sums = Self::default();
-        for part in parts {
-            if let Some(activity) = part.key.last() {
-                sums.add(activity, part.samples);
-            }
-        }
-        sums
-    }
-
-    pub(crate) fn busy(self) -> u64 {
-        self.computing().saturating_add(self.mpi)
-    }
-
-    /// Busy outside MPI.
-    fn computing(self) -> u64 {
-        self.user.saturating_add(self.kernel)
-    }
-
-    fn of_cores(self, does: Does) -> f64 {
-        let part = match does {
-            Does::Busy => self.busy(),
-            Does::Computing => self.computing(),
-        };
-        part as f64 / self.all().max(1) as f64
-    }
-
-    fn nothing(self) -> u64 {
-        self.waiting.saturating_add(self.idle)
-    }
-
-    pub(crate) fn all(self) -> u64 {
-        self.busy().saturating_add(self.nothing())
-    }
-}
-
 impl Subject<'_> {
     fn wanted(&self, rest: &[Dimension]) -> Wanted {
-        // What a subject is told apart by already is no question.
+        // A dimension of the subject is no further group.
         let rest = rest.iter().filter(|dimension| !self.dimensions.contains(dimension));
         Wanted {
             window: self.window,
@@ -99,9 +42,9 @@ impl Subject<'_> {
         }
     }
 
-    /// The part of its time that single cores and addresses are looked for in. They are kept in the
-    /// finest slices only, of which a long time has millions: more than an hour is looked at as far
-    /// as it is six hours of one node, less of many nodes, before the end of what the subject has.
+    /// The part of its time in which single cores and addresses are searched. They are kept in the
+    /// finest slices only, and a long time has millions of these. Beyond one hour the limit is six
+    /// hours of one node, less of many nodes, before the end of the subject's time.
     fn lately(&self, tables: &mut Tables<'_>) -> Result<Window, StoreError> {
         let (from, to) = self.window;
         if to - from <= Nanos(HOUR) {
@@ -165,7 +108,7 @@ impl Subject<'_> {
 
     /// Its samples by activity.
     pub(crate) fn activities(&self, tables: &mut Tables<'_>) -> Result<Activities, StoreError> {
-        Ok(Activities::of(&tables.parts(&self.wanted(&[Dimension::Activity]), self.key)?))
+        Ok(Activities::from_parts(&tables.parts(&self.wanted(&[Dimension::Activity]), self.key)?))
     }
 
     /// The value of a metric; none where it cannot be had.
@@ -218,7 +161,7 @@ impl Subject<'_> {
             | Metric::Idle(end)
             | Metric::Share(end)
             | Metric::Most(_, end)
-            | Metric::Like(_, _, end) => share.and_then(|(part, all)| end.of(part, all)),
+            | Metric::Like(_, _, end) => share.and_then(|(part, all)| end.value(part, all)),
             Metric::Samples => Some(own.all() as f64),
             Metric::CoreSeconds => {
                 let parts = tables.parts(&self.wanted(&[Dimension::Activity]), self.key)?;
@@ -273,7 +216,7 @@ impl Subject<'_> {
         Ok(shares.get(rank - 1).copied())
     }
 
-    /// Busy samples by name, of which none has no name.
+    /// Busy samples by name; `None` has no name.
     fn by(
         &self,
         dimension: Dimension,
@@ -303,7 +246,7 @@ impl Subject<'_> {
         }
         let like = Some((dimension, pattern.to_owned()));
         let wanted = Wanted { like, ..self.wanted(&[Dimension::Activity]) };
-        Ok(Some(Activities::of(&tables.parts(&wanted, self.key)?).busy()))
+        Ok(Some(Activities::from_parts(&tables.parts(&wanted, self.key)?).busy()))
     }
 
     /// The names of the things that have most of what the rule is about, each inside those named
@@ -322,7 +265,7 @@ impl Subject<'_> {
                 continue;
             }
             if let Some(value) = value_of(dimension, self.dimensions, self.key) {
-                named.extend(shown(value).map(|name| (dimension, name)));
+                named.extend(value_text(value).map(|name| (dimension, name)));
                 continue;
             }
             if matches!(dimension, Dimension::Core | Dimension::Function) {
@@ -350,7 +293,7 @@ impl Subject<'_> {
         Ok(named)
     }
 
-    /// What is counted of rows told apart by these dimensions.
+    /// Counters of rows grouped by these dimensions.
     fn of_most(&self, inside: &Question, by: &[Dimension]) -> Question {
         let mut question = Question { by: by.to_vec(), ..inside.clone() };
         match &self.rule.most {
@@ -377,7 +320,11 @@ impl Subject<'_> {
         }
         let most = sums.into_iter().rev().max_by_key(|(_, samples)| *samples);
         let key = most.map_or(&[][..], |(key, _)| key);
-        Ok(by.into_iter().zip(key).filter_map(|(by, value)| Some((by, shown(value)?))).collect())
+        Ok(by
+            .into_iter()
+            .zip(key)
+            .filter_map(|(by, value)| Some((by, value_text(value)?)))
+            .collect())
     }
 
     /// True for rows of what the rule counts, or of the one activity that was asked for; `at` is

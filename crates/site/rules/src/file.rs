@@ -38,7 +38,7 @@ pub enum RuleError {
         file: PathBuf,
         /// Where in it, from 1.
         line: usize,
-        /// What was expected.
+        /// The expected text.
         why: String,
     },
     /// The file cannot be read.
@@ -215,7 +215,8 @@ fn of_written(rule: WrittenRule, at: usize) -> Result<Rule, Wrong> {
         let at = text.span().start;
         let template = long_enough(text).and_then(Template::parse).map_err(|why| (at, why))?;
         for value in template.values().filter(|value| !own.contains_key(*value)) {
-            let metric = Metric::of(value).and_then(|metric| allowed(&metric, per, rule.each));
+            let metric =
+                Metric::from_name(value).and_then(|metric| allowed(&metric, per, rule.each));
             metric.map_err(|why| (at, why))?;
         }
         Ok(template)
@@ -238,7 +239,7 @@ fn of_written(rule: WrittenRule, at: usize) -> Result<Rule, Wrong> {
     })
 }
 
-/// What only says that the rule of this name is not wanted.
+/// Table that only removes the rule of this name.
 fn switched_off(name: String) -> Rule {
     Rule {
         name,
@@ -284,7 +285,7 @@ fn formula(
     let expression =
         parsed.replace(|name| own.get(name)).map_err(|wrong| (at, wrong.to_string()))?;
     let metric = |name: &String| {
-        let metric = Metric::of(name).and_then(|metric| allowed(&metric, per, each));
+        let metric = Metric::from_name(name).and_then(|metric| allowed(&metric, per, each));
         metric.map_err(|why| (at, why))
     };
     let metrics = expression.counters().iter().map(metric).collect::<Result<_, _>>()?;
@@ -319,7 +320,7 @@ fn allowed(metric: &Metric, per: Per, each: Option<Each>) -> Result<Metric, Stri
     }
 }
 
-/// What the thing that is named has most of.
+/// Measure by which the named thing is chosen.
 fn most(text: &Spanned<String>) -> Result<Most, Wrong> {
     Ok(match text.get_ref().as_str() {
         "busy" => Most::Busy,
@@ -330,7 +331,7 @@ fn most(text: &Spanned<String>) -> Result<Most, Wrong> {
         "waiting" => Most::Activity(Activity::Waiting),
         "idle" => Most::Activity(Activity::Idle),
         counter => {
-            let Ok(Metric::Counter(counter)) = Metric::of(counter) else {
+            let Ok(Metric::Counter(counter)) = Metric::from_name(counter) else {
                 let why = "expected busy, computing, user, kernel, mpi, waiting, idle or a counter"
                     .to_owned();
                 return Err((text.span().start, why));

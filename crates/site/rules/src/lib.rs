@@ -1,10 +1,10 @@
 //! Rules that find jobs and nodes with issues while they run, from what a store answers.
 //!
 //! Owns the form of rules (TOML), the metrics that they may speak of, the built-in ones, and their
-//! evaluation: which rule holds of which job, node or library, and what it says about it.
+//! evaluation: the jobs, nodes and libraries for which a rule holds, and its sentences on them.
 //! Conditions are `talea_metric`'s expressions. It refuses clocks, to open files other than those
-//! of rules, and to resolve functions: who calls says what time it is and, if it can, what
-//! functions are called ([`Names`]).
+//! of rules, and to resolve functions: the caller passes the current time and, if it can, the names
+//! of functions ([`Names`]).
 //!
 //! A metric that cannot be had is absent, and what is absent is never true; that it was absent is a
 //! gap of the answer.

@@ -22,7 +22,7 @@ pub(crate) enum Metric {
     Computing(End),
     /// Share of all samples in which a job's cores did nothing.
     Waiting(End),
-    /// Share of all samples in which cores did nothing, whoever had them.
+    /// Share of all samples in which cores were idle, whatever their owner.
     Idle(End),
     /// Samples.
     Samples,
@@ -48,7 +48,7 @@ pub(crate) enum Metric {
     Counter(String),
 }
 
-/// What cores are compared by.
+/// Activity by which cores are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Does {
     /// Anything: all but idle samples.
@@ -70,8 +70,8 @@ pub(crate) enum End {
 
 impl End {
     /// Of so many samples of so many.
-    pub(crate) fn of(self, part: u64, all: u64) -> Option<f64> {
-        let found = Proportion::of(part, all)?;
+    pub(crate) fn value(self, part: u64, all: u64) -> Option<f64> {
+        let found = Proportion::new(part, all)?;
         Some(match self {
             Self::Itself => found.share,
             Self::Low => found.low,
@@ -136,7 +136,7 @@ impl Metric {
     ///
     /// # Errors
     /// Says which are expected, and which was probably meant.
-    pub(crate) fn of(name: &str) -> Result<Self, String> {
+    pub(crate) fn from_name(name: &str) -> Result<Self, String> {
         if let Some(at) = TENTHS.iter().position(|known| *known == name) {
             let does = if at < 11 { Does::Busy } else { Does::Computing };
             return Ok(Self::CoresAt(does, (at % 11) as u8));
@@ -170,7 +170,8 @@ impl Metric {
             Some(("counter", counter)) if !counter.is_empty() => {
                 return Ok(Self::Counter(counter.to_owned()));
             }
-            // Patterns may end in anything, so that the ends of the interval stand in front: `library.low:*/libm.so*`.
+            // Patterns may end in anything, so that the ends of the interval stand in front:
+            // `library.low:*/libm.so*`.
             Some((word, pattern)) if !pattern.is_empty() => {
                 let (word, end) = match word.rsplit_once('.') {
                     Some((word, "low")) => (word, End::Low),
@@ -203,20 +204,20 @@ mod tests {
 
     #[test]
     fn names() {
-        assert_eq!(Metric::of("kernel.low"), Ok(Metric::Kernel(End::Low)));
-        assert_eq!(Metric::of("busy.p20"), Ok(Metric::CoresAt(Does::Busy, 2)));
+        assert_eq!(Metric::from_name("kernel.low"), Ok(Metric::Kernel(End::Low)));
+        assert_eq!(Metric::from_name("busy.p20"), Ok(Metric::CoresAt(Does::Busy, 2)));
         let most = Metric::CoresAt(Does::Computing, 10);
-        assert_eq!(Metric::of("computing.max"), Ok(most));
-        assert_eq!(Metric::of("mpi.low"), Ok(Metric::Mpi(End::Low)));
-        assert_eq!(Metric::of("library"), Ok(Metric::Most(Dimension::Library, End::Itself)));
+        assert_eq!(Metric::from_name("computing.max"), Ok(most));
+        assert_eq!(Metric::from_name("mpi.low"), Ok(Metric::Mpi(End::Low)));
+        assert_eq!(Metric::from_name("library"), Ok(Metric::Most(Dimension::Library, End::Itself)));
         let like = Metric::Like(Dimension::Library, "*/libm.so.low".to_owned(), End::High);
-        assert_eq!(Metric::of("library.high:*/libm.so.low"), Ok(like));
-        assert_eq!(Metric::of("page-faults"), Ok(Metric::Counter("page-faults".to_owned())));
-        assert_eq!(Metric::of("counter:x y"), Ok(Metric::Counter("x y".to_owned())));
+        assert_eq!(Metric::from_name("library.high:*/libm.so.low"), Ok(like));
+        assert_eq!(Metric::from_name("page-faults"), Ok(Metric::Counter("page-faults".to_owned())));
+        assert_eq!(Metric::from_name("counter:x y"), Ok(Metric::Counter("x y".to_owned())));
         for (wrong, said) in
             [("kernal", "`kernel`"), ("samples.low", "samples"), ("", "lists them")]
         {
-            let error = Metric::of(wrong).unwrap_err();
+            let error = Metric::from_name(wrong).unwrap_err();
             assert!(error.contains(said), "{error}");
         }
     }

@@ -9,9 +9,9 @@ use talea_model::Module;
 use talea_run::functions::HostFunctions;
 use talea_store::Value;
 
-use crate::subject::shown;
+use crate::subject::value_text;
 
-/// Who knows what functions are called.
+/// Source of the names of functions.
 pub trait Names {
     /// The function at an address of a file; none if it cannot be known here.
     fn function(&mut self, module: Option<&Module>, address: Option<u64>) -> Option<String>;
@@ -31,7 +31,7 @@ impl Names for () {
     }
 }
 
-/// What rows of one name sum up to.
+/// Sum of the rows of one name.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sum {
     /// Samples.
@@ -49,7 +49,7 @@ pub fn by_name<'a>(
     for (value, samples, core_seconds) in rows {
         let name = match value {
             Value::Function { module, address } => names.function(module.as_ref(), *address),
-            other => shown(other),
+            other => value_text(other),
         };
         let sum = sums.entry(name).or_default();
         sum.samples = sum.samples.saturating_add(samples);

@@ -1,4 +1,4 @@
-//! What a rule is, once its text was read.
+//! A rule, after its text was read.
 //!
 //! Owns the parts of a rule and the times that it looks at. Everything in it was checked
 //! ([`crate::read`]): names are known, expressions parse, times make sense.
@@ -13,20 +13,20 @@ use crate::Severity;
 use crate::metrics::Metric;
 use crate::template::Template;
 
-/// What a rule is of: it is evaluated for each of them by itself.
+/// Scope of a rule: it is evaluated for each member by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Per {
     /// Each job, over all its nodes.
     Job,
-    /// Each node, whoever uses it; for operators only.
+    /// Each node, whatever its user; for operators only.
     Node,
     /// Everything together; for operators only.
     Machine,
 }
 
 impl Per {
-    /// What tells the rows of one from those of another.
+    /// Dimensions that distinguish the rows of members.
     pub(crate) fn dimensions(self) -> &'static [Dimension] {
         match self {
             // Owners too: two clusters may give two users the same number.
@@ -59,7 +59,7 @@ impl Each {
     }
 }
 
-/// What the thing that a text names has more of than others.
+/// Measure by which the thing in a text is chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Most {
     /// Samples of programs and of the kernel for them.
@@ -82,9 +82,9 @@ pub(crate) struct Formula {
 /// A rule.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// What it is called; a later rule of the same name takes its place.
+    /// Its name; a later rule of the same name replaces it.
     pub name: String,
-    /// What it is evaluated for.
+    /// Its scope.
     pub per: Per,
     /// How much a finding matters.
     pub severity: Severity,
@@ -119,7 +119,7 @@ impl Rule {
             .collect()
     }
 
-    /// What tells what it is evaluated for.
+    /// Dimensions of its scope.
     pub(crate) fn subject(&self) -> Vec<Dimension> {
         let each = self.each.map(Each::dimension);
         self.per.dimensions().iter().copied().chain(each).collect()

@@ -11,7 +11,7 @@ use talea_model::Nanos;
 use talea_store::{Dimension, MOST_FIGURES, NodeSeen, Question, StoreError, Value};
 
 use crate::facts::Subject;
-use crate::subject::{shown, value_of};
+use crate::subject::{value_of, value_text};
 use crate::tables::Tables;
 
 /// Steps in which begins are asked for, and the shortest interval.
@@ -29,7 +29,7 @@ type Begins = BTreeMap<String, Vec<u64>>;
 impl Subject<'_> {
     /// The node, as the store knows it.
     fn seen(&self, tables: &mut Tables<'_>) -> Result<Option<NodeSeen>, StoreError> {
-        let node = value_of(Dimension::Node, self.dimensions, self.key).and_then(shown);
+        let node = value_of(Dimension::Node, self.dimensions, self.key).and_then(value_text);
         Ok(tables.nodes()?.iter().find(|seen| Some(&seen.name) == node.as_ref()).cloned())
     }
 
@@ -57,7 +57,7 @@ fn seconds(now: Nanos, last: Nanos) -> f64 {
     now.0.saturating_sub(last.0) as f64 / 1e9
 }
 
-/// What the node's last slices before `to` tell.
+/// Data of the node's last slices before `to`.
 fn between(seen: &NodeSeen, to: Nanos, tables: &mut Tables<'_>) -> Result<Option<u64>, StoreError> {
     if tables.begins.as_ref().is_none_or(|(asked, _)| *asked != to) {
         tables.begins = Some((to, begins(tables, to)?));

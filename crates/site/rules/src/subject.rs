@@ -1,4 +1,4 @@
-//! What a rule is evaluated for, as a question knows it.
+//! Subject of a rule, as the filter of a query.
 //!
 //! Owns the way from a row's key to a question that asks for exactly this job, node or library.
 //! Names are asked for as they are, whatever characters they have.
@@ -35,7 +35,7 @@ pub(crate) fn value_of<'a>(
 }
 
 /// A value as texts show it.
-pub(crate) fn shown(value: &Value) -> Option<String> {
+pub(crate) fn value_text(value: &Value) -> Option<String> {
     match value {
         Value::Text(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),

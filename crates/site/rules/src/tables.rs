@@ -20,13 +20,13 @@ const MOST_KEPT: usize = 4 * MOST_ROWS;
 /// Begin and end of a time.
 pub(crate) type Window = (Nanos, Nanos);
 
-/// What rows are asked for.
+/// Query of rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) window: Window,
-    /// What tells subjects apart.
+    /// Dimensions that distinguish subjects.
     pub(crate) subject: Vec<Dimension>,
-    /// What tells the rows of one subject apart.
+    /// Dimensions that distinguish the rows of one subject.
     pub(crate) rest: Vec<Dimension>,
     /// Only what is like this.
     pub(crate) like: Option<(Dimension, String)>,
@@ -46,7 +46,7 @@ pub(crate) struct Table {
     pub(crate) subjects: BTreeMap<Vec<Value>, Rc<Vec<Part>>>,
     /// True when no row is missing.
     pub(crate) whole: bool,
-    /// What the slices that count are of, of which some may reach beyond what was asked for.
+    /// Time range of the slices that count; some may reach beyond the queried time.
     pub(crate) time: Option<Window>,
     rows: usize,
 }
@@ -94,7 +94,8 @@ impl<'a> Tables<'a> {
 
     /// A question of a time that may be asked at all.
     pub(crate) fn question(&self, (from, to): Window) -> Question {
-        let mut question = Question { limit: MOST_ROWS, ..Question::of(self.visible, from, to) };
+        let mut question =
+            Question { limit: MOST_ROWS, ..Question::everything(self.visible, from, to) };
         if let Some((job, user)) = &self.job {
             question.job = Some(Text::Is(job.clone()));
             question.user = *user;
@@ -108,7 +109,7 @@ impl<'a> Tables<'a> {
             narrow(&mut question, &wanted.subject, subject);
         }
         if let Some((dimension, pattern)) = &wanted.like {
-            let text = Text::asked(pattern);
+            let text = Text::pattern(pattern);
             match dimension {
                 Dimension::Executable => question.executable = Some(text),
                 Dimension::Library => question.library = Some(text),
@@ -135,7 +136,7 @@ impl<'a> Tables<'a> {
             return Ok(Rc::clone(table));
         }
         let (table, gaps) = self.ask(wanted, None)?;
-        // What the store lost is said once: by what every rule asks first.
+        // Losses of the store are reported once: by the query that every rule makes first.
         if wanted.rest == [Dimension::Activity] && wanted.like.is_none() {
             self.gaps.merge(gaps);
         }

@@ -65,7 +65,7 @@ impl Heard {
         }
     }
 
-    /// What agents said of themselves, by node; those that say nothing are missing.
+    /// Agents' own resources, by node; nodes without such data are missing.
     pub(crate) fn upkeep(&self, clock: Instant) -> Vec<(String, Upkeep)> {
         let nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let recent = nodes.iter().filter(|(_, last)| clock.duration_since(last.at) < GONE);

@@ -1,9 +1,9 @@
 //! The one thread that writes.
 //!
-//! Owns the queue to it and that batches of many requests become one step of the store: what waited
-//! while a step was made is the next one. A request is answered after its step was made, never
-//! before. The queue is bounded, by requests and by bytes: who finds it full is told to come back.
-//! Old times are made coarser in between, when nobody waits.
+//! Owns the queue to it and that batches of many requests become one step of the store: batches
+//! that waited during a step are the next one. A request is answered after its step was made, never
+//! before. The queue is bounded, by requests and by bytes: when it is full, clients are asked to
+//! retry. Old times are made coarser in between, when nobody waits.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -31,7 +31,7 @@ const RETAIN: Duration = Duration::from_secs(30);
 /// Steps of making old times coarser that are made before somebody who came meanwhile is served.
 const STEPS: usize = 4;
 
-/// What became of the batches of a request.
+/// Outcome of the batches of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub(crate) new: u64,
@@ -60,7 +60,7 @@ pub(crate) fn rows(batch: &Batch) -> usize {
     1 + batch.shares.len() + batch.rates.len() + spreads + names + batch.gaps.iter().count()
 }
 
-/// What a batch takes in memory, in bytes.
+/// Size of a batch in memory, in bytes.
 fn bytes(batch: &Batch) -> usize {
     fn of<T>(rows: &[T]) -> usize {
         std::mem::size_of_val(rows)
@@ -176,7 +176,7 @@ impl Writer {
         let bytes = all.iter().map(|request| request.bytes).sum::<usize>();
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         for (request, answer) in all.into_iter().zip(answers) {
-            // Who went away sends again, and the store knows it then.
+            // A client that disconnected sends again, and the store knows it then.
             let _ = request.answer.send(answer);
         }
     }
@@ -213,7 +213,7 @@ impl Writer {
         }
     }
 
-    /// What is answered where the store fails, which is said once.
+    /// Answer where the store fails, which is logged once.
     fn failed(&mut self, error: StoreError) -> Refusal {
         let refusal = Refusal::from(error);
         self.logs.note(&refusal, &self.counts);

@@ -5,7 +5,8 @@
 //!
 //! ```text
 //! agents --- batches ---> ingest (one thread) ---> store
-//! browsers, scripts, Grafana --- query + Visible of its user ---> state (few readers) ---> answer as JSON
+//! browsers, scripts, Grafana --- query + Visible of its user ---> state (few readers)
+//!     ---> answer as JSON
 //! ```
 
 pub mod access;

@@ -1,5 +1,5 @@
-//! What the server says on standard error: a line for each thing that somebody may want to know
-//! later, never one for each request.
+//! Log of the server on standard error: a line for each event that may be needed later, never one
+//! for each request.
 //!
 //! Owns the form: time, word, then `key="value"`. Values come from outside: they are quoted and
 //! cannot break a line. And how often lines are written that others can cause: a store that fails,
@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 
 use talea_model::text::without_hidden;
 
-/// Causes that are told apart at a time; all others count as one.
+/// Causes that are distinguished at a time; all others count as one.
 const MOST_CAUSES: usize = 4096;
 /// The one that stands for them.
 const OTHERS: &str = "";
 
 /// One line.
 pub(crate) fn line(what: &str, values: &[(&str, &str)]) {
-    // Nobody is left to be told that standard error is gone.
+    // Nothing can be printed when standard error is closed.
     let _ = std::io::stderr().write_all(text(what, values).as_bytes());
 }
 

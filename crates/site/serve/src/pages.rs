@@ -9,7 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 
 use crate::refusal::Refusal;
 
-/// What browsers may load and do.
+/// Content security policy of the pages.
 pub(crate) const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; \
     form-action 'self'; frame-ancestors 'none'";
 

@@ -1,4 +1,4 @@
-//! What is asked, from the text after `?`.
+//! Queries, from the text after `?`.
 //!
 //! Owns names, forms and bounds of parameters; one that is unknown, twice there or cannot be meant
 //! is an error that names the known ones. Every question that is made here has [`Visible`] from who
@@ -38,7 +38,7 @@ pub(crate) const FILTERS: [&str; 13] = [
     "phase_is",
 ];
 
-/// Parameters, each of which is asked for once.
+/// Parameters; each is read once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parameters(Vec<(String, String)>);
 
@@ -72,7 +72,7 @@ impl Parameters {
     }
 
     /// Of pairs that came another way.
-    pub(crate) fn of(pairs: Vec<(String, String)>) -> Self {
+    pub(crate) fn from_pairs(pairs: Vec<(String, String)>) -> Self {
         Self(pairs)
     }
 
@@ -111,12 +111,12 @@ impl Parameters {
         text.parse().map(Some).map_err(|_| expected())
     }
 
-    /// What a name must be: like that of `name`, or exactly that of `name_is`, of which an empty one is as good as any.
+    /// Filter by name: a pattern in `name`, or exactly the value of `name_is`, which may be empty.
     fn text(&self, name: &str) -> Result<Option<Text>, Refusal> {
         let exact = format!("{name}_is");
         let exact = self.0.iter().find(|(other, _)| *other == exact);
         let exact = exact.map(|(_, value)| Text::Is(value.clone()));
-        match (self.get(name).map(Text::asked), exact) {
+        match (self.get(name).map(Text::pattern), exact) {
             (Some(_), Some(_)) => {
                 Err(Refusal::question(format!("expected `{name}` or `{name}_is`, not both")))
             }
@@ -176,7 +176,7 @@ impl Parameters {
             activity,
             by: self.by()?,
             limit,
-            ..Question::of(visible, from, to)
+            ..Question::everything(visible, from, to)
         })
     }
 

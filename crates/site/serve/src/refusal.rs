@@ -1,4 +1,4 @@
-//! What is answered when a request cannot be done.
+//! Answers to requests that cannot be done.
 //!
 //! Owns the form `{"error": "..."}` and which code stands for what. What does not exist and what
 //! may not be seen are the same answer, so that no error tells of others' jobs.
@@ -19,7 +19,7 @@ pub(crate) struct Refusal {
     pub(crate) message: String,
     /// Seconds until it is worth to try again.
     pub(crate) retry: Option<u64>,
-    /// What the store said, for the server's own log.
+    /// The store's message, for the server's own log.
     pub(crate) cause: Option<String>,
 }
 

@@ -31,12 +31,16 @@ impl Refused {
         nodes.insert(node.to_owned(), Last { count: count.saturating_add(1), at: now, why });
     }
 
-    /// What `/api/v1/nodes` says of them, by name.
+    /// Their entries in `/api/v1/nodes`, by name.
     pub(crate) fn list(&self) -> Vec<Value> {
         let nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<(&String, &Last)> = nodes.iter().collect();
         all.sort_unstable_by_key(|(node, _)| *node);
-        let object = |(node, last): (&String, &Last)| json!({ "node": node, "requests": last.count, "last_ns": last.at.0, "why": last.why });
+        let object = |(node, last): (&String, &Last)| {
+            json!({
+                "node": node, "requests": last.count, "last_ns": last.at.0, "why": last.why
+            })
+        };
         all.into_iter().map(object).collect()
     }
 }

@@ -39,7 +39,7 @@ struct Inner {
 /// Bytes that are counted until they are gone.
 struct Held {
     bytes: Vec<u8>,
-    /// Who has them, whether as an operator, and where they are counted; none of short ones.
+    /// Their owner, the owner's role, and where they are counted; `None` for short ones.
     counted: Option<(Answers, String, bool)>,
 }
 
@@ -95,7 +95,7 @@ impl Answers {
     }
 
     /// An answer to somebody, whose bytes are JSON.
-    pub(crate) fn of(&self, person: &Person, mut bytes: Vec<u8>) -> Result<Rendered, Refusal> {
+    pub(crate) fn render(&self, person: &Person, mut bytes: Vec<u8>) -> Result<Rendered, Refusal> {
         bytes.shrink_to_fit();
         if bytes.len() <= SHORT {
             return Ok(Rendered(Held { bytes, counted: None }));
@@ -113,7 +113,7 @@ impl Answers {
         person: &Person,
         value: &impl Serialize,
     ) -> Result<Rendered, Refusal> {
-        self.of(person, serde_json::to_vec(value).map_err(|_| Refusal::bug())?)
+        self.render(person, serde_json::to_vec(value).map_err(|_| Refusal::bug())?)
     }
 }
 
@@ -172,7 +172,8 @@ mod tests {
     #[test]
     fn answers_that_nobody_reads_are_bounded() {
         let answers = Answers::default();
-        let take = |name: &str, operator| answers.of(&person(name, operator), vec![b' '; LONGEST]);
+        let take =
+            |name: &str, operator| answers.render(&person(name, operator), vec![b' '; LONGEST]);
         let mut held = Vec::new();
         for name in ["a", "b", "c", "d"] {
             held.extend((0..5).map_while(|_| take(name, false).ok()));
@@ -183,7 +184,7 @@ mod tests {
         held.extend((0..5).map_while(|_| take("root", true).ok()));
         assert_eq!(held.len(), 8);
         // What is short needs no room.
-        assert!(answers.of(&person("a", false), vec![0; SHORT]).is_ok());
+        assert!(answers.render(&person("a", false), vec![0; SHORT]).is_ok());
         let response = held.remove(0).into_response();
         assert!(take("d", false).is_err());
         drop(response);

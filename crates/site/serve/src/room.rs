@@ -17,7 +17,7 @@ pub(crate) const LONGEST: usize = 16 << 20;
 /// How long a body waits until others have come.
 const WAITS: Duration = Duration::from_secs(5);
 
-/// What bodies that are coming may take together, in pieces of 64 KiB: 256 MiB.
+/// Maximum of the sum of bodies that are being received, in pieces of 64 KiB: 256 MiB.
 const PIECES: usize = 4096;
 
 const PIECE: usize = 64 << 10;
@@ -25,7 +25,7 @@ const PIECE: usize = 64 << 10;
 /// Bodies that are unpacked at a time: each may become much more than it was.
 const UNPACKED_AT_ONCE: usize = 2;
 
-/// What bounds the memory of bodies.
+/// Bound on the memory of bodies.
 #[derive(Debug)]
 pub(crate) struct Room {
     pieces: Arc<Semaphore>,

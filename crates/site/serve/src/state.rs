@@ -173,7 +173,8 @@ impl State {
         self.ask_within(person, move |_, store, _| Ok(question(store)?)).await
     }
 
-    /// The same, with a function that reads the store and makes the answer within the bounds of one query.
+    /// The same, with a function that reads the store and makes the answer within the bounds of one
+    /// query.
     pub(crate) async fn ask_within<T: Send + 'static>(
         self: &Arc<Self>,
         person: &Person,
@@ -200,7 +201,8 @@ impl State {
         let state = Arc::clone(self);
         let bounds = Arc::new(Bounds::new(self.longest, self.memory));
         let _gone = Gone(Arc::clone(&bounds));
-        // The thread owns the turn: a client that disconnects frees it when the store has stopped, which is soon.
+        // The thread owns the turn: a client that disconnects frees it when the store has stopped,
+        // which is soon.
         let done = tokio::task::spawn_blocking(move || {
             let begin = Instant::now();
             let done = work(&state, &bounds);
@@ -217,7 +219,8 @@ impl State {
 }
 
 impl State {
-    /// Names of functions for one answer, until the time that is kept for writing it; at once where the client has disconnected.
+    /// Names of functions for one answer, until the time that is kept for writing it; at once where
+    /// the client has disconnected.
     pub(crate) fn names<'a>(
         &'a self,
         bounds: &'a Bounds,

@@ -68,7 +68,8 @@ pub(crate) fn without() -> Result<impl Future<Output = ()> + Send + 'static> {
     Ok(async move { while requests.recv().await.is_some() {} })
 }
 
-/// Reads both files. Only HTTP/1.1 is offered: a server of both versions would wait for the first bytes without a bound.
+/// Reads both files. Only HTTP/1.1 is offered: a server of both versions would wait for the first
+/// bytes without a bound.
 fn read(certificates: &Path, key: &Path) -> Result<Arc<ServerConfig>> {
     let named = |path: &Path, expected: &str, why: &dyn std::fmt::Display| {
         Error::other(format!("{why}, expected {expected}: `{}`", path.display()))

@@ -1,4 +1,4 @@
-//! Whose question is next.
+//! Scheduling of queries: fair by user.
 //!
 //! Owns how many questions are under way, of all and of one person, and the order of those that
 //! wait: who has fewest under way comes first, then who came first. Some turns are operators'
@@ -85,7 +85,7 @@ impl Inner {
         }
     }
 
-    /// Who comes next, if anybody may.
+    /// The next user, if one may run.
     fn next(&mut self) -> Option<Waiting> {
         self.waiting.retain(|waiting| !waiting.turn.is_closed());
         let may = self.waiting.iter().enumerate().filter(|(_, waiting)| self.may(&waiting.who));
@@ -129,7 +129,7 @@ impl Turns {
         loop {
             let next = self.inner().next();
             let Some(Waiting { who, turn }) = next else { return };
-            // Who went away meanwhile gives it back, which comes here again.
+            // A client that disconnected meanwhile returns its turn, which comes here again.
             drop(turn.send(Turn { turns: self.clone(), who }));
         }
     }

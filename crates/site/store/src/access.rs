@@ -12,7 +12,7 @@ use ureq::RequestBuilder;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::typestate::{WithBody, WithoutBody};
 
-use crate::address::{is_server, shown};
+use crate::address::{is_server, redacted};
 use crate::error::StoreError;
 
 /// How long a connection may take to be there.
@@ -42,7 +42,7 @@ pub enum WayError {
     /// A file has something else in it.
     #[error("expected {expected}: `{path}`")]
     Content {
-        /// What should be in it.
+        /// The expected content.
         expected: &'static str,
         /// The file.
         path: PathBuf,
@@ -86,13 +86,14 @@ impl Server {
     ///
     /// # Errors
     /// A server without a token, and a token or certificates for what is no server.
-    pub fn of(
+    pub fn from_address(
         address: &str,
         token: Option<PathBuf>,
         authorities: Option<PathBuf>,
     ) -> Result<Option<Self>, StoreError> {
-        let refused =
-            |why: &str| Err(StoreError::Address { address: shown(address), why: why.to_owned() });
+        let refused = |why: &str| {
+            Err(StoreError::Address { address: redacted(address), why: why.to_owned() })
+        };
         match token {
             Some(token) if is_server(address) => {
                 Ok(Some(Self { address: address.to_owned(), token, authorities }))
@@ -123,7 +124,7 @@ impl Way {
     /// # Errors
     /// Files that cannot be read or have something else in them, and an address that is none.
     pub fn new(server: &Server, patience: Duration) -> Result<Self, WayError> {
-        let refused = || WayError::Address { address: shown(&server.address) };
+        let refused = || WayError::Address { address: redacted(&server.address) };
         let address = server.address.trim_end_matches('/');
         let host = address.strip_prefix("http://").or_else(|| address.strip_prefix("https://"));
         let host = host.ok_or_else(refused)?;
@@ -180,7 +181,7 @@ impl Way {
     }
 }
 
-/// What is in a file that is nobody else's business.
+/// Content of a private file.
 fn secret(path: &Path) -> Result<String, WayError> {
     let failed = |source| WayError::File { source, path: path.to_owned() };
     let file = fs::File::open(path).map_err(failed)?;

@@ -20,7 +20,7 @@ pub enum Address {
     Prometheus(String),
 }
 
-/// What somebody wants of a store.
+/// Purpose of a store's address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Put and ask; a file that is missing is made.
@@ -35,7 +35,7 @@ pub enum Access {
 /// Says which forms there are, and of a server that it is none.
 pub fn parse(address: &str) -> Result<Address, StoreError> {
     let refused =
-        |why: &str| Err(StoreError::Address { address: shown(address), why: why.to_owned() });
+        |why: &str| Err(StoreError::Address { address: redacted(address), why: why.to_owned() });
     match address.split_once(':') {
         Some(("sqlite", "")) => refused("expected a path after `sqlite:`"),
         Some(("sqlite", path)) => Ok(Address::Sqlite(PathBuf::from(path))),
@@ -72,7 +72,7 @@ pub fn open(
 }
 
 /// An address as it may be said: what stands behind `?` or before a host may be a secret.
-pub fn shown(address: &str) -> String {
+pub fn redacted(address: &str) -> String {
     let (before, _) = address.split_once('?').unwrap_or((address, ""));
     match before.split_once("://") {
         // Wherever a name ends and a password begins: nothing of either.

@@ -1,4 +1,4 @@
-//! What a store answers.
+//! Answers of a store.
 //!
 //! Owns rows, totals, series and the lists of nodes and jobs, with their units. Figures that could
 //! not be had are absent with a gap. The order of everything is fixed: the same batches in any
@@ -11,18 +11,18 @@ use talea_model::{Gap, GapKind, Gaps, Module, Nanos};
 use crate::proportion::Proportion;
 use crate::question::Dimension;
 
-/// Who used how much.
+/// Use of cores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// What the keys of rows are, in order.
+    /// Dimensions of the keys of rows, in order.
     pub by: Vec<Dimension>,
     /// Most samples first, then by key.
     pub rows: Vec<Row>,
     /// How many rows there were before the question's limit.
     pub groups: u64,
-    /// What it was of.
+    /// Totals and time of the answer.
     pub totals: Totals,
-    /// What was lost on the way, and where the answer is coarser than the question.
+    /// Losses, and where the answer is coarser than the query.
     pub gaps: Gaps,
 }
 
@@ -79,7 +79,7 @@ impl Answer {
     }
 }
 
-/// What an answer is of.
+/// Totals and time of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
     /// Begin of the first slice that counts, and end of the last; absent where nothing was
@@ -120,7 +120,7 @@ pub enum Value {
     Text(String),
     /// A user's or a core's number.
     Number(u64),
-    /// What the core was doing.
+    /// Activity of the core.
     Activity(Activity),
     /// A place in a file.
     Function {
@@ -134,7 +134,7 @@ pub enum Value {
 /// Rows over time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// What the keys are, in order.
+    /// Dimensions of the keys, in order.
     pub by: Vec<Dimension>,
     /// The rows of the answer, in its order.
     pub keys: Vec<Vec<Value>>,
@@ -149,8 +149,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// What is wrong with figures of so long a time each: slices that are longer count where they
-    /// begin.
+    /// Gap of figures for intervals of this length: slices that are longer count where they begin.
     pub fn note_wide(&self, time: Nanos, gaps: &mut Gaps) {
         if self.widest > time {
             gaps.note(Gap {

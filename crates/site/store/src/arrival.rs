@@ -1,4 +1,4 @@
-//! What of a batch a store keeps: checked, names cut, time put to whom it belongs to.
+//! Preparation of a batch for a store: checks, cut names, time assigned to its owner.
 //!
 //! Owns the rules that every store shares, so that they all answer the same. It refuses to store.
 
@@ -15,8 +15,7 @@ pub const LONGEST_NAME: usize = 4096;
 pub const LONGEST_INTERVAL: Nanos = Nanos(7_200_000_000_000);
 /// Most counters of a batch: an agent has at most a dozen.
 pub const MOST_COUNTERS: usize = 256;
-/// What one sum can hold. Only nonsense gets there (146 years of one core in one row), where it
-/// stays.
+/// Maximum of one sum. Only nonsense gets there (146 years of one core in one row), where it stays.
 pub(crate) const CAP: i64 = 1 << 62;
 /// The address that stands for none in files. No processor has code there.
 pub(crate) const NO_ADDRESS: u64 = 1 << 63;
@@ -26,8 +25,8 @@ pub(crate) fn cut(name: &str) -> &str {
     &name[..name.floor_char_boundary(LONGEST_NAME)]
 }
 
-/// Cuts names that are too long, and notes it: whoever holds a batch of somebody else holds no more
-/// of its names than a store keeps.
+/// Cuts names that are too long, and notes it: a holder of other nodes' batches holds no more of
+/// their names than a store keeps.
 pub(crate) fn shorten(batch: &mut Batch) {
     let gaps = losses(batch);
     let modules =
@@ -53,8 +52,8 @@ pub(crate) fn refused(batch: &Batch, why: String) -> StoreError {
     StoreError::Batch { node, number: batch.id.number, why }
 }
 
-/// What a store would refuse about a batch; servers ask before they take batches of many nodes in
-/// one step.
+/// Reason for which a store would refuse a batch; servers check it before they take batches of many
+/// nodes in one step.
 ///
 /// # Errors
 /// Names the batch and what was expected.
@@ -89,7 +88,7 @@ pub fn check(batch: &Batch) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whom the time of a share belongs to: the owner of its job, else of its process.
+/// Owner of a share's time: the owner of its job, else of its process.
 pub(crate) fn owner(batch: &Batch, share: &Share) -> Option<u32> {
     owner_of(batch, share.job).or(share.user)
 }
@@ -99,7 +98,7 @@ pub(crate) fn rate_owner(batch: &Batch, rate: &Rate) -> Option<u32> {
     owner_of(batch, rate.job).or(rate.user)
 }
 
-/// The same for a spread, of which the job is all that is known.
+/// The same for a spread, which has a job only.
 pub(crate) fn spread_owner(batch: &Batch, spread: &Spread) -> Option<u32> {
     owner_of(batch, Some(spread.job))
 }
@@ -135,7 +134,7 @@ pub(crate) fn activity(activity: Activity) -> &'static str {
     }
 }
 
-/// What the batch lacks, and names of it that were cut.
+/// Losses of the batch, and names of it that were cut.
 pub(crate) fn losses(batch: &Batch) -> Gaps {
     let mut gaps = Gaps::default();
     for gap in &batch.gaps {

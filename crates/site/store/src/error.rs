@@ -21,13 +21,13 @@ pub enum StoreError {
         node: String,
         /// The batch's number.
         number: u64,
-        /// What was expected.
+        /// The expected form.
         why: String,
     },
     /// A question makes no sense.
     #[error("question: {why}")]
     Question {
-        /// What was expected.
+        /// The expected form.
         why: String,
     },
     /// A question takes longer than it may.
@@ -51,7 +51,7 @@ pub enum StoreError {
     Address {
         /// As it was given.
         address: String,
-        /// What was expected.
+        /// The expected form.
         why: String,
     },
     /// The server of a store cannot be reached, or refuses: later it may do.
@@ -59,7 +59,7 @@ pub enum StoreError {
     Server {
         /// The server's address.
         address: String,
-        /// What it said, or what the network did.
+        /// Its message, or the error of the network.
         why: String,
     },
     /// The file is something else.
@@ -113,7 +113,7 @@ pub enum StoreError {
     /// The file, or the folder it is in, cannot be opened.
     #[error("cannot open the store, expected a file in a folder that exists: `{path}`: {source}")]
     Open {
-        /// What `SQLite` says.
+        /// The error of `SQLite`.
         source: rusqlite::Error,
         /// The file.
         path: PathBuf,
@@ -145,7 +145,7 @@ pub enum StoreError {
     /// Bytes in the file are damaged.
     #[error("the store is damaged (`sqlite3 FILE .recover` may help): `{path}`: {source}")]
     Damaged {
-        /// What `SQLite` says.
+        /// The error of `SQLite`.
         source: rusqlite::Error,
         /// The file.
         path: PathBuf,
@@ -153,7 +153,7 @@ pub enum StoreError {
     /// Anything else.
     #[error("{source}: `{path}`")]
     Sqlite {
-        /// What `SQLite` says.
+        /// The error of `SQLite`.
         source: rusqlite::Error,
         /// The file.
         path: PathBuf,
@@ -161,8 +161,8 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// What an error of `SQLite` means for the file.
-    pub(crate) fn of(source: rusqlite::Error, path: &Path) -> Self {
+    /// Meaning of an error of `SQLite` for the file.
+    pub(crate) fn from_sqlite(source: rusqlite::Error, path: &Path) -> Self {
         let path = path.to_owned();
         match source.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => Self::NotAStore { path },

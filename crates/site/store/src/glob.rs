@@ -50,7 +50,10 @@ mod tests {
     proptest! {
         #[test]
         fn as_defined(pattern in "[ab*?é]{0,8}", name in "[abé]{0,8}") {
-            let (p, n): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+            let (p, n): (Vec<char>, Vec<char>) = (
+                pattern.chars().collect(),
+                name.chars().collect()
+            );
             prop_assert_eq!(matches(&pattern, &name), slow(&p, &n));
         }
     }

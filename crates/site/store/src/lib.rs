@@ -9,8 +9,9 @@
 //! [`LONGEST_NAME`].
 //!
 //! ```text
-//! agent --- spool --- wire ---> Store::put_all ---> slices of time and node ---> usage, series, nodes, jobs
+//! agent --- spool --- wire ---> Store::put_all ---> slices of time and node
 //!                                                     retain: minutes -> hours -> days
+//!                                                   ---> usage, series, nodes, jobs
 //! ```
 
 pub mod access;
@@ -31,7 +32,7 @@ mod proportion;
 pub mod public;
 mod question;
 mod rates;
-mod recent;
+mod recent_batches;
 pub mod remote;
 pub mod spool;
 pub mod sqlite;
@@ -53,9 +54,9 @@ pub use plausible::{MOST_CORES, plausible};
 pub use proportion::{Proportion, Z};
 pub use question::{Dimension, MOST_FIGURES, MOST_POINTS, MOST_ROWS, Question, Text, Visible};
 pub use rates::{QUANTILES, RateRow, Rates, SpreadSeen, rank};
-pub use recent::Recent;
+pub use recent_batches::Recent;
 
-/// What became of a batch.
+/// Outcome of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Put {
     /// It counts now.
@@ -64,7 +65,7 @@ pub enum Put {
     Already,
 }
 
-/// What one call of [`Store::retain`] did.
+/// Result of one call of [`Store::retain`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retained {
     /// Slices of time that went into longer ones.
@@ -91,7 +92,7 @@ pub trait Store: Send {
         Ok(put.first().copied().unwrap_or(Put::Already))
     }
 
-    /// Who used how much, by the question's dimensions; most samples first, then by key.
+    /// Use of cores, by the query's dimensions; rows with the most samples first, then by key.
     ///
     /// # Errors
     /// A question that cannot be meant, and what the system refuses.
@@ -116,11 +117,11 @@ pub trait Store: Send {
     /// As [`Store::usage`].
     fn jobs(&self, question: &Question) -> Result<Vec<JobSeen>, StoreError>;
 
-    /// What counters did around samples, by the question's dimensions. Each row of a batch's
-    /// `rates` that the question's filters let through adds its samples, nanoseconds and count to
-    /// the row of its counter (name and unit) and key. Visible is what belongs to the user: the
-    /// owner of the job, else of the process, as for shares; a row needs no share beside it. Rates
-    /// stay when times become coarser.
+    /// Growth of counters around samples, by the query's dimensions. Each row of a batch's `rates`
+    /// that passes the query's filters adds its samples, nanoseconds and count to the row of its
+    /// counter (name and unit) and key. Visible are rows that belong to the user: the owner of the
+    /// job, else of the process, as for shares; a row needs no share beside it. Rates stay when
+    /// times become coarser.
     ///
     /// # Errors
     /// As [`Store::usage`]; dimensions and filters that rates are kept without
@@ -129,16 +130,16 @@ pub trait Store: Send {
 
     /// How the rates of each counter were spread over the cores of the jobs that the question asks
     /// for, all of them together; by counter, at most `limit` of them. Buckets of batches are added
-    /// up ([`SpreadSeen::of`]); counters without any are missing. Visible is what belongs to the
-    /// job's owner: that of a job without owner only operators see. The question's dimensions do
-    /// not matter.
+    /// up ([`SpreadSeen::from_buckets`]); counters without any are missing. Visible is what belongs
+    /// to the job's owner: that of a job without owner only operators see. The question's
+    /// dimensions do not matter.
     ///
     /// # Errors
     /// As [`Store::usage`]; filters by what cores were at ([`Question::check_spreads`]).
     fn spreads(&self, question: &Question) -> Result<Vec<SpreadSeen>, StoreError>;
 
-    /// Whose samples answers hold at most, whatever questions say: all of them, but of a server
-    /// what its token's owner may see.
+    /// Maximum permission of answers, whatever the query: all samples, but of a server those of its
+    /// token's owner.
     ///
     /// # Errors
     /// What the system refuses.
@@ -156,8 +157,8 @@ pub trait Store: Send {
         true
     }
 
-    /// Makes old times coarser, in at most `steps` steps, each of which survives on its own. `now`
-    /// is nanoseconds since 1970.
+    /// Makes old times coarser, in at most `steps` steps; each survives on its own. `now` is
+    /// nanoseconds since 1970.
     ///
     /// # Errors
     /// What the system refuses; steps done before stay done.

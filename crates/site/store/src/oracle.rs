@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use talea_model::network::is_network_library;
+use talea_model::notation::moment;
 use talea_model::shares::{Activity, Batch, BatchId, Counter, Job};
-use talea_model::written::moment;
 use talea_model::{Gap, GapKind, Gaps, Module, Nanos};
 
 use crate::arrival::{NO_ADDRESS, cut, losses, nanos, owner, rate_owner, spread_owner};
@@ -243,7 +243,7 @@ impl Oracle {
                     .library
                     .clone()
                     .filter(|_| !filtered && question.executable.is_none()),
-                ..Question::of(Visible::All, question.from, question.to)
+                ..Question::everything(Visible::All, question.from, question.to)
             };
             let places = |row: &Kept| {
                 // A module is found where it is executed or lies.
@@ -271,7 +271,8 @@ impl Oracle {
                         gap.count;
                 }
                 Visible::User(_) => {
-                    let detail = format!("node {node}: agents told of losses; operators see which");
+                    let detail =
+                        format!("node {node}: agents reported losses; operators see which");
                     counts.insert(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 }, 0);
                 }
             }
@@ -285,7 +286,7 @@ impl Oracle {
 
     /// Slices of the time that may be seen, and their samples and nanoseconds.
     fn whole(&self, question: &Question) -> (BTreeSet<&Slice>, u128, u128) {
-        let everything = Question::of(question.visible, question.from, question.to);
+        let everything = Question::everything(question.visible, question.from, question.to);
         let rows: Vec<&Kept> =
             self.rows.iter().filter(|row| self.matches(row, &everything)).collect();
         let slices = match question.visible {
@@ -334,8 +335,8 @@ impl Oracle {
                 key: key.clone(),
                 samples: hits,
                 core_seconds: nanos as f64 / 1e9,
-                of_all: Proportion::of(hits, all as u64),
-                of_matched: Proportion::of(hits, samples),
+                of_all: Proportion::new(hits, all as u64),
+                of_matched: Proportion::new(hits, samples),
             })
             .collect();
         rows.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.key.cmp(&b.key)));
@@ -368,7 +369,7 @@ impl Store for Oracle {
         let keys: Vec<Vec<Value>> = answer.rows.into_iter().map(|row| row.key).collect();
         let floor = |slice: &Slice| slice.begin / step.0 * step.0;
         let times: BTreeSet<u64> = self.whole(question).0.into_iter().map(floor).collect();
-        let everything = Question::of(question.visible, question.from, question.to);
+        let everything = Question::everything(question.visible, question.from, question.to);
         let sum = |time: u64, question: &Question, key: Option<&Vec<Value>>| {
             let mut sums = (0, 0_u128);
             for row in self.rows.iter().filter(|row| floor(&row.slice) == time) {
@@ -499,7 +500,8 @@ impl Store for Oracle {
                 *of_counter.entry(bucket).or_default() += u128::from(cores);
             }
         }
-        let spreads = buckets.into_iter().filter_map(|(c, b)| SpreadSeen::of(c.clone(), &b));
+        let spreads =
+            buckets.into_iter().filter_map(|(c, b)| SpreadSeen::from_buckets(c.clone(), &b));
         Ok(spreads.take(question.limit).collect())
     }
 

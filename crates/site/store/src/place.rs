@@ -26,7 +26,8 @@ impl Place {
     /// # Errors
     /// An address of no known form, and the reasons of the store.
     pub fn open(&self) -> Result<Box<dyn Store>, StoreError> {
-        let server = Server::of(&self.store, self.token.clone(), self.authorities.clone())?;
+        let server =
+            Server::from_address(&self.store, self.token.clone(), self.authorities.clone())?;
         Ok(match server {
             Some(server) => Box::new(Remote::open(&server)?),
             None => address::open(&self.store, Access::Read, &sqlite::Options::default())?,

@@ -1,9 +1,8 @@
 //! Whether a batch can be true: its cores had no more time than its interval.
 //!
-//! Owns the bounds and their margin. A server asks before it believes a node, whose token may be in
-//! anybody's hands; a node that keeps its own batches need not ask. What can only be told beside
-//! other batches of the node (the same time twice) is the store's:
-//! [`crate::sqlite::Options::strict`].
+//! Owns the bounds and their margin. A server checks the batches of a node, whose token may have
+//! been stolen; a node that keeps its own batches need not check. Claims that need other batches of
+//! the node (the same time twice) are the store's: [`crate::sqlite::Options::strict`].
 
 use std::collections::BTreeMap;
 
@@ -20,8 +19,8 @@ pub const MOST_CORES: u32 = 8192;
 const START: Nanos = Nanos(2_000_000_000);
 /// Samples of a core beyond, as the first and the last of an interval come by chance.
 const CHANCE: u64 = 4;
-/// Longest time of a rate's sample, in periods: it is between three samples, of which none are
-/// further apart than three periods.
+/// Longest time of a rate's sample, in periods: it is between three samples, each at most three
+/// periods from the next.
 const LONGEST_RATE: u64 = 8;
 
 /// Nanoseconds of one core that are believed of a time: half as much again, as no clock is exact,
@@ -31,7 +30,7 @@ pub(crate) fn most(interval: Nanos, period: Nanos) -> u128 {
     half + u128::from(START.0) + u128::from(period.0) * u128::from(CHANCE)
 }
 
-/// What cannot be true about a batch that a store would take.
+/// Impossible claims of a batch that a store would accept.
 ///
 /// # Errors
 /// Names the batch, what it claims and what its cores and interval allow.

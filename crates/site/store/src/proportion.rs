@@ -31,17 +31,17 @@ impl Proportion {
     /// `low` and `high` also cover the share in all `n + missing` samples, whatever the `missing`
     /// ones hit.
     pub fn with_missing(hits: u64, n: u64, missing: u64) -> Option<Self> {
-        let found = Self::of(hits, n)?;
+        let found = Self::new(hits, n)?;
         if missing == 0 {
             return Some(found);
         }
         let all = n.saturating_add(missing);
-        let (none, every) = (Self::of(hits, all)?, Self::of(hits.saturating_add(missing), all)?);
+        let (none, every) = (Self::new(hits, all)?, Self::new(hits.saturating_add(missing), all)?);
         Some(Self { low: found.low.min(none.low), high: found.high.max(every.high), ..found })
     }
 
     /// The share of `hits` in `n` samples; absent for no samples.
-    pub fn of(hits: u64, n: u64) -> Option<Self> {
+    pub fn new(hits: u64, n: u64) -> Option<Self> {
         if n == 0 {
             return None;
         }
@@ -65,11 +65,11 @@ mod tests {
 
     #[test]
     fn missing_samples_widen_the_interval_to_the_worst_case() {
-        let plain = Proportion::of(30, 100).unwrap();
+        let plain = Proportion::new(30, 100).unwrap();
         assert_eq!(Proportion::with_missing(30, 100, 0), Some(plain));
         let wide = Proportion::with_missing(30, 100, 50).unwrap();
         assert_eq!((wide.share, wide.error), (plain.share, plain.error));
-        let (none, every) = (Proportion::of(30, 150).unwrap(), Proportion::of(80, 150).unwrap());
+        let (none, every) = (Proportion::new(30, 150).unwrap(), Proportion::new(80, 150).unwrap());
         assert_eq!((wide.low, wide.high), (none.low, every.high));
         // A share of all samples keeps its upper end, and loses its lower one.
         let all = Proportion::with_missing(100, 100, 100).unwrap();
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn as_published() {
         // One node of 48 cores for ten minutes at 1 Hz: a library at 5 %.
-        let share = Proportion::of(1440, 28_800).unwrap();
+        let share = Proportion::new(1440, 28_800).unwrap();
         assert!((share.error - 0.001_284).abs() < 1e-6, "{share:?}");
         // Newcombe, "Two-sided confidence intervals for the single proportion", Statistics in
         // Medicine 17, 1998, table I: Wilson.
@@ -91,14 +91,14 @@ mod tests {
             (0, 20, 0.0, 0.1611),
             (1, 29, 0.0061, 0.1718),
         ] {
-            let found = Proportion::of(hits, n).unwrap();
+            let found = Proportion::new(hits, n).unwrap();
             assert!(
                 (found.low - low).abs() < 5e-5 && (found.high - high).abs() < 5e-5,
                 "{found:?}"
             );
         }
-        assert_eq!(Proportion::of(0, 0), None);
-        let all = Proportion::of(7, 7).unwrap();
+        assert_eq!(Proportion::new(0, 0), None);
+        let all = Proportion::new(7, 7).unwrap();
         assert!(all.error <= 0.0 && all.high >= 1.0 && all.low > 0.6);
     }
 }

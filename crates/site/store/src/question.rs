@@ -1,11 +1,11 @@
-//! What can be asked of a store.
+//! Queries of a store.
 //!
 //! Owns the form of questions and what of them cannot be meant. It refuses to know how they are
 //! answered. Who may see what is part of the question, so that no caller can forget it.
 
 use serde::{Deserialize, Serialize};
+use talea_model::notation::moment;
 use talea_model::shares::Activity;
-use talea_model::written::moment;
 use talea_model::{Gap, GapKind, Gaps, Nanos};
 
 use crate::arrival::{LONGEST_INTERVAL, cut};
@@ -22,7 +22,7 @@ pub const MOST_FIGURES: u64 = 5_000_000;
 /// A question. Filters that are absent let everything through.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
-    /// Who asks. There is no default: forgetting it does not compile.
+    /// Permission of the user. There is no default: forgetting it does not compile.
     pub visible: Visible,
     /// Begin of the time, in nanoseconds since 1970. Slices that the time only touches count whole;
     /// the answer says so.
@@ -50,7 +50,7 @@ pub struct Question {
     /// The core, as the kernel numbers it.
     #[serde(default)]
     pub core: Option<u32>,
-    /// What the core was doing.
+    /// Activity of the core.
     #[serde(default)]
     pub activity: Option<Activity>,
     /// Columns that separate rows; empty for one row of everything.
@@ -60,18 +60,18 @@ pub struct Question {
     pub limit: usize,
 }
 
-/// Whose samples the one who asks may see. All others add to nothing, not even to totals.
+/// Permission of a query. All other samples add to nothing, not even to totals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Visible {
     /// Everything: operators.
     All,
-    /// What belongs to this user: own jobs, with the idle time of their cores, and own processes
-    /// outside jobs.
+    /// Samples of this user: own jobs, with the idle time of their cores, and own processes outside
+    /// jobs.
     User(u32),
 }
 
-/// What a name must be.
+/// Filter by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Text {
@@ -83,8 +83,8 @@ pub enum Text {
 }
 
 impl Text {
-    /// What people ask for: names with `*` or `?` stand for all that are like them.
-    pub fn asked(text: &str) -> Self {
+    /// The filter of a text: names with `*` or `?` stand for all that match.
+    pub fn pattern(text: &str) -> Self {
         let text = text.to_owned();
         if text.contains(['*', '?']) { Self::Like(text) } else { Self::Is(text) }
     }
@@ -99,7 +99,7 @@ impl Text {
     }
 }
 
-/// What rows can be told apart by.
+/// Dimensions of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dimension {
@@ -119,7 +119,7 @@ pub enum Dimension {
     Phase,
     /// The core.
     Core,
-    /// What the core was doing.
+    /// Activity of the core.
     Activity,
 }
 
@@ -134,7 +134,7 @@ impl Question {
     }
 
     /// Everything that may be seen of a time, as one row.
-    pub fn of(visible: Visible, from: Nanos, to: Nanos) -> Self {
+    pub fn everything(visible: Visible, from: Nanos, to: Nanos) -> Self {
         Self {
             visible,
             from,
@@ -152,7 +152,7 @@ impl Question {
         }
     }
 
-    /// What of it cannot be meant.
+    /// Contradictions in it.
     ///
     /// # Errors
     /// Says what was expected.

@@ -1,4 +1,4 @@
-//! What a store answers of counters: rates by what was hit, and their spread over the cores of
+//! Counters in a store's answers: rates by place of the samples, and their spread over the cores of
 //! jobs.
 //!
 //! Owns both forms, what of a question makes no sense for them, and how quantiles come from
@@ -19,10 +19,10 @@ use crate::question::{Dimension, Question};
 /// Deciles, with the least and the most.
 pub const QUANTILES: usize = 11;
 
-/// What counters did around samples.
+/// Growth of counters around samples.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rates {
-    /// What the keys of rows are, in order.
+    /// Dimensions of the keys of rows, in order.
     pub by: Vec<Dimension>,
     /// Keys with most samples of any one counter first, then by key; rows of a key by counter.
     pub rows: Vec<RateRow>,
@@ -34,10 +34,10 @@ pub struct Rates {
     pub gaps: Gaps,
 }
 
-/// A counter at what was hit: its rate is `count` over `nanos`.
+/// A counter at a place: its rate is `count` over `nanos`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RateRow {
-    /// What was counted.
+    /// Name and unit.
     pub counter: Counter,
     /// One value a dimension.
     pub key: Vec<Value>,
@@ -59,7 +59,7 @@ impl RateRow {
 /// How the rates of a counter were spread over the cores of jobs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpreadSeen {
-    /// What was counted.
+    /// Name and unit.
     pub counter: Counter,
     /// Cores times intervals that had a rate: how much the quantiles rest on.
     pub cores: u64,
@@ -74,7 +74,7 @@ impl SpreadSeen {
     ///
     /// The quantile of p is the middle of the bucket that the core of this [`rank`] is in; of
     /// `busy` and `computing` its upper end, so that a core that never rests has 1.
-    pub fn of(counter: Counter, buckets: &BTreeMap<i16, u128>) -> Option<Self> {
+    pub fn from_buckets(counter: Counter, buckets: &BTreeMap<i16, u128>) -> Option<Self> {
         let all: u128 = buckets.values().sum();
         let is_share = [BUSY, COMPUTING].contains(&counter.name.as_str());
         let value = |bucket| if is_share { highest(bucket).min(1.0) } else { middle(bucket) };
@@ -118,7 +118,8 @@ pub(crate) fn note_beyond(rows: u64, gaps: &mut Gaps) {
 }
 
 impl Question {
-    /// What of it cannot be meant of rates: they are kept without cores, addresses and activities.
+    /// Contradictions in it as a query of rates: they are kept without cores, addresses and
+    /// activities.
     ///
     /// # Errors
     /// As [`Question::check`], and what rates do not have.
@@ -168,17 +169,18 @@ mod tests {
 
     #[test]
     fn quantiles_of_few_and_of_many() {
-        assert_eq!(SpreadSeen::of(counter(), &BTreeMap::new()), None);
+        assert_eq!(SpreadSeen::from_buckets(counter(), &BTreeMap::new()), None);
         let near = |rate: f64| middle(bucket(rate).unwrap());
-        let one = SpreadSeen::of(counter(), &BTreeMap::from([(bucket(5.0).unwrap(), 1)])).unwrap();
+        let one = SpreadSeen::from_buckets(counter(), &BTreeMap::from([(bucket(5.0).unwrap(), 1)]))
+            .unwrap();
         assert_eq!((one.cores, one.quantiles), (1, [near(5.0); QUANTILES]));
         // Nine cores that do nothing, and one that does all.
         let buckets = BTreeMap::from([(bucket(0.0).unwrap(), 9), (bucket(1e6).unwrap(), 1)]);
-        let spread = SpreadSeen::of(counter(), &buckets).unwrap();
+        let spread = SpreadSeen::from_buckets(counter(), &buckets).unwrap();
         assert_eq!(spread.quantiles[..10], [0.0; 10]);
         assert_eq!(spread.quantiles[10..], [near(1e6)]);
         let much = BTreeMap::from([(0, u128::from(u64::MAX)), (1, u128::from(u64::MAX))]);
-        assert_eq!(SpreadSeen::of(counter(), &much).unwrap().cores, u64::MAX);
+        assert_eq!(SpreadSeen::from_buckets(counter(), &much).unwrap().cores, u64::MAX);
     }
 
     #[test]
@@ -186,7 +188,7 @@ mod tests {
         for name in [BUSY, COMPUTING] {
             let counter = Counter { name: name.to_owned(), unit: "1".to_owned() };
             let buckets = [0.0, 0.5, 1.0, 1.2].map(|share| (bucket(share).unwrap(), 1));
-            let spread = SpreadSeen::of(counter, &BTreeMap::from(buckets)).unwrap();
+            let spread = SpreadSeen::from_buckets(counter, &BTreeMap::from(buckets)).unwrap();
             assert_eq!(
                 (spread.quantiles[0], spread.quantiles[6], spread.quantiles[10]),
                 (0.0, 1.0, 1.0)
@@ -197,7 +199,7 @@ mod tests {
 
     #[test]
     fn what_rates_are_kept_without() {
-        let whole = || Question::of(crate::Visible::All, Nanos(0), Nanos(1));
+        let whole = || Question::everything(crate::Visible::All, Nanos(0), Nanos(1));
         let said = |asked: Question, check: fn(&Question) -> Result<(), StoreError>| {
             check(&asked).unwrap_err().to_string()
         };

@@ -21,8 +21,8 @@ const LEVEL: i32 = 3;
 /// Most memory that a frame may ask of its reader: 2^23 bytes.
 const WINDOW: u32 = 23;
 
-/// What a server says of a batch of another node than its token's: agents know by it that this
-/// batch will never be taken.
+/// A server's error for a batch of another node than its token's: agents know by it that this batch
+/// will never be accepted.
 pub const OTHER_NODE: &str = "a node's token puts batches of this node alone";
 
 /// Why bytes are no batch.
@@ -34,7 +34,7 @@ pub enum WireError {
     /// They unpack to too much.
     #[error("batch unpacks to more than {most} bytes")]
     TooLong {
-        /// What it may.
+        /// Its permission.
         most: u64,
     },
     /// A later build made them.
@@ -104,7 +104,7 @@ pub fn decode_within(bytes: &[u8], most: u64) -> Result<(Batch, u64), WireError>
         return Err(WireError::TooLong { most });
     }
     let mut found: Found = serde_json::from_slice(&json).map_err(|error| {
-        // What a later version writes need not look like a batch of this one.
+        // A batch of a later version need not look like a batch of this one.
         match serde_json::from_slice::<Version>(&json) {
             Ok(Version { version }) if version > VERSION => WireError::Newer { found: version },
             _ => WireError::Json(error),

@@ -133,7 +133,7 @@ fn a_store_loses_nothing_and_doubles_nothing() {
         let (kept, _) = killed(test, "store", &path, first, 6 + round * 5);
         let said = kept.last().copied().unwrap();
         let mut store = Sqlite::open(&path, &Options::default()).unwrap();
-        let everything = Question::of(Visible::All, Nanos(0), Nanos(u64::MAX));
+        let everything = Question::everything(Visible::All, Nanos(0), Nanos(u64::MAX));
         let samples = |store: &Sqlite| store.usage(&everything).unwrap().totals.samples;
         let before = samples(&store);
         // Whole batches of whole transactions, and every one that was said.

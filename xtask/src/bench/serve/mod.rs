@@ -1,5 +1,5 @@
-//! What `talea serve` does on this machine: batches of a thousand agents, and the questions of a
-//! job's page over thirty days.
+//! Load of `talea serve` on this machine: batches of a thousand agents, and the queries of a job's
+//! page over thirty days.
 //!
 //! The server is the program that users run, with its defaults: slices of a minute, rules, names of
 //! functions. Agents and questions are threads of this process and share the cores with it, so that

@@ -45,13 +45,13 @@ fn fill(path: &Path, places: &[Place]) -> Result<u64, String> {
     fs::metadata(path).map(|file| file.len()).map_err(|e| e.to_string())
 }
 
-/// What the page of a job asks (`JobPage.update` of `web/src/serve/job.ts`), in its order: `what:
-/// question` on a line. The first is asked alone, the others at once when it is answered; the
-/// second is what rules find, for which nothing else on the page waits. `web/test/serve.test.mjs`
-/// holds the page to this list.
+/// Queries of a job's page (`JobPage.update` of `web/src/serve/job.ts`), in its order: `what:
+/// question` on a line. The first is sent alone, the others at once when it is answered. The second
+/// is the findings of rules; nothing else on the page waits for it. `web/test/serve.test.mjs` holds
+/// the page to this list.
 const JOB_PAGE: &str = include_str!("job-page.txt");
 
-/// What it asks beside that of jobs whose agents tell no spread of cores.
+/// Further queries for jobs whose agents report no spread of cores.
 const SINGLE_CORES: &str = "single cores of its last 90 min, where agents tell no spread: usage?from={late}&to={to}&job=4711&user={user}&by=node,core,activity&limit=50000";
 
 /// The same of thirty days before `end`, in seconds since 1970.
@@ -59,8 +59,8 @@ fn questions(end: u64) -> Vec<(&'static str, String)> {
     JOB_PAGE.lines().filter_map(|line| filled(line, end)).collect()
 }
 
-/// What is asked, and the question; functions and single cores are asked for of the last 90
-/// minutes, as four nodes allow.
+/// Name and query. Functions and single cores are queried for the last 90 minutes, as four nodes
+/// allow.
 fn filled(line: &'static str, end: u64) -> Option<(&'static str, String)> {
     let (what, question) = line.split_once(": ")?;
     let question = question.replace("{from}", &(end - DAYS * 86_400).to_string());

@@ -1,6 +1,7 @@
 //! From clusters to the displayed data.
 //!
-//! Owns the figures of each cluster, in original units. Ratios such as IPC are sums divided by sums, over bursts that have both counters.
+//! Owns the figures of each cluster, in original units. Ratios such as IPC are sums divided by
+//! sums, over bursts that have both counters.
 
 use std::collections::BTreeMap;
 use std::time::Instant;

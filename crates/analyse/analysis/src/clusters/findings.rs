@@ -5,7 +5,7 @@
 use talea_model::units::{percent, si};
 use talea_report::data::clusters::{ClusterData, ClusterRow, ClusterSite};
 
-use talea_model::written::grouped;
+use talea_model::notation::grouped;
 
 /// Text of a score whose distance from 100 % is of interest.
 pub fn score(score: f64) -> String {

@@ -50,7 +50,8 @@ pub fn cluster(
     progress("clustering");
     let study = study(source.bursts, source.part, options)
         .map_err(|source| ClusterError::Study { source, path: path.to_owned() })?;
-    let mut data = data(&study, &Names::of(source.trace.as_ref()), &path.display().to_string());
+    let mut data =
+        data(&study, &Names::from_trace(source.trace.as_ref()), &path.display().to_string());
     data.name = input::known_as(path);
     if let Some(trace) = &source.trace {
         data.gaps.merge(trace.gaps.clone());

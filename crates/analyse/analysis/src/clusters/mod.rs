@@ -37,5 +37,5 @@ pub use study::{Study, study};
 pub fn of_part(trace: &Trace, part: Part, name: &str) -> Option<ClusterData> {
     let (bursts, looked) = source::bursts_of(trace, part).ok()?;
     let study = study::study(bursts, looked, &Options::default()).ok()?;
-    Some(fill::data(&study, &Names::of(Some(trace)), name))
+    Some(fill::data(&study, &Names::from_trace(Some(trace)), name))
 }

@@ -16,7 +16,7 @@ pub struct Names<'a> {
 
 impl<'a> Names<'a> {
     /// Names of a trace; a table has none.
-    pub fn of(trace: Option<&'a Trace>) -> Self {
+    pub fn from_trace(trace: Option<&'a Trace>) -> Self {
         Self { labels: trace.map(|trace| &trace.labels), trace }
     }
 

@@ -76,7 +76,7 @@ pub struct Looked {
 /// The bursts of a part of a trace: those with most of their time in it.
 pub fn bursts_of(trace: &Trace, part: Part) -> Result<(Bursts, Looked), MeasureError> {
     let mut gaps = Gaps::default();
-    let span = Span::of(trace, part, &mut gaps)?;
+    let span = Span::select(trace, part, &mut gaps)?;
     let all = bursts::bursts(trace);
     let is_whole = span.chosen == Chosen::Whole;
     let (mut bursts, outside) = all.within(|begin, end| is_whole || span.holds(begin, end));

@@ -29,7 +29,7 @@ impl Draft {
             let file = File::from(io::stdout().as_fd().try_clone_to_owned()?);
             return Ok(Self::There(BufWriter::with_capacity(BUFFER, file)));
         }
-        Ok(match Destination::of(path)? {
+        Ok(match Destination::resolve(path)? {
             Destination::There(file) => Self::There(BufWriter::with_capacity(BUFFER, file)),
             Destination::New(name) => {
                 let folder = name.path().parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -46,7 +46,7 @@ pub enum Format {
 
 impl Format {
     /// The form by the ending of a file's name.
-    pub fn of(path: &Path) -> Option<Self> {
+    pub fn from_path(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         let endings = [
             (".prv", Self::Paraver),
@@ -122,7 +122,7 @@ pub fn convert(
     format: Option<Format>,
     progress: Progress<'_>,
 ) -> Result<Written, ConvertError> {
-    let format = format.or_else(|| Format::of(out));
+    let format = format.or_else(|| Format::from_path(out));
     let format = format.ok_or_else(|| ConvertError::Form(out.to_owned()))?;
     #[cfg(not(feature = "parquet"))]
     if format == Format::Parquet {
@@ -221,7 +221,8 @@ mod tests {
 
     #[test]
     fn names_tell_the_form() {
-        let check = |name: &str, format| assert_eq!(Format::of(Path::new(name)), format, "{name}");
+        let check =
+            |name: &str, format| assert_eq!(Format::from_path(Path::new(name)), format, "{name}");
         check("a/b.prv", Some(Format::Paraver));
         check("b.PRV.gz", Some(Format::Paraver));
         check("b.json", Some(Format::Chrome));

@@ -112,7 +112,7 @@ pub fn analyse(inputs: &[Named<'_>], what: &FoldOptions) -> Result<Folded, Analy
         gaps,
     };
     say_units(&mut data, inputs[0].1);
-    data.findings = findings::of(&data, prepared[0].modes.len(), what.groups);
+    data.findings = findings::sentences(&data, prepared[0].modes.len(), what.groups);
     Ok(Folded { data, curves, first: prepared.swap_remove(0) })
 }
 

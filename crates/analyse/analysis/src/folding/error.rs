@@ -57,7 +57,10 @@ pub enum AnalyseError {
         input: String,
     },
     /// A counter without readings.
-    #[error("expected a counter that is read around `{region}`, found `{counter}`{}", hint(nearest.as_ref()))]
+    #[error(
+        "expected a counter that is read around `{region}`, found `{counter}`{}",
+        hint(nearest.as_ref())
+    )]
     Counter {
         /// The region.
         region: String,

@@ -18,7 +18,7 @@ const DOUBTFUL: f64 = 0.1;
 const TOLD: usize = 2;
 
 /// All sentences, most important first.
-pub(super) fn of(data: &FoldedData, groups: usize, asked: Groups) -> Vec<String> {
+pub(super) fn sentences(data: &FoldedData, groups: usize, asked: Groups) -> Vec<String> {
     let mut found = vec![instances(data)];
     if !data.region.why.is_empty() {
         found.push(format!("{}.", upper(&data.region.why)));

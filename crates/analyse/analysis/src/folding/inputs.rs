@@ -95,7 +95,7 @@ impl Inputs {
     pub fn regions(&self, part: Part) -> Result<Vec<Listed>, AnalyseError> {
         let list = |(input, trace): &(String, Trace)| {
             // Damage is reported by the fold itself.
-            let span = Span::of(trace, part, &mut Gaps::default())
+            let span = Span::select(trace, part, &mut Gaps::default())
                 .map_err(|source| AnalyseError::Part { source, input: input.clone() })?;
             let (input, regions) = (input.clone(), regions(trace, span));
             Ok(Listed { input, chosen: span.chosen, regions })

@@ -39,7 +39,10 @@ pub enum ModelError {
     #[error("expected a counter in the model `{0}`")]
     Constant(String),
     /// A counter that is not folded.
-    #[error("expected a counter that is folded, found `{counter}` in the model `{model}`{}", nearest.as_ref().map_or_else(String::new, |name| format!("; did you mean `{name}`?")))]
+    #[error(
+        "expected a counter that is folded, found `{counter}` in the model `{model}`{}",
+        nearest.as_ref().map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+    )]
     Counter {
         /// Its name.
         counter: String,

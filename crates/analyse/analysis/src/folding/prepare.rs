@@ -97,7 +97,7 @@ pub(super) fn prepare(
         return Err(empty("that end", 0));
     }
     let mut gaps = trace.gaps.clone();
-    let part = Span::of(trace, what.part, &mut gaps)
+    let part = Span::select(trace, what.part, &mut gaps)
         .map_err(|source| AnalyseError::Part { source, input: input.clone() })?;
     let inside: Vec<bool> = (0..all)
         .map(|at| part.chosen == Chosen::Whole || part.holds(spans.begin[at].0, spans.end[at].0))

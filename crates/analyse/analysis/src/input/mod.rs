@@ -1,4 +1,4 @@
-//! What the user names as INPUT: a trace of another tool, or a run.
+//! Input of an analysis (INPUT): a trace of another tool, or a run.
 //!
 //! Owns telling them apart and reading them into one form, [`Trace`]. Damaged lines and missing
 //! side files are gaps, not errors.
@@ -15,7 +15,7 @@ use crate::hosts::Host;
 use crate::{Analysis, Progress};
 use talea_run::load::{self, LoadError};
 
-/// What was read.
+/// The data that was read.
 #[derive(Debug)]
 pub struct Input {
     /// Everything that happened.
@@ -41,7 +41,7 @@ pub enum InputError {
     /// Its bytes are no trace.
     #[error("{source}: `{}`", path.display())]
     Paraver {
-        /// What is wrong.
+        /// The mistake.
         source: talea_formats::paraver::Error,
         /// The file.
         path: PathBuf,

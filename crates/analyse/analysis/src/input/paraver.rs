@@ -1,4 +1,4 @@
-//! Traces of Paraver on disk: three files, of which the first may be compressed.
+//! Traces of Paraver on disk: three files; the first may be compressed.
 //!
 //! Owns finding them and unpacking. Their syntax is `formats::paraver`'s.
 
@@ -17,7 +17,8 @@ const MAGIC: &[u8] = b"#Paraver";
 /// Labels and names of rows are never near this; whatever is larger is none.
 const SIDE_FILE: u64 = 1 << 28;
 
-/// Whether the file's first bytes, unpacked, are those of a trace. An empty one is: its reader has the error.
+/// Whether the file's first bytes, unpacked, are those of a trace. An empty one is: its reader has
+/// the error.
 pub(super) fn is_trace(path: &Path) -> io::Result<bool> {
     let mut head = Vec::new();
     let (mut unpacked, _) = open(path)?;

@@ -36,7 +36,7 @@ pub(super) struct Places {
 
 impl Places {
     /// The location of a thread of a process, by their places in the recording.
-    pub(super) fn of(&self, process: usize, thread: usize) -> Option<u32> {
+    pub(super) fn location(&self, process: usize, thread: usize) -> Option<u32> {
         let &(first, count) = self.first.get(process)?;
         let thread = u32::try_from(thread).ok().filter(|&thread| thread < count)?;
         Some(first + thread)
@@ -52,7 +52,7 @@ pub fn trace(analysis: &Analysis<'_>) -> Trace {
     let sampled = if recording.processes.is_empty() {
         Sampled::alone(&run_samples).into_iter().map(Some).collect()
     } else {
-        let of = |process| Sampled::of(&run_samples, process);
+        let of = |process| Sampled::for_process(&run_samples, process);
         recording.processes.iter().map(of).collect::<Vec<_>>()
     };
     let mut trace = Trace {
@@ -74,7 +74,7 @@ pub fn trace(analysis: &Analysis<'_>) -> Trace {
     let mut loops = Loops::default();
     for (at, process) in recording.processes.iter().enumerate() {
         for (number, thread) in process.threads.iter().enumerate() {
-            if let Some(location) = places.of(at, number) {
+            if let Some(location) = places.location(at, number) {
                 let whole = (process.started.at, analysis.ranks[at].end);
                 let sampled = sampled.get(at).and_then(Option::as_ref);
                 let known = sampled.and_then(|sampled| sampled.presence(thread.number));
@@ -96,12 +96,12 @@ pub fn trace(analysis: &Analysis<'_>) -> Trace {
         let process = recording.processes.get(at);
         let threads = process.map_or(&[][..], |process| &process.threads);
         for (number, thread) in threads.iter().enumerate() {
-            if let (Some(location), Some(process)) = (places.of(at, number), process) {
+            if let (Some(location), Some(process)) = (places.location(at, number), process) {
                 let events = walk(recording, process, thread).events;
                 sampled.add_caller(thread.number, location, &events, &mut pictures, &mut trace);
             }
         }
-        if let Some(first) = places.of(at, threads.len()) {
+        if let Some(first) = places.location(at, threads.len()) {
             sampled.add_others(first, &mut pictures, &mut trace);
         }
     }
@@ -182,7 +182,7 @@ fn locations(
     Places { first }
 }
 
-/// What one thread's walk needs.
+/// Inputs of one thread's walk.
 struct Filler<'a> {
     analysis: &'a Analysis<'a>,
     process: &'a Process,
@@ -194,7 +194,7 @@ struct Filler<'a> {
     present: Option<(Nanos, Nanos)>,
 }
 
-/// What is the same at every visit of a node.
+/// Properties that are the same at every visit of a node.
 struct NodePlan {
     kind: Kind,
     send: SendPlan,
@@ -210,7 +210,7 @@ impl Filler<'_> {
         let signature = self.thread.log.nodes[node].signature;
         let procedures = &self.analysis.run.recording.procedures;
         let spec = procedures.get(usize::from(signature.procedure.0)).unwrap_or(&none);
-        let send = SendPlan::of(spec);
+        let send = SendPlan::for_procedure(spec);
         NodePlan {
             kind: calls.kind(&spec.name),
             collective: matches!(send.traffic, Traffic::Collective(_)),
@@ -281,8 +281,9 @@ impl Filler<'_> {
 
 fn add_messages(found: &Messages, places: &Places, trace: &mut Trace) {
     for message in &found.all {
-        let ends =
-            places.of(message.from.0, message.from.1).zip(places.of(message.to.0, message.to.1));
+        let ends = places
+            .location(message.from.0, message.from.1)
+            .zip(places.location(message.to.0, message.to.1));
         let Some((sender, receiver)) = ends else { continue };
         trace.push_message(MessageRecord {
             sender,
@@ -334,8 +335,7 @@ fn communicators(analysis: &Analysis<'_>, trace: &mut Trace) {
     }
 }
 
-/// World ranks of the members; a file may claim any number, of which a trace's header could not say
-/// more.
+/// World ranks of the members. A file may claim any number; a trace's header has a maximum.
 fn members(members: &record::Members) -> Vec<i64> {
     const MOST: u64 = 1 << 20;
     (0..members.len().min(MOST) as i64).filter_map(|rank| members.world_rank(rank)).collect()

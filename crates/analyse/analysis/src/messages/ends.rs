@@ -4,6 +4,8 @@
 //! complete, and the matches of its wild cards. A cancelled receive counts as one that got nothing;
 //! a cancelled send counts as sent, as MPIs do not call messages back.
 
+mod complete;
+
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use talea_model::args::special;
@@ -11,6 +13,8 @@ use talea_model::{Bytes, Nanos, NodeId, ProcedureSpec, Rank};
 use talea_run::Recording;
 use talea_run::lists::Cursor;
 use talea_run::recording::{Event, Process, Thread};
+
+use complete::{Met, only_status, own_status};
 
 use super::Channel;
 use super::roles::{Meets, NodePlan, Role};
@@ -276,7 +280,7 @@ impl Walker<'_> {
         let statuses: Vec<i64> = value(args, plan.statuses)
             .and_then(|list| lists.get(list))
             .map_or_else(Vec::new, |list| list.iter().collect());
-        let met = Met::of(&statuses);
+        let met = Met::by_position(&statuses);
         let named = plan.requests.named(args, lists);
         for position in completed {
             if let Some(age) = named.get(position) {
@@ -285,115 +289,6 @@ impl Walker<'_> {
             }
         }
     }
-
-    /// Starts a persistent request.
-    fn start(&mut self, age: i64, call: Call) {
-        let Request::Own(number) = self.requests.named(age) else { return };
-        match self.pending.get(&number).copied() {
-            Some(Pending::Send { to, bytes, persistent, .. }) => {
-                let open = Some(self.send(to, call, bytes, None));
-                self.pending.insert(number, Pending::Send { to, bytes, open, persistent });
-            }
-            Some(Pending::Receive { from, persistent, .. }) => {
-                let open = Some(self.post(call.begin, from));
-                self.pending.insert(number, Pending::Receive { from, open, persistent });
-            }
-            None => {}
-        }
-    }
-
-    /// Adds a send; returns its place.
-    fn send(&mut self, to: Channel, call: Call, bytes: Bytes, done: Option<Call>) -> usize {
-        let times = (call.begin, call.end);
-        self.sends.push((to, Send { thread: self.thread, call: times, bytes, done }));
-        self.sends.len() - 1
-    }
-
-    /// Completes a request after a call.
-    fn complete(&mut self, age: i64, call: Call, met: Option<(i64, i64)>) {
-        match self.requests.named(age) {
-            Request::Own(number) => self.finish(number, call, met),
-            Request::Foreign { thread, number } => {
-                self.foreign.push(Foreign { thread, number, call, met });
-            }
-            Request::Null | Request::Unknown => {}
-        }
-    }
-
-    /// Completes an own request.
-    fn finish(&mut self, number: u64, call: Call, met: Option<(i64, i64)>) {
-        match self.completed(number) {
-            Some(Done::Receive(at)) => self.done(at, call, met),
-            Some(Done::Send(at)) => {
-                if let Some((_, send)) = self.sends.get_mut(at) {
-                    send.done = Some(call);
-                }
-            }
-            None => {}
-        }
-    }
-
-    /// The send or receive of a completed request.
-    fn completed(&mut self, number: u64) -> Option<Done> {
-        let (done, persistent) = match self.pending.get_mut(&number)? {
-            Pending::Send { open, persistent, .. } => (open.take().map(Done::Send), *persistent),
-            Pending::Receive { open, persistent, .. } => {
-                (open.take().map(Done::Receive), *persistent)
-            }
-        };
-        if !persistent {
-            self.pending.remove(&number);
-        }
-        done
-    }
-
-    fn done(&mut self, at: usize, call: Call, met: Option<(i64, i64)>) {
-        self.meet(at, met);
-        if let Some(receive) = self.receives.get_mut(at) {
-            receive.done = Some(call);
-        }
-    }
-
-    /// Notes source and tag of a wild card's match.
-    fn meet(&mut self, at: usize, met: Option<(i64, i64)>) {
-        let (Some(receive), Some((source, tag))) = (self.receives.get_mut(at), met) else { return };
-        let from = &mut receive.from;
-        if from.other.is_none() {
-            from.other = self.recording.world_rank(self.process, Some(from.comm), source);
-        }
-        if from.tag == special::ANY_TAG {
-            from.tag = tag;
-        }
-    }
-}
-
-/// Matches of wild cards among several requests: position, source and tag of each, by position.
-struct Met<'a>(HashMap<i64, &'a [i64]>);
-
-impl<'a> Met<'a> {
-    fn of(triples: &'a [i64]) -> Self {
-        // Of two claims of the same position the first counts.
-        Self(triples.chunks_exact(3).rev().map(|triple| (triple[0], triple)).collect())
-    }
-
-    fn at(&self, position: usize) -> Option<(i64, i64)> {
-        let triple = self.0.get(&i64::try_from(position).ok()?)?;
-        Some((triple[1], triple[2]))
-    }
-}
-
-/// Values of the call's one status, if that belongs to the request at a position.
-fn only_status(plan: &NodePlan, position: usize, args: &[i64]) -> Option<(i64, i64)> {
-    let is_this = |number: i64| usize::try_from(number) == Ok(position);
-    let alone = plan.index.is_none() || value(args, plan.index).is_some_and(is_this);
-    alone.then(|| own_status(plan, args)).flatten()
-}
-
-/// Source and tag of the call's one status, where it was filled.
-fn own_status(plan: &NodePlan, args: &[i64]) -> Option<(i64, i64)> {
-    let (source, tag) = plan.status?;
-    let met = (*args.get(source)?, *args.get(tag)?);
-    (met.0 != special::ABSENT).then_some(met)
 }
 
 /// Sends and receives of a process until a time.
@@ -457,7 +352,7 @@ fn walk<'a>(
     let spec = |procedure: u16| recording.procedures.get(usize::from(procedure)).unwrap_or(&none);
     let nodes = thread.log.nodes.iter();
     let plans: Vec<NodePlan> =
-        nodes.map(|node| NodePlan::of(spec(node.signature.procedure.0))).collect();
+        nodes.map(|node| NodePlan::for_procedure(spec(node.signature.procedure.0))).collect();
     let mut walker = Walker {
         recording,
         process,

@@ -82,7 +82,7 @@ pub(super) enum Role {
 }
 
 impl NodePlan {
-    pub(super) fn of(spec: &ProcedureSpec) -> Self {
+    pub(super) fn for_procedure(spec: &ProcedureSpec) -> Self {
         let place = |name: &str| spec.args.iter().position(|arg| arg.name == name);
         let name = spec.name.strip_suffix("_c").unwrap_or(&spec.name);
         let role = match name {
@@ -98,8 +98,8 @@ impl NodePlan {
             _ => Role::Other,
         };
         Self {
-            send: SendPlan::of(spec),
-            requests: Plan::of(spec),
+            send: SendPlan::for_procedure(spec),
+            requests: Plan::for_procedure(spec),
             role,
             partitioned: matches!(name, "MPI_Psend_init" | "MPI_Precv_init"),
             comm: spec.args.iter().position(|arg| arg.kind == ArgKind::Comm),

@@ -25,7 +25,12 @@ pub struct Cluster {
 }
 
 /// The default clusters of `talea cluster` for this part.
-pub(super) fn of(trace: &Trace, part: Part, models: &Models, gaps: &mut Gaps) -> Vec<Cluster> {
+pub(super) fn default_clusters(
+    trace: &Trace,
+    part: Part,
+    models: &Models,
+    gaps: &mut Gaps,
+) -> Vec<Cluster> {
     let Some(data) = clusters::of_part(trace, part, "") else {
         gaps.note(Gap {
             kind: GapKind::Missing,

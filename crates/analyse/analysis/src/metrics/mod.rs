@@ -110,7 +110,8 @@ pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Vec<Study>, 
             study.map_err(|source| MetricsError::Measure { source, path: path.clone() })?;
         study.note_crowding(&input.crowding);
         if options.clusters {
-            study.clusters = clusters::of(&input.trace, options.part, &models, &mut study.gaps);
+            study.clusters =
+                clusters::default_clusters(&input.trace, options.part, &models, &mut study.gaps);
         }
         studies.push(study);
     }

@@ -1,5 +1,5 @@
-//! What the report shows of single iterations, or of the whole run: the calls of each row, and
-//! messages between them.
+//! Single iterations in the report, or the whole run: the calls of each row, and messages between
+//! them.
 //!
 //! Owns the choice of the iterations (the one of median duration, and slow ones) and of the threads
 //! that get a row where there are many.
@@ -157,7 +157,7 @@ fn rows(analysis: &Analysis<'_>) -> Vec<ThreadAt> {
     rows
 }
 
-/// What is known of each row.
+/// Data of each row.
 fn extents(analysis: &Analysis<'_>, rows: &[ThreadAt]) -> Vec<Row> {
     let class_of = class_of_threads(analysis);
     let row = |&at: &ThreadAt| {
@@ -205,7 +205,7 @@ fn draw_calls(analysis: &Analysis<'_>, rows: &[ThreadAt], timelines: &mut [Timel
             for (number, timeline) in timelines.iter_mut().enumerate().filter(|one| inside(one.1)) {
                 drawn[number] += 1;
                 if drawn[number] > most && timeline.loop_id.is_some() {
-                    // What is not drawn is no computation.
+                    // Time that is not drawn is no computation.
                     let end = &mut timeline.rows[row as usize].end;
                     *end = begin.min(*end);
                     continue;

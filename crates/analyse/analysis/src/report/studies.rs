@@ -1,5 +1,5 @@
-//! What the report shows of the time between calls: loops folded, kinds of computation, and how
-//! these change over the run.
+//! Time between calls in the report: loops folded, kinds of computation, and their change over the
+//! run.
 //!
 //! Owns which loops and marked phases are folded, and the way from each analysis to sentences,
 //! pictures and a table. The analyses are those of `talea fold`, `talea cluster` and `talea track`.
@@ -32,7 +32,7 @@ const MOST_LOOPS: usize = 4;
 const LEAST_ITERATIONS: usize = 8;
 /// A change over the run is looked for in so many windows.
 const WINDOWS: u64 = 8;
-/// Each of which should have so many bursts.
+/// Minimum number of bursts in each of them.
 const LEAST_BURSTS: u64 = 100;
 
 /// All studies of a run, and what is not folded though it could be asked for; none where calls have
@@ -77,7 +77,7 @@ struct Folded {
     id: LoopId,
     /// Its name in the trace and how often it turns.
     title: String,
-    /// What `talea fold` calls it.
+    /// Name of the region in `talea fold`.
     region: String,
     /// Whether it is the one that `talea fold` folds unasked.
     main: bool,
@@ -89,7 +89,7 @@ fn loops(analysis: &Analysis<'_>, trace: &Trace) -> Vec<Folded> {
     let process = analysis.process(class.representative.process);
     let thread = analysis.recorded(class.representative);
     let walked = walk(&analysis.run.recording, process, thread);
-    let flow = Flow::of(&analysis.run.recording, thread, &walked, &analysis.paths);
+    let flow = Flow::from_thread(&analysis.run.recording, thread, &walked, &analysis.paths);
     let names = run::loop_names(analysis, thread, &flow);
     let mut found = Vec::new();
     for (number, (one, name)) in flow.timeline.loops.iter().zip(names).enumerate() {
@@ -172,7 +172,7 @@ fn columns<const N: usize>(columns: [(&str, &str); N]) -> Vec<StudyColumn> {
     columns.map(column).into()
 }
 
-/// What is missing here beside what the page says of the run.
+/// Gaps of this section, beside those of the run on the page.
 fn gaps(own: &Gaps, known: &Gaps) -> Vec<String> {
     let new = own.iter().filter(|gap| !known.iter().any(|one| one == *gap));
     new.map(|gap| gap.detail.clone()).collect()

@@ -1,4 +1,4 @@
-//! What the report shows over time: the durations of all iterations.
+//! Time in the report: the durations of all iterations.
 //!
 //! Owns the series of iterations, and the stride where a run has more of them than a plot has
 //! points. What happens inside iterations is [`super::detail`]'s.

@@ -187,7 +187,7 @@ fn figures(
         spmd_score: (weight > 0.0).then(|| score / weight),
         clusters,
     };
-    let site = site_of(bursts, &Names::of(frame.trace), own);
+    let site = site_of(bursts, &Names::from_trace(frame.trace), own);
     (one, site)
 }
 

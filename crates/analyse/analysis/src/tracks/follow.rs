@@ -2,7 +2,7 @@
 //!
 //! Owns the common preparation, the traits of clusters besides their place (calls that end their
 //! bursts, alone and after the call before), and the degree to which requisites are lowered: for
-//! runs, of which there are few, until all match; for windows as on the slides.
+//! the few runs until all match; for windows as on the slides.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -191,7 +191,7 @@ fn traits(
     let mut before: Option<(Rank, u32)> = None;
     for (&burst, label) in own.iter().zip(&clustering.labels) {
         let rank = bursts.rank[burst as usize];
-        let Some(site) = sites.of(bursts, burst as usize) else { continue };
+        let Some(site) = sites.ending_call(bursts, burst as usize) else { continue };
         let last = before.filter(|(of, _)| *of == rank).map_or(0, |(_, site)| site);
         before = Some((rank, site));
         let Some(cluster) = label.place().and_then(|place| extent.clusters.get_mut(place)) else {

@@ -30,7 +30,7 @@ pub(super) struct Sites(HashMap<Key, u32>);
 
 impl Sites {
     /// The number of the call that ends a burst; `None` where its function has no name.
-    pub(super) fn of(&self, bursts: &Bursts, burst: usize) -> Option<u32> {
+    pub(super) fn ending_call(&self, bursts: &Bursts, burst: usize) -> Option<u32> {
         self.0.get(&key(bursts, burst)?).copied()
     }
 }

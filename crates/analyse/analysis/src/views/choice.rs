@@ -24,7 +24,10 @@ pub enum ViewError {
     #[error("{0}")]
     Load(#[from] LoadError),
     /// Nothing was recorded.
-    #[error("the run has no record of any process, so there is nothing to show{why}: `{}`", path.display())]
+    #[error(
+        "the run has no record of any process, so there is nothing to show{why}: `{}`",
+        path.display()
+    )]
     Empty {
         /// The known cause.
         why: String,
@@ -32,7 +35,10 @@ pub enum ViewError {
         path: PathBuf,
     },
     /// Nothing was sampled.
-    #[error("the run has no samples; `talea run --sample 100Hz -- COMMAND` takes some: `{}`", .0.display())]
+    #[error(
+        "the run has no samples; `talea run --sample 100Hz -- COMMAND` takes some: `{}`",
+        .0.display()
+    )]
     NoSamples(PathBuf),
     /// No such rank.
     #[error("no record of rank {rank}; the run has ranks {known}: `{}`", path.display())]

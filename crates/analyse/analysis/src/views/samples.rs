@@ -164,7 +164,7 @@ fn places<'a>(process: &ProcessSamples, frames: impl Fn(Frame) -> &'a [ResolvedF
     Places { functions, lines }
 }
 
-/// An address of which nothing more is known.
+/// An address without a known function or line.
 fn nowhere(process: &ProcessSamples, frame: Frame) -> ResolvedFrame {
     let offset = frame.offset.saturating_sub(1);
     let address = match process.modules.get(frame.module as usize) {

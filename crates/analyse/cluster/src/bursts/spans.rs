@@ -99,7 +99,7 @@ fn calls(trace: &Trace, events: &ByLocation, bursts: &mut Bursts) {
     }
 }
 
-/// The first level of nested functions of which a thread has more than one instance.
+/// The first level of nested functions with more than one instance in a thread.
 fn level(trace: &Trace, events: &ByLocation) -> Option<usize> {
     let mut most = [0_u64; DEEPEST];
     for location in 0..events.len() as u32 {

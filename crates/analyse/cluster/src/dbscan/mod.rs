@@ -44,7 +44,11 @@ impl Default for Dbscan {
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum DbscanError {
     /// A radius whose square is no number to compare with.
-    #[error("expected eps of 0, or between {least:e} and {most:e}, found {0}", least = LEAST, most = MOST)]
+    #[error(
+        "expected eps of 0, or between {least:e} and {most:e}, found {0}",
+        least = LEAST,
+        most = MOST
+    )]
     Eps(f64),
     /// Without neighbours there is no core.
     #[error("expected at least 1 point for a core")]

@@ -66,7 +66,9 @@ proptest! {
         values in prop::collection::vec((any::<f64>(), any::<f64>(), any::<f64>()), 0..50),
         factor in 0.01..100.0,
     ) {
-        let column = |pick: fn(&(f64, f64, f64)) -> f64| values.iter().map(pick).collect::<Vec<_>>();
+        let column = |pick: fn(&(f64, f64, f64)) -> f64| -> Vec<f64> {
+            values.iter().map(pick).collect()
+        };
         let (a, b, durations) = (column(|v| v.0), column(|v| v.1), column(|v| v.2));
         let linear = Dimension { factor, ..Dimension::default() };
         let how = Preparation { duration: Range::ALL, dimensions: vec![linear, log(Range::ALL)] };

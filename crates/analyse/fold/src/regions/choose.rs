@@ -110,7 +110,7 @@ struct Chooser<'a> {
 
 impl Chooser<'_> {
     fn choice(&self, region: Region, why: String) -> Choice {
-        Choice { region, name: self.names.of(region), of: self.names.kind(region), why }
+        Choice { region, name: self.names.name(region), of: self.names.kind(region), why }
     }
 
     fn default_region(&self) -> Result<Choice, ChooseError> {
@@ -279,7 +279,7 @@ impl Chooser<'_> {
         let spans = super::instances(self.trace, region);
         (!spans.is_empty()).then(|| Possible {
             region,
-            name: self.names.of(region),
+            name: self.names.name(region),
             of: self.names.kind(region),
             instances: spans.len() as u64,
             time: spans.durations().into_iter().sum(),

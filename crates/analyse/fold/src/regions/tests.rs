@@ -1,3 +1,6 @@
+//! Tests of regions: nesting of routines, iterations, counters of each form of label, and time cut
+//! out of MPI. Random events must give instances that end.
+
 use proptest::prelude::*;
 use talea_model::trace::{EventType, Labels, ValueSet};
 
@@ -257,13 +260,20 @@ proptest! {
     #[test]
     fn any_events_give_instances_that_end(
         events in prop::collection::vec(
-            (0..3_u32, 0..50_u64, prop::sample::select(vec![F, I, M, 42_000_050, 30_000_000, 7]), -2..9_i64),
+            (
+                0..3_u32,
+                0..50_u64,
+                prop::sample::select(vec![F, I, M, 42_000_050, 30_000_000, 7]),
+                -2..9_i64
+            ),
             0..80,
         ),
     ) {
         let pairs: Vec<[(u32, i64); 1]> = events.iter().map(|one| [(one.2, one.3)]).collect();
         let rows: Vec<Row<'_>> =
-            events.iter().zip(&pairs).map(|(one, pairs)| (one.0, one.1, pairs.as_slice())).collect();
+            events.iter().zip(&pairs).map(
+                |(one, pairs)| (one.0, one.1, pairs.as_slice())
+            ).collect();
         let trace = made(3, &rows);
         for one in possible(&trace) {
             let mut spans = instances(&trace, one.region);
@@ -275,7 +285,10 @@ proptest! {
             without_mpi(&trace, &mut spans, &mut columns, &mut samples);
             prop_assert_eq!(samples.starts.len(), samples.time.len() + 1);
             prop_assert!(columns.values.iter().all(|values| values.len() == columns.time.len()));
-            let again = choose(&trace, &Wanted { region: Some(&Names::new(&trace).argument(one.region)), value: None });
+            let again = choose(
+                &trace,
+                &Wanted { region: Some(&Names::new(&trace).argument(one.region)), value: None }
+            );
             prop_assert_eq!(again.unwrap().region, one.region);
         }
     }

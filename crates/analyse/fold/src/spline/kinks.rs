@@ -326,7 +326,7 @@ pub struct Heights {
 impl Heights {
     /// Heights with only the kinks at the places `chosen` of the list; places beyond the list are
     /// left out.
-    pub fn of(&self, chosen: &[usize]) -> Vec<f64> {
+    pub fn with_kinks(&self, chosen: &[usize]) -> Vec<f64> {
         let chosen: Vec<usize> = chosen.iter().copied().filter(|&i| i < self.parts.len()).collect();
         let rows = chosen.iter().map(|&i| chosen.iter().map(|&j| self.gram[i][j]).collect());
         Small::new(rows.collect()).solve(chosen.iter().map(|&i| self.parts[i]).collect())

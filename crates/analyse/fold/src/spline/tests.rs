@@ -139,7 +139,10 @@ proptest! {
 
     #[test]
     fn any_points_give_numbers_or_an_error(
-        raw in prop::collection::vec((prop::num::f64::ANY, prop::num::f64::ANY, prop::num::f64::ANY), 0..20),
+        raw in prop::collection::vec(
+            (prop::num::f64::ANY, prop::num::f64::ANY, prop::num::f64::ANY),
+            0..20
+        ),
         lambda in prop::num::f64::ANY,
         kinks in prop::collection::vec(prop::num::f64::ANY, 0..4),
     ) {

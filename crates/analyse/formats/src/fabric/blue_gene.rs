@@ -219,7 +219,7 @@ fn unsigned(line: u64, value: i64) -> Result<u32, Error> {
 
 fn router(torus: &Torus, at: [i64; 3]) -> Option<RouterId> {
     let [x, y, z] = at.map(|value| u16::try_from(value).ok());
-    torus.router(Coordinate::of(&[x?, y?, z?])?)
+    torus.router(Coordinate::new(&[x?, y?, z?])?)
 }
 
 /// A table of whole numbers.

@@ -73,7 +73,7 @@ pub fn carried(
         one.waited = add(one.waited, reader.own(port, "PortXmitWait"));
     }
     if silent > 0 {
-        let detail = "ports of which neither end has counters of data: their rows are absent";
+        let detail = "ports without counters of data at either end: their rows are absent";
         gaps.note(missing(detail.to_owned(), silent));
     }
     for (why, count) in reader.lost {
@@ -186,7 +186,7 @@ SW 8 2 0x02 4x EDR - SW 9 8 0x03 ( 'leaf' - 'top' )
     }
 
     fn told(gaps: &Gaps) -> Vec<String> {
-        gaps.iter().map(talea_model::Gap::told).collect()
+        gaps.iter().map(talea_model::Gap::sentence).collect()
     }
 
     #[test]
@@ -216,7 +216,7 @@ SW 8 2 0x02 4x EDR - SW 9 8 0x03 ( 'leaf' - 'top' )
         assert_eq!(rows.iter().filter(|row| row.bytes.is_none()).count(), 2);
         insta::assert_snapshot!(told(&gaps).join("\n"), @r"
         counters that ran backwards, as after a reset: their differences are absent (2)
-        ports of which neither end has counters of data: their rows are absent (3)
+        ports without counters of data at either end: their rows are absent (3)
         ");
     }
 

@@ -1,8 +1,8 @@
 //! Lists of hosts in Slurm's notation: `a,b[0-3,07],r[0-1]n[1-2]`.
 //!
 //! Owns brackets, ranges, leading zeros (kept: `[08-11]` is `08`, `09`, `10`, `11`) and several
-//! brackets in a name, of which the last one is the fastest. It refuses more names than its
-//! caller's maximum, and steps in ranges.
+//! brackets in a name; the last one varies fastest. It refuses more names than its caller's
+//! maximum, and steps in ranges.
 
 use super::short;
 

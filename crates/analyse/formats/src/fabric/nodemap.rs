@@ -45,16 +45,16 @@ pub struct NodeMap {
 /// Reads a map.
 pub fn read(bytes: &[u8]) -> Result<NodeMap, Error> {
     let text = String::from_utf8_lossy(bytes);
-    let mut told = None;
+    let mut stated = None;
     let mut nodes: Vec<Node> = Vec::new();
     for (line, number) in text.lines().zip(1..) {
         let words: Vec<&str> = line.split_whitespace().take(6).collect();
         match words[..] {
             [] => {}
-            [count, columns] if told.is_none() && nodes.is_empty() => {
+            [count, columns] if stated.is_none() && nodes.is_empty() => {
                 let count = count.parse::<u64>().ok().filter(|_| columns == "4");
                 let expected = "a number of nodes and 4, for x, y, z and slot";
-                told = Some(count.ok_or_else(|| wrong(number, expected, line))?);
+                stated = Some(count.ok_or_else(|| wrong(number, expected, line))?);
             }
             [name, x, y, z, slot] => {
                 let node = of_node(name, [x, y, z], slot, number);
@@ -88,18 +88,18 @@ pub fn read(bytes: &[u8]) -> Result<NodeMap, Error> {
         return Err(Error::Nothing { expected: "lines such as `nid00006 0 0 3 0`" });
     }
     let torus = Torus::new(&lengths(&places)?)?;
-    let gaps = gaps(&torus, &nodes, told);
+    let gaps = gaps(&torus, &nodes, stated);
     Ok(NodeMap { torus, nodes, gaps })
 }
 
 fn of_node(name: &str, at: [&str; 3], slot: &str, line: u64) -> Option<Node> {
     let [x, y, z] = at.map(|value| value.parse::<u16>().ok());
-    let at = Coordinate::of(&[x?, y?, z?])?;
+    let at = Coordinate::new(&[x?, y?, z?])?;
     let slot = slot.parse().ok()?;
     (name.len() <= LONGEST).then(|| Node { name: name.to_owned(), at, slot, line })
 }
 
-fn gaps(torus: &Torus, nodes: &[Node], told: Option<u64>) -> Gaps {
+fn gaps(torus: &Torus, nodes: &[Node], stated: Option<u64>) -> Gaps {
     let mut gaps = Gaps::default();
     let mut here = vec![0_u64; torus.routers()];
     for router in nodes.iter().filter_map(|node| torus.router(node.at)) {
@@ -115,9 +115,9 @@ fn gaps(torus: &Torus, nodes: &[Node], told: Option<u64>) -> Gaps {
         );
         gaps.note(missing(detail, absent));
     }
-    if let Some(told) = told.filter(|&told| told != nodes.len() as u64) {
-        let detail = format!("the map tells of {told} nodes and has {}", nodes.len());
-        gaps.note(missing(detail, told.abs_diff(nodes.len() as u64)));
+    if let Some(stated) = stated.filter(|&stated| stated != nodes.len() as u64) {
+        let detail = format!("the map states {stated} nodes and has {}", nodes.len());
+        gaps.note(missing(detail, stated.abs_diff(nodes.len() as u64)));
     }
     gaps
 }
@@ -181,10 +181,10 @@ nid00005 1 0 1 1
     fn nodes_and_what_is_not_there() {
         let map = read(SAMPLE.as_bytes()).unwrap();
         assert_eq!(map.torus.lengths(), [2, 1, 2]);
-        let told: Vec<String> = map.gaps.iter().map(talea_model::Gap::told).collect();
+        let told: Vec<String> = map.gaps.iter().map(talea_model::Gap::sentence).collect();
         let expected = [
             "the map has not 2 nodes of a torus of 2x1x2 with 2 at each router",
-            "the map tells of 7 nodes and has 6 (1)",
+            "the map states 7 nodes and has 6 (1)",
         ];
         assert_eq!(told, expected);
         let wires = Wires { kind: "cable".to_owned(), lane: Some(1e9), count: 2 };

@@ -175,7 +175,7 @@ PortXmitData:....................178791657177235
         let found: Vec<_> = ports.iter().map(|port| (port.lid, port.number)).collect();
         assert_eq!(found, [(Some(6), 1), (Some(6), 2), (Some(7), 12), (None, 1)]);
         assert_eq!(ports[1].value("PortXmitData"), Some(178_791_657_177_235));
-        let told: Vec<String> = gaps.iter().map(talea_model::Gap::told).collect();
+        let told: Vec<String> = gaps.iter().map(talea_model::Gap::sentence).collect();
         assert_eq!(told, ["lines in which queries say that they failed (2)"]);
     }
 

@@ -125,7 +125,7 @@ fn end<'a>(text: &'a str, open: &str, close: &str, comma: char) -> Option<End<'a
     let (name, at) = text.split_once(open)?;
     let mut values = at.strip_suffix(close)?.split(comma);
     let mut value = || values.next()?.parse::<u16>().ok();
-    let at = Coordinate::of(&[value()?, value()?, value()?])?;
+    let at = Coordinate::new(&[value()?, value()?, value()?])?;
     if values.next().is_some() {
         return None;
     }
@@ -356,7 +356,7 @@ c2-0c0s6a0l33(1:0:6) blue -> c0-0c0s6a0l33(0:0:6)
             .collect();
         let machine = read(text.as_bytes()).unwrap();
         assert_eq!(machine.fabric.routers().len(), 11);
-        let told: Vec<String> = machine.gaps.iter().map(talea_model::Gap::told).collect();
+        let told: Vec<String> = machine.gaps.iter().map(talea_model::Gap::sentence).collect();
         assert_eq!(told, ["the list has not 1 Geminis of the torus of 2x2x3"]);
     }
 

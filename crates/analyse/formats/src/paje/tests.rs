@@ -1,3 +1,6 @@
+//! Tests of the Pajé reader and writer: one known trace, orders of fields, errors that name their
+//! place, and round trips. Damaged files must be read or refused.
+
 use proptest::prelude::*;
 
 use super::*;
@@ -121,7 +124,11 @@ proptest! {
     }
 
     #[test]
-    fn damage_is_read_or_refused(trace in traces(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+    fn damage_is_read_or_refused(
+        trace in traces(),
+        at in any::<prop::sample::Index>(),
+        byte in any::<u8>()
+    ) {
         let mut bytes = write(&trace).into_bytes();
         let at = at.index(bytes.len());
         bytes[at] = byte;

@@ -176,7 +176,7 @@ pub(super) fn record(
             let end = fields.time_or_unknown("the time that the state ends", clock)?;
             let (state, _) = fields.small("a state of 32 bits")?;
             fields.end()?;
-            tally.seen(cpu, if end == UNKNOWN_TIME { begin } else { end });
+            tally.note(cpu, if end == UNKNOWN_TIME { begin } else { end });
             tally.backwards += u64::from(end < begin);
             trace.push_state(StateRecord { location, cpu, begin, end, state });
         }
@@ -189,7 +189,7 @@ pub(super) fn record(
                 trace.events.values.truncate(known);
                 return Err(error);
             }
-            tally.seen(cpu, time);
+            tally.note(cpu, time);
             trace.events.close(location, cpu, time);
             trace.order.push(talea_model::trace::RecordKind::Event);
         }
@@ -198,7 +198,7 @@ pub(super) fn record(
             let received = [message.logical_receive, message.physical_receive];
             let latest = received.into_iter().filter(|&time| time != UNKNOWN_TIME).max();
             let cpu = message.sender_cpu.max(message.receiver_cpu);
-            tally.seen(cpu, latest.unwrap_or(message.logical_send));
+            tally.note(cpu, latest.unwrap_or(message.logical_send));
             tally.negative += u64::from(message.size < 0);
             trace.push_message(message);
         }

@@ -1,8 +1,13 @@
 //! The first line of a `.prv`: date, duration and its unit, nodes, applications with their tasks,
 //! number of communicators that follow.
 //!
-//! Owns `#Paraver (dd/mm/yyyy at
-//! hh:mm):<end>[_ns|_us|_ms|_s]:<nodes>(<cpus>,...):<applications>:<application>...[,<communicators>]`
+//! Owns this form, as one line:
+//!
+//! ```text
+//! #Paraver (dd/mm/yyyy at hh:mm):<end>[_ns|_us|_ms|_s]:<nodes>(<cpus>,...):<applications>
+//!     :<application>...[,<communicators>]
+//! ```
+//!
 //! with `<application>` being `<tasks>(<threads>:<node>,...)`. Whatever the numbers claim, memory
 //! is that of the listed items.
 

@@ -44,7 +44,8 @@ impl Cursor<'_> {
     pub(super) fn number(&mut self) -> Option<(u64, u8)> {
         let word = self.word()?;
         let digits = word ^ ZEROS;
-        // Bytes below the first that is no digit do not carry, so that its mark is right; marks above it need not be.
+        // Bytes below the first that is no digit do not carry, so that its mark is right; marks
+        // above it need not be.
         let stops = (digits.wrapping_add(TEN_UP) | digits) & HIGH;
         if stops == 0 {
             return self.long(eight(digits));
@@ -57,8 +58,8 @@ impl Cursor<'_> {
         Some((eight(digits << (64 - bits)), (word >> bits) as u8))
     }
 
-    /// An event type and the colon after it. Nearly all have eight digits: the begin of the next number is then known without waiting for
-    /// the bytes, as the processor predicts it.
+    /// An event type and the colon after it. Nearly all have eight digits: the begin of the next
+    /// number is then known without waiting for the bytes, as the processor predicts it.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the cursor stays in registers")]
     pub(super) fn event_type(&mut self) -> Option<u32> {
@@ -150,7 +151,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_number_of_up_to_19_digits(number in 0..10_u64.pow(19), short in 0..20_u32, zeros in 0..4_usize, stop: u8) {
+        fn any_number_of_up_to_19_digits(
+            number in 0..10_u64.pow(19),
+            short in 0..20_u32,
+            zeros in 0..4_usize,
+            stop: u8
+        ) {
             prop_assume!(!stop.is_ascii_digit());
             let value = number / 10_u64.pow(short.min(19));
             let digits = format!("{}{value}", "0".repeat(zeros));

@@ -9,7 +9,7 @@ use talea_model::{Gap, GapKind, Nanos, Trace};
 use super::careful::{self, Break};
 use super::header::{self, Header};
 use super::number::Cursor;
-use super::recent::Recent;
+use super::place_cache::PlaceCache;
 use super::record::{self, Clock, Tally};
 use super::reserve::reserve;
 use super::{Damage, Error, Fault, Options};
@@ -27,7 +27,7 @@ pub struct Reader {
     /// Number of communicators in the header.
     communicators: Option<u64>,
     tally: Tally,
-    recent: Recent,
+    recent: PlaceCache,
     /// Number of whole lines so far.
     lines: u64,
     /// Bytes of whole lines so far, and whether columns were reserved after them.
@@ -51,7 +51,7 @@ impl Reader {
             clock: None,
             communicators: None,
             tally: Tally::default(),
-            recent: Recent::new(),
+            recent: PlaceCache::new(),
             lines: 0,
             bytes: 0,
             reserved: false,

@@ -9,7 +9,7 @@ use talea_model::Trace;
 use talea_model::trace::{Locations, MessageRecord, RecordKind, StateRecord};
 
 use super::number::Cursor;
-use super::recent::Recent;
+use super::place_cache::PlaceCache;
 
 /// From the file's unit to nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,7 @@ pub(super) struct Tally {
 
 impl Tally {
     #[inline]
-    pub(super) fn seen(&mut self, cpu: u32, time: u64) {
+    pub(super) fn note(&mut self, cpu: u32, time: u64) {
         self.most_cpu = self.most_cpu.max(cpu);
         self.latest = self.latest.max(time);
     }
@@ -61,7 +61,11 @@ fn small(cursor: &mut Cursor) -> Option<u32> {
 /// `cpu:appl:task:thread:` as location and CPU.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it begins every record")]
-fn place(cursor: &mut Cursor, locations: &Locations, recent: &mut Recent) -> Option<(u32, u32)> {
+fn place(
+    cursor: &mut Cursor,
+    locations: &Locations,
+    recent: &mut PlaceCache,
+) -> Option<(u32, u32)> {
     match recent.find(cursor) {
         Ok(found) => Some(found),
         Err(miss) => {
@@ -102,7 +106,7 @@ pub(super) fn state(
     trace: &mut Trace,
     clock: Clock,
     tally: &mut Tally,
-    recent: &mut Recent,
+    recent: &mut PlaceCache,
 ) -> Option<usize> {
     let cursor = &mut cursor;
     let (location, cpu) = place(cursor, &trace.locations, recent)?;
@@ -111,7 +115,7 @@ pub(super) fn state(
     let (state, stop) = cursor.number()?;
     let state = u32::try_from(state).ok()?;
     cursor.line_ends(stop)?;
-    tally.seen(cpu, end);
+    tally.note(cpu, end);
     tally.backwards += u64::from(end < begin);
     trace.states.push(StateRecord { location, cpu, begin, end, state });
     trace.order.push(RecordKind::State);
@@ -125,7 +129,7 @@ pub(super) fn event(
     trace: &mut Trace,
     clock: Clock,
     tally: &mut Tally,
-    recent: &mut Recent,
+    recent: &mut PlaceCache,
 ) -> Option<usize> {
     let cursor = &mut cursor;
     let (location, cpu) = place(cursor, &trace.locations, recent)?;
@@ -136,7 +140,7 @@ pub(super) fn event(
         trace.events.values.truncate(known);
         return None;
     }
-    tally.seen(cpu, time);
+    tally.note(cpu, time);
     trace.events.close(location, cpu, time);
     trace.order.push(RecordKind::Event);
     Some(cursor.at)
@@ -164,7 +168,7 @@ pub(super) fn message(
     trace: &mut Trace,
     clock: Clock,
     tally: &mut Tally,
-    recent: &mut Recent,
+    recent: &mut PlaceCache,
 ) -> Option<usize> {
     let cursor = &mut cursor;
     let (sender, sender_cpu) = place(cursor, &trace.locations, recent)?;
@@ -179,7 +183,7 @@ pub(super) fn message(
     }
     let (tag, stop) = cursor.number()?;
     cursor.line_ends(stop)?;
-    tally.seen(sender_cpu.max(receiver_cpu), physical_receive.max(logical_receive));
+    tally.note(sender_cpu.max(receiver_cpu), physical_receive.max(logical_receive));
     trace.messages.push(MessageRecord {
         sender,
         sender_cpu,

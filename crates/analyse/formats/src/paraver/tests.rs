@@ -467,9 +467,12 @@ fn names_of_rows() {
 
 prop_compose! {
     /// Applications with tasks of threads, on nodes or on none.
-    fn any_locations()(nodes in prop::collection::vec(1..100_u32, 0..4), applications in prop::collection::vec(
-        prop::collection::vec((1..4_u32, 0..4_u32), 1..4), 1..4)) -> talea_model::trace::Locations
-    {
+    fn any_locations()(
+        nodes in prop::collection::vec(1..100_u32, 0..4),
+        applications in prop::collection::vec(
+            prop::collection::vec((1..4_u32, 0..4_u32), 1..4), 1..4
+        )
+    ) -> talea_model::trace::Locations {
         let mut locations = talea_model::trace::Locations::default();
         for tasks in applications {
             locations.push_application();
@@ -524,19 +527,36 @@ fn any_record() -> impl Strategy<Value = Record> {
 }
 
 prop_compose! {
-    fn any_trace()(locations in any_locations(), records in prop::collection::vec(any_record(), 0..40), duration in any_time()) -> Trace {
-        let mut trace = Trace { date: "01/02/03 at 04:05".into(), duration: Nanos(duration), locations, ..Trace::default() };
+    fn any_trace()(
+        locations in any_locations(),
+        records in prop::collection::vec(any_record(), 0..40),
+        duration in any_time()
+    ) -> Trace {
+        let mut trace = Trace {
+            date: "01/02/03 at 04:05".into(),
+            duration: Nanos(duration),
+            locations,
+            ..Trace::default()
+        };
         let most = trace.locations.len() as u32;
         for record in records {
             match record {
-                Record::State(at, begin, end, state) => trace.push_state(StateRecord { location: at % most, cpu: at >> 16, begin, end, state }),
+                Record::State(at, begin, end, state) => trace.push_state(
+                    StateRecord { location: at % most, cpu: at >> 16, begin, end, state }
+                ),
                 Record::Event(at, time, pairs) => {
                     let (types, values): (Vec<u32>, Vec<i64>) = pairs.into_iter().unzip();
                     trace.push_event((at % most, at >> 16), time, &types, &values);
                 }
-                Record::Message(at, [logical_send, physical_send, logical_receive, physical_receive], size, tag) => {
+                Record::Message(
+                    at,
+                    [logical_send, physical_send, logical_receive, physical_receive],
+                    size,
+                    tag
+                ) => {
                     trace.push_message(MessageRecord {
-                        sender: at % most, sender_cpu: at >> 24, receiver: (at >> 8) % most, receiver_cpu: at >> 28,
+                        sender: at % most, sender_cpu: at >> 24,
+                        receiver: (at >> 8) % most, receiver_cpu: at >> 28,
                         logical_send, physical_send, logical_receive, physical_receive, size, tag,
                     });
                 }
@@ -580,7 +600,10 @@ proptest! {
             if let Ok(trace) = read_bytes(&text, &Options { size: None, damage }) {
                 prop_assert!(trace.check().is_ok());
                 let again = written(&trace);
-                prop_assert_eq!(read_bytes(again.as_bytes(), &Options::default()).unwrap().events, trace.events);
+                prop_assert_eq!(
+                    read_bytes(again.as_bytes(), &Options::default()).unwrap().events,
+                    trace.events
+                );
             }
         }
         let mut gaps = Gaps::default();
@@ -590,7 +613,10 @@ proptest! {
     }
 
     #[test]
-    fn texts_with_damage(places in prop::collection::vec((0..SMALL.len(), any::<u8>()), 1..6), cut in 0..SMALL.len()) {
+    fn texts_with_damage(
+        places in prop::collection::vec((0..SMALL.len(), any::<u8>()), 1..6),
+        cut in 0..SMALL.len()
+    ) {
         let mut text = SMALL.as_bytes().to_vec();
         for &(place, byte) in &places {
             text[place] = byte;

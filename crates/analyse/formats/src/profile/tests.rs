@@ -1,3 +1,6 @@
+//! Tests of profile formats: the same samples as collapsed stacks, speedscope, Chrome trace and
+//! pprof.
+
 use super::*;
 
 fn samples() -> Samples {

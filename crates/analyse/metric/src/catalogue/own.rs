@@ -46,7 +46,13 @@ pub(super) const LINES: &[Line] = &[
     ("numa:foreign", Count, Growing, Numa, "pages wished from the node that came from another"),
     ("numa:local", Count, Growing, Numa, "pages for programs that ran on the node"),
     ("numa:other", Count, Growing, Numa, "pages for programs that ran on another node"),
-    ("numa:interleave", Count, Growing, Numa, "interleaved pages that came from the node as wished"),
+    (
+        "numa:interleave",
+        Count,
+        Growing,
+        Numa,
+        "interleaved pages that came from the node as wished"
+    ),
     ("imc:read_bytes", Bytes, Growing, Package, "bytes read from memory (uncore)"),
     ("imc:write_bytes", Bytes, Growing, Package, "bytes written to memory (uncore)"),
     ("net:*:rx_bytes", Bytes, Growing, Device, "bytes received, at each network device"),

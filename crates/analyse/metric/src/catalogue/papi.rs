@@ -73,9 +73,17 @@ const PRESETS: &[Preset] = &[
     ("PAPI_TOT_CYC", "cycles", &["cycles", "\"cpu-cycles\""]),
     ("PAPI_LST_INS", "load and store instructions completed", &["\"L1-dcache-loads\" + \"L1-dcache-stores\""]),
     ("PAPI_SYC_INS", "synchronisation instructions completed", &[]),
-    ("PAPI_L1_DCH", "data cache hits, level 1", &["\"L1-dcache-loads\" - \"L1-dcache-load-misses\""]),
+    (
+        "PAPI_L1_DCH",
+        "data cache hits, level 1",
+        &["\"L1-dcache-loads\" - \"L1-dcache-load-misses\""]
+    ),
     ("PAPI_L2_DCH", "data cache hits, level 2", &[]),
-    ("PAPI_L1_DCA", "data cache accesses, level 1", &["\"L1-dcache-loads\" + \"L1-dcache-stores\"", "\"L1-dcache-loads\""]),
+    (
+        "PAPI_L1_DCA",
+        "data cache accesses, level 1",
+        &["\"L1-dcache-loads\" + \"L1-dcache-stores\"", "\"L1-dcache-loads\""]
+    ),
     ("PAPI_L2_DCA", "data cache accesses, level 2", &[]),
     ("PAPI_L3_DCA", "data cache accesses, level 3", &["\"LLC-loads\" + \"LLC-stores\"", "\"LLC-loads\""]),
     ("PAPI_L1_DCR", "data cache reads, level 1", &["\"L1-dcache-loads\""]),

@@ -38,9 +38,21 @@ pub(super) const LINES: &[Line] = &[
     ("L1-dcache-stores", Count, Growing, Pu, "stores to the first data cache"),
     ("L1-dcache-store-misses", Count, Growing, Pu, "stores that missed the first data cache"),
     ("L1-dcache-prefetches", Count, Growing, Pu, "prefetches to the first data cache"),
-    ("L1-dcache-prefetch-misses", Count, Growing, Pu, "prefetches that missed the first data cache"),
+    (
+        "L1-dcache-prefetch-misses",
+        Count,
+        Growing,
+        Pu,
+        "prefetches that missed the first data cache"
+    ),
     ("L1-icache-loads", Count, Growing, Pu, "fetches from the first instruction cache"),
-    ("L1-icache-load-misses", Count, Growing, Pu, "fetches that missed the first instruction cache"),
+    (
+        "L1-icache-load-misses",
+        Count,
+        Growing,
+        Pu,
+        "fetches that missed the first instruction cache"
+    ),
     ("L1-icache-prefetches", Count, Growing, Pu, "prefetches to the first instruction cache"),
     ("L1-icache-prefetch-misses", Count, Growing, Pu, "prefetches that missed the first instruction cache"),
     ("LLC-loads", Count, Growing, Pu, "loads from the last cache"),

@@ -9,12 +9,17 @@
 //! sum      = product { ("+" | "-") product }
 //! product  = unary { ("*" | "/" | "%") unary }
 //! unary    = "-" unary | primary
-//! primary  = number | counter | "$" digits | "(" choice ")" | function "(" choice { "," choice } ")"
-//!          | "has_event" "(" counter ")" | "source_count" "(" counter ")" | "strcmp_cpuid_str" "(" number ")"
-//! function = "min" | "max" (two or more arguments) | "d_ratio" (two) | "abs" | "sqrt" | "log2" (one)
-//! number   = digits [ "." digits ] [ "e" [ "+" | "-" ] digits ] [ "k" | "M" | "G" | "T" ] | "0x" digits
+//! primary  = number | counter | "$" digits | "(" choice ")"
+//!          | function "(" choice { "," choice } ")"
+//!          | "has_event" "(" counter ")" | "source_count" "(" counter ")"
+//!          | "strcmp_cpuid_str" "(" number ")"
+//! function = "min" | "max" (two or more arguments) | "d_ratio" (two)
+//!          | "abs" | "sqrt" | "log2" (one)
+//! number   = digits [ "." digits ] [ "e" [ "+" | "-" ] digits ] [ "k" | "M" | "G" | "T" ]
+//!          | "0x" digits
 //! counter  = bare | '"' anything but quotes and control characters '"' | "#" word
-//! bare     = letter { letter | digit | "_" | "." | ":" | ":*:" | "\\" any | event }, and "=" after a ":"
+//! bare     = letter { letter | digit | "_" | "." | ":" | ":*:" | "\\" any | event },
+//!            and "=" after a ":"
 //! event    = "@" terms "@" | "/" terms with a "=" "/"
 //! ```
 //!

@@ -154,16 +154,26 @@ proptest! {
             prop_assert!(!value.is_infinite());
             prop_assert_eq!((!value.is_nan()).then_some(value), tree.value(&finite));
             let explained = expression.explained(&inputs);
-            prop_assert_eq!(explained.as_ref().ok().copied(), tree.value(&finite), "{:?}", explained);
+            prop_assert_eq!(
+                explained.as_ref().ok().copied(),
+                tree.value(&finite),
+                "{:?}",
+                explained
+            );
         }
     }
 
     #[test]
-    fn rows_are_evaluated_as_one_by_one(tree in trees(), columns in prop::collection::vec(numbers(), 0..5)) {
+    fn rows_are_evaluated_as_one_by_one(
+        tree in trees(),
+        columns in prop::collection::vec(numbers(), 0..5)
+    ) {
         if let Ok(expression) = Expression::parse(&tree.text()) {
             let (rows, counters) = (columns.len(), expression.counters().len());
             let packed: Vec<f64> =
-                (0..counters).flat_map(|counter| columns.iter().map(move |row| row[counter])).collect();
+                (0..counters).flat_map(
+                    |counter| columns.iter().map(move |row| row[counter])
+                ).collect();
             let (mut scratch, mut values) = (vec![1.0; 3], vec![7.0]);
             expression.eval_rows(&packed, rows, &mut scratch, &mut values);
             let one_by_one = columns.iter().map(|row| expression.eval(row).to_bits());
@@ -196,7 +206,11 @@ proptest! {
     }
 
     #[test]
-    fn replacing_is_evaluating_in_two_steps(outer in trees(), inner in trees(), numbers in numbers()) {
+    fn replacing_is_evaluating_in_two_steps(
+        outer in trees(),
+        inner in trees(),
+        numbers in numbers()
+    ) {
         let inner = Expression::parse(&inner.text());
         // `has_event` tests the counter, not its replacement.
         let asked = outer.text().contains("has_event(cycles)");
@@ -204,7 +218,9 @@ proptest! {
             let Ok(whole) = outer.replace(|name| (name == "cycles").then_some(&inner)) else {
                 return Ok(());
             };
-            let number = |name: &String| numbers[COUNTERS.iter().position(|known| known == name).unwrap()];
+            let number = |name: &String| numbers[
+                COUNTERS.iter().position(|known| known == name).unwrap()
+            ];
             let of_inner = inner.eval(&inner.counters().iter().map(number).collect::<Vec<_>>());
             let two_steps: Vec<f64> = outer
                 .counters()

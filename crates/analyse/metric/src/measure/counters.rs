@@ -63,7 +63,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    pub(super) fn of(trace: &Trace) -> Self {
+    pub(super) fn from_trace(trace: &Trace) -> Self {
         let mut found = Self { names: Vec::new(), places: BTreeMap::new() };
         let all = trace.events.distinct_types().into_iter().filter(|&one| types::is_counter(one));
         for event_type in all {

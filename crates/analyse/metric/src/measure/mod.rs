@@ -95,10 +95,10 @@ pub enum MeasureError {
 pub fn measure(trace: &Trace, part: Part) -> Result<Numbers, MeasureError> {
     let mut gaps = Gaps::default();
     let events = trace.events_by_location();
-    let mpi = useful::Mpi::of(trace);
-    let span = Span::of(trace, part, &mut gaps)?;
-    let source = useful::Source::of(trace, &mpi, &mut gaps);
-    let columns = counters::Columns::of(trace);
+    let mpi = useful::Mpi::from_trace(trace);
+    let span = Span::select(trace, part, &mut gaps)?;
+    let source = useful::Source::from_trace(trace, &mpi, &mut gaps);
+    let columns = counters::Columns::from_trace(trace);
     let mut locations = Vec::new();
     let states = trace.states_by_location();
     let mut processes = Processes::default();

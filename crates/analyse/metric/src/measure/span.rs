@@ -50,7 +50,7 @@ impl Span {
     ///
     /// # Errors
     /// An empty part.
-    pub fn of(trace: &Trace, part: Part, gaps: &mut Gaps) -> Result<Self, MeasureError> {
+    pub fn select(trace: &Trace, part: Part, gaps: &mut Gaps) -> Result<Self, MeasureError> {
         let whole = (Nanos(0), duration(trace));
         let (begin, end, chosen) = match part {
             Part::Whole => (whole.0, whole.1, Chosen::Whole),

@@ -31,7 +31,7 @@ pub(super) struct Mpi {
 }
 
 impl Mpi {
-    pub(super) fn of(trace: &Trace) -> Self {
+    pub(super) fn from_trace(trace: &Trace) -> Self {
         let calls = trace.events.iter().filter(|one| one.types.iter().copied().any(is_mpi));
         Self { applications: applications(trace, calls.map(|one| one.location)) }
     }
@@ -78,7 +78,7 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn of(trace: &Trace, mpi: &'a Mpi, gaps: &mut Gaps) -> Self {
+    pub(super) fn from_trace(trace: &Trace, mpi: &'a Mpi, gaps: &mut Gaps) -> Self {
         let states = trace.states.iter().filter(|one| one.state == types::RUNNING);
         let running = applications(trace, states.map(|one| one.location));
         let of_thread = |event_type: &u32| {

@@ -54,7 +54,12 @@ const TOP_DOWN: &[Line] = &[
     ("fetch_latency", "frontend_bound", "as fetching was late", "\"topdown-fetch-lat\" / slots_counted"),
     ("fetch_bandwidth", "frontend_bound", "as fetching was slow", "frontend_bound - fetch_latency"),
     ("backend_bound", "", "slots that the units could not take", "\"topdown-be-bound\" / slots_counted"),
-    ("memory_bound", "backend_bound", "as memory was late", "\"topdown-mem-bound\" / slots_counted"),
+    (
+        "memory_bound",
+        "backend_bound",
+        "as memory was late",
+        "\"topdown-mem-bound\" / slots_counted"
+    ),
     ("core_bound", "backend_bound", "as units were busy", "backend_bound - memory_bound"),
 ];
 

@@ -115,7 +115,7 @@ impl Model {
                 metrics.push(definition);
             }
         }
-        let references = references::of(&metrics, &places);
+        let references = references::by_metric(&metrics, &places);
         let (order, cycles) = references::order(&metrics, &references);
         for (&metric, round) in &cycles {
             let what = format!("`{}` is defined by itself: {round}", metrics[metric as usize].name);

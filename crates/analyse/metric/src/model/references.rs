@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::Definition;
 
 /// For each metric the others that its expression refers to, each once.
-pub(super) fn of(metrics: &[Definition], places: &BTreeMap<String, u32>) -> Vec<Vec<u32>> {
+pub(super) fn by_metric(metrics: &[Definition], places: &BTreeMap<String, u32>) -> Vec<Vec<u32>> {
     let each = metrics.iter().map(|metric| {
         let counters = metric.expression.counters().iter();
         let others = counters.filter(|name| **name != metric.name);

@@ -160,7 +160,9 @@ fn long_chains_and_many_metrics_take_neither_stack_nor_time() {
 
 proptest! {
     #[test]
-    fn any_references_have_an_order(edges in prop::collection::vec(prop::collection::vec(0_usize..20, 0..4), 1..20)) {
+    fn any_references_have_an_order(
+        edges in prop::collection::vec(prop::collection::vec(0_usize..20, 0..4), 1..20)
+    ) {
         let metrics: Vec<Definition> = edges.iter().zip(0..).map(|(to, from)| {
             let text = to.iter().fold("1".to_owned(), |text, other| format!("{text} + m{other}"));
             let parent = to.first().map(|other| format!("m{other}"));
@@ -172,14 +174,22 @@ proptest! {
         // cycle.
         for (from, value) in values.iter().enumerate() {
             let sound = (0..edges.len()).try_fold(vec![from], |level: Vec<usize>, _| {
-                let next: Vec<usize> = level.iter().flat_map(|&at| edges[at].iter().copied().filter(move |&to| to != at)).collect();
+                let next: Vec<usize> = level.iter().flat_map(
+                    |&at| edges[at].iter().copied().filter(move |&to| to != at)
+                ).collect();
                 let own = level.iter().any(|&at| edges[at].contains(&at));
                 let mut next: Vec<usize> = next;
                 next.sort_unstable();
                 next.dedup();
                 (!own && next.iter().all(|&to| to < edges.len())).then_some(next)
             });
-            prop_assert_eq!(value.is_ok(), sound.is_some_and(|last| last.is_empty()), "{}: {:?}", from, value);
+            prop_assert_eq!(
+                value.is_ok(),
+                sound.is_some_and(|last| last.is_empty()),
+                "{}: {:?}",
+                from,
+                value
+            );
         }
         prop_assert_eq!(model.tree().len(), edges.len());
     }

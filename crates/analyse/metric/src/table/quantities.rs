@@ -29,7 +29,11 @@ pub(super) const QUANTITIES: &[Quantity] = &[
     ("fma", "fused multiply-adds", &["PAPI_FMA_INS", "PM_FPU_FMA"]),
     ("flops", "floating-point operations", &["PAPI_FP_OPS", "PAPI_DP_OPS + PAPI_SP_OPS", "PAPI_DP_OPS", "PM_FLOP_CMPL", "PM_FPU_FIN + PM_FPU_FMA"]),
     ("fp_memory", "floating-point loads and stores", &["PM_LSU_LDF + PM_FPU_STF"]),
-    ("integer", "integer instructions", &["PAPI_INT_INS", "PM_FXU_FIN", "PM_FXU0_FIN + PM_FXU1_FIN"]),
+    (
+        "integer",
+        "integer instructions",
+        &["PAPI_INT_INS", "PM_FXU_FIN", "PM_FXU0_FIN + PM_FXU1_FIN"]
+    ),
     ("l1_misses", "data misses of level 1", &["PAPI_L1_DCM", "PAPI_L1_LDM + PAPI_L1_STM", "\"L1-dcache-load-misses\" + \"L1-dcache-store-misses\"",
         "PM_LD_MISS_L1 + PM_ST_MISS_L1", "\"L1-dcache-load-misses\"", "L1D.REPLACEMENT"]),
     ("l1_load_misses", "load misses of level 1", &["PAPI_L1_LDM", "\"L1-dcache-load-misses\"", "PM_LD_MISS_L1"]),

@@ -1,4 +1,4 @@
-//! What this machine is.
+//! Discovery of this machine's topology.
 //!
 //! Owns the choice: the installed libhwloc, found at run time, knows more (PCI, GPUs, memory
 //! attributes) and answers in XML that `talea_topology` reads; where it is missing, [`sysfs`] reads
@@ -17,7 +17,8 @@ use crate::sys;
 pub struct Discovered {
     /// Its objects.
     pub found: Found,
-    /// Who said so, for people: `libhwloc, API 2.8`, or `/sys, as libhwloc is missing: ...`.
+    /// Source of the description, for people: `libhwloc, API 2.8`, or `/sys, as libhwloc is
+    /// missing: ...`.
     pub how: String,
 }
 

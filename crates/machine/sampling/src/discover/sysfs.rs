@@ -36,7 +36,7 @@ pub fn topology(root: &Root) -> Option<Topology> {
         caches(root, pu, &online, &mut tree.normal);
         let mut object = Object::new(ObjectKind::Pu);
         object.os_index = Some(pu as u32);
-        object.cpuset = CpuSet::of(pu);
+        object.cpuset = CpuSet::single(pu);
         tree.normal.push(object);
     }
     tree.memory = nodes(root, &online);
@@ -79,7 +79,8 @@ fn packages_and_cores(
     };
     let package =
         set(["package_cpus_list", "core_siblings_list"]).unwrap_or_else(|| online.clone());
-    let core = set(["core_cpus_list", "thread_siblings_list"]).unwrap_or_else(|| CpuSet::of(pu));
+    let core =
+        set(["core_cpus_list", "thread_siblings_list"]).unwrap_or_else(|| CpuSet::single(pu));
     let die = set(["die_cpus_list", "die_cpus_list"]).filter(|die| *die != package);
     if package.first() == Some(pu) {
         let mut object = Object::new(ObjectKind::Package);
@@ -117,7 +118,7 @@ fn caches(root: &Root, pu: usize, online: &CpuSet, out: &mut Vec<Object>) {
         };
         let sort = line("type").unwrap_or_default();
         let shared = cpus::list(root, &format!("{folder}/shared_cpu_list"));
-        let shared = shared.map_or_else(|| CpuSet::of(pu), |set| set.and(online));
+        let shared = shared.map_or_else(|| CpuSet::single(pu), |set| set.and(online));
         if sort == "Instruction" || shared.first() != Some(pu) {
             continue;
         }
@@ -161,7 +162,7 @@ fn nodes(root: &Root, online: &CpuSet) -> Vec<Object> {
         let folder = format!("{NODE}/node{number}");
         let mut object = Object::new(ObjectKind::NumaNode);
         object.os_index = Some(number as u32);
-        object.nodeset = CpuSet::of(number);
+        object.nodeset = CpuSet::single(number);
         let list = cpus::list(root, &format!("{folder}/cpulist")).unwrap_or_default();
         object.cpuset = list.and(online);
         let memory = kilobytes(&format!("{folder}/meminfo")).unwrap_or(0);

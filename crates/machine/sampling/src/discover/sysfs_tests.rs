@@ -1,3 +1,6 @@
+//! Tests of topology discovery from `/sys`: a server, a minimal tree, memory nodes inside packages,
+//! sizes. Any tree of files must give a topology.
+
 use std::fmt::Write as _;
 
 use proptest::prelude::*;

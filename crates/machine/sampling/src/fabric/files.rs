@@ -41,7 +41,7 @@ impl CounterSource for Files {
     }
 
     fn read(&mut self, at: Nanos, gaps: &mut Gaps) -> Option<Readings> {
-        let mut readings = Readings::of(&self.ports);
+        let mut readings = Readings::absent(&self.ports);
         for (place, (port, paths)) in self.ports.iter().zip(&self.paths).enumerate() {
             let files = paths.iter().zip(&*port.counters);
             for ((path, counter), reading) in files.zip(readings.port_mut(place)) {

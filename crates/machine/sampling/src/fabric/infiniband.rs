@@ -96,8 +96,8 @@ fn port(root: &Root, folder: &str, device: &str, name: String, gaps: &mut Gaps) 
     Some(Found { port: Port { name, kind, speed, state, counters }, paths })
 }
 
-/// Width of the counters of data and packets. Only extended ones are told apart by destination, or
-/// count so far.
+/// Width of the counters of data and packets. Only extended ones are distinguished by destination,
+/// or count so far.
 fn extended(root: &Root, folder: &str) -> u8 {
     let far = |&(name, ..): &Row| {
         let value = root.number(&format!("{folder}/counters/{name}"));
@@ -117,9 +117,9 @@ fn rows(rows: &[Row], extended: u8) -> Vec<Counter> {
     rows.iter().enumerate().map(counter).collect()
 }
 
-/// Bytes of data a second from `100 Gb/sec (4X EDR)`: the oldest generations say the rate of the
-/// line, of which one bit in five is coding. Adapters on Ethernet say the name of the generation
-/// whose number is that of their data: 40 Gbit/s are `40 Gb/sec (4X QDR)`
+/// Bytes of data a second from `100 Gb/sec (4X EDR)`: the oldest generations state the rate of the
+/// line, where one bit in five is coding. Adapters on Ethernet say the name of the generation whose
+/// number is that of their data: 40 Gbit/s are `40 Gb/sec (4X QDR)`
 /// (`translate_eth_legacy_proto_oper` of mlx5).
 fn rate(text: &str, kind: PortKind) -> Option<f64> {
     let gigabits: f64 = text.split_whitespace().next()?.parse().ok()?;

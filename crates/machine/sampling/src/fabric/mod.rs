@@ -2,9 +2,8 @@
 //!
 //! Owns the trait that all sources implement, and what they say of a counter beside its unit and
 //! width ([`talea_fabric::counters`]): whether it is of what was sent or received, of stalls or
-//! faults. Totals are read as they are, with their time, and never reset, since whoever else reads
-//! them would lose them; a file that is not there is a gap. It refuses to know which port leads
-//! where.
+//! faults. Totals are read as they are, with their time, and never reset, since other readers would
+//! lose them; a file that is not there is a gap. It refuses to know which port leads where.
 //!
 //! | source | ports | read from |
 //! |---|---|---|
@@ -30,7 +29,7 @@ pub use talea_fabric::counters::{Reading, Unit, Width};
 use crate::root::Root;
 use crate::source::gap;
 
-/// What kind of network a port belongs to.
+/// Kind of a port's network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PortKind {
     /// Ethernet, as the kernel's own network stack uses it.
@@ -71,18 +70,18 @@ impl PortKind {
     }
 }
 
-/// What a counter counts.
+/// Quantity of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// What the port sent.
+    /// Traffic that the port sent.
     Sent,
-    /// What it received.
+    /// Traffic that it received.
     Received,
     /// That it had something to send and could not: the next one took nothing.
     SentStalled,
     /// That it let the other side wait.
     ReceivedStalled,
-    /// What went wrong.
+    /// Errors.
     Fault,
 }
 
@@ -91,9 +90,9 @@ pub enum Role {
 pub struct Counter {
     /// As its source calls it.
     pub name: String,
-    /// What it counts.
+    /// Its quantity.
     pub role: Role,
-    /// What a step is.
+    /// Its unit.
     pub unit: Unit,
     /// Ticks a second, of [`Unit::Ticks`]; absent where nobody says.
     pub hertz: Option<u32>,
@@ -162,7 +161,7 @@ pub struct Readings {
 
 impl Readings {
     /// Absent ones for all of these.
-    pub fn of(ports: &[Port]) -> Self {
+    pub fn absent(ports: &[Port]) -> Self {
         let mut first = Vec::with_capacity(ports.len() + 1);
         first.push(0);
         let mut all = 0;
@@ -194,7 +193,7 @@ impl Readings {
 /// Ports whose counters can be read.
 ///
 /// This is beside [`crate::CounterSource`], whose places are objects of a node and whose numbers
-/// are growths: here whoever asks needs totals with their width.
+/// are growths: callers of this one need totals with their width.
 pub trait CounterSource: Send {
     /// How it is called in every output: `sysfs`, `recorded ...`, `simulated ...`.
     fn name(&self) -> &str;

@@ -1,3 +1,6 @@
+//! Tests of the discovery of ports and of their growth: each kind of port, absent ports, counters
+//! beyond their width.
+
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -119,7 +122,7 @@ fn an_empty_machine_has_no_ports() {
     let mut gaps = Gaps::default();
     let mut source = of_machine(&Root::at(folder.path()), &mut gaps);
     assert!(source.ports().is_empty() && gaps.is_empty());
-    assert_eq!(source.read(Nanos(0), &mut gaps), Some(Readings::of(&[])));
+    assert_eq!(source.read(Nanos(0), &mut gaps), Some(Readings::absent(&[])));
 }
 
 #[test]

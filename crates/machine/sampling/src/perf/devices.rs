@@ -38,7 +38,7 @@ pub(crate) fn event(root: &Root, name: &str) -> Option<Result<DeviceEvent, Strin
     let (pmu, rest) = name.split_once('/')?;
     let (terms, modifiers) = rest.split_once('/')?;
     let letters = modifiers.strip_prefix(':').unwrap_or(modifiers);
-    let modifiers = match Modifiers::of(letters) {
+    let modifiers = match Modifiers::parse(letters) {
         Some(modifiers) => modifiers,
         None if letters.is_empty() => Modifiers::default(),
         None => return Some(Err(format!("expected modifiers u, k or h, found `{letters}`"))),

@@ -1,3 +1,6 @@
+//! Tests of PMU descriptions from `/sys`: uncore events, terms, lists of names. Any name and format
+//! must give an event or an error.
+
 use std::sync::LazyLock;
 
 use proptest::prelude::*;

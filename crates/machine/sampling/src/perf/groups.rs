@@ -41,7 +41,7 @@ pub(crate) struct Group {
     grown: Vec<u64>,
 }
 
-/// What a lane's events did since the reading before, in ns.
+/// Times of a lane's events since the reading before, in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Lane {
     enabled: u64,
@@ -157,7 +157,7 @@ impl Group {
         lane.running += self.grown[1];
     }
 
-    /// What each event counted, scaled by the lane.
+    /// Growth of each event, scaled by the lane.
     pub(crate) fn counts(&self, lane: Lane) -> impl Iterator<Item = (Slot, f64, Option<Doubt>)> {
         let (factor, doubt) = lane.factor();
         self.wanted

@@ -1,4 +1,4 @@
-//! What a counter's name means on this machine, and whether the kernel lets us count it.
+//! Meaning of a counter's name on this machine, and whether the kernel permits the count.
 //!
 //! Owns the order in which names are tried (generic events, PMUs, tracepoints) and the one event
 //! that is opened as a trial, with what is given up so that the kernel takes it. Refuses to open
@@ -12,7 +12,7 @@ use crate::cpus;
 use crate::root::Root;
 use crate::sys::perf::{self, Attributes, Inherit, Whose};
 
-/// What a counter's name means.
+/// Meaning of a counter's name.
 pub(crate) fn event(root: &Root, name: &str) -> Option<Result<DeviceEvent, String>> {
     if let Some((_, events)) = BYTES.iter().find(|(known, _)| *known == name) {
         let found = events.iter().find_map(|event| devices::event(root, event)?.ok());
@@ -74,7 +74,7 @@ fn in_bytes(event: DeviceEvent) -> DeviceEvent {
     DeviceEvent { scale, unit: "B".to_owned(), ..event }
 }
 
-/// Whose threads are counted.
+/// Threads that are counted.
 #[derive(Debug)]
 pub(crate) enum Threads {
     /// The caller's: what a probe tries that must do without a target.
@@ -100,7 +100,7 @@ pub(crate) fn probe(
     let whose = match threads {
         _ if event.shared => Whose { thread: None, pu },
         Threads::All => Whose { thread: None, pu },
-        // Thread 0 is whoever asks.
+        // Thread 0 is the calling thread.
         Threads::Own => Whose { thread: Some(0), pu: None },
         Threads::These(threads, _) => Whose { thread: threads.first().copied(), pu },
     };
@@ -133,7 +133,7 @@ pub(crate) fn probe(
     Err(format!("the kernel refuses `{name}`"))
 }
 
-/// What had to be given up so that the kernel takes an event.
+/// Property that had to be given up so that the kernel accepts an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tried {
     pub(crate) user_only: bool,

@@ -179,7 +179,7 @@ impl CounterSource for PerfSource {
             if self.groups[i].advance(&mut self.bytes) {
                 let group = &self.groups[i];
                 group.tell(&mut self.lanes[group.lane]);
-                // Those that told something stand before those that did not.
+                // Groups with new values stand before those without.
                 self.groups.swap(ready, i);
                 ready += 1;
             }

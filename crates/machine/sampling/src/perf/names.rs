@@ -161,7 +161,7 @@ fn libpfm(name: &str) -> String {
     }
 }
 
-/// What is left out.
+/// Modes that are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Modifiers {
     user: bool,
@@ -178,7 +178,7 @@ impl Modifiers {
     }
 
     /// Letters `u`, `k`, `h`, each once or more; also libpfm4's `u=1`.
-    pub(crate) fn of(letters: &str) -> Option<Self> {
+    pub(crate) fn parse(letters: &str) -> Option<Self> {
         let mut modifiers = Self::default();
         for letter in letters.strip_suffix("=1").unwrap_or(letters).chars() {
             match letter {
@@ -195,7 +195,7 @@ impl Modifiers {
 /// The name without modifiers, and these.
 pub(crate) fn modifiers(name: &str) -> (&str, Modifiers) {
     let split = name.rsplit_once(':').filter(|(stem, _)| !stem.is_empty());
-    let found = split.and_then(|(stem, letters)| Some((stem, Modifiers::of(letters)?)));
+    let found = split.and_then(|(stem, letters)| Some((stem, Modifiers::parse(letters)?)));
     found.unwrap_or((name, Modifiers::default()))
 }
 

@@ -36,7 +36,7 @@ enum Together {
     Device(u32),
 }
 
-/// What is to be opened.
+/// Event to be opened.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// For each counter.
@@ -145,7 +145,7 @@ impl Plan {
         let of_threads: Vec<_> = self.wanted.keys().copied().filter(|key| !key.0).collect();
         let mut lists: BTreeMap<Together, Vec<(Attributes, Slot)>> = BTreeMap::new();
         for key in of_threads {
-            // What is wanted on one PU is wanted on all.
+            // An event that is wanted on one PU is wanted on all.
             let list = self.wanted.remove(&key).unwrap_or_default();
             let without =
                 |(attributes, slot)| (Attributes { inherit: Inherit::Nothing, ..attributes }, slot);

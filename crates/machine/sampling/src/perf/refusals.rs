@@ -1,4 +1,4 @@
-//! What the kernel means when it opens no event.
+//! Reasons for which the kernel opens no event.
 //!
 //! Owns the sentences, each with what would help. Follows `perf_event_open(2)`, "ERRORS".
 
@@ -11,7 +11,7 @@ use crate::root::Root;
 /// Why opening failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It is not allowed to whoever runs this.
+    /// The user has no permission.
     NotAllowed,
     /// The event does not exist here.
     NoSuchEvent,

@@ -27,8 +27,8 @@
 //! end
 //! ```
 //!
-//! A reading takes the last whole set. A total that no new set told has no growth; a gauge keeps
-//! its value until the next set.
+//! A reading takes the last whole set. A total without a new set has no growth; a gauge keeps its
+//! value until the next set.
 
 mod protocol;
 
@@ -71,7 +71,7 @@ pub enum PluginError {
         name: String,
         /// How long it had.
         within: String,
-        /// What it said instead.
+        /// Its answer instead.
         found: String,
     },
 }
@@ -229,7 +229,7 @@ impl CounterSource for Plugin {
         };
         self.wanted = counters.iter().map(wanted).collect();
         let opened = self.wanted.iter().map(|w| Opened { places: w.places.clone() }).collect();
-        // What the pipe holds until now is where growth begins.
+        // Growth begins after the data that the pipe holds now.
         self.listen();
         self.sets = self.talk.sets.saturating_sub(1);
         let mut numbers: Vec<Vec<f64>> =

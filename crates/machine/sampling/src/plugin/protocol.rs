@@ -40,7 +40,7 @@ pub(super) enum Stage {
     Stranger,
 }
 
-/// What a plug-in said so far.
+/// Lines of a plug-in so far.
 #[derive(Debug, Default)]
 pub(super) struct Talk {
     pub(super) stage: Stage,

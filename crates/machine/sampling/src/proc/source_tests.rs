@@ -1,3 +1,6 @@
+//! Tests of counters from `/proc`: agreement with the catalogue, growth and gauges, absent values,
+//! errors, and a reading of this machine.
+
 use std::fmt::Write as _;
 
 use super::*;

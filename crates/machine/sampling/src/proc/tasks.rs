@@ -13,7 +13,7 @@ use crate::placement::ticks_per_second;
 use crate::root::Root;
 use crate::source::{Offered, Scope, gap};
 
-/// What is known of a thread.
+/// Figure of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Figure {
     User,

@@ -21,7 +21,7 @@ const FREEZE: libc::c_int = 22;
 /// `BPF_PROG_TYPE_PERF_EVENT`, `BPF_MAP_TYPE_ARRAY_OF_MAPS`.
 const PERF_EVENT: u32 = 7;
 const ARRAY_OF_MAPS: u32 = 12;
-/// Bytes of the verifier's log, of which the end is wanted.
+/// Bytes of the verifier's log; its end has the reason.
 const LOG: usize = 1 << 24;
 /// `BPF_MAP_UPDATE_ELEM`, `BPF_MAP_DELETE_ELEM`.
 const UPDATE: libc::c_int = 2;
@@ -109,7 +109,7 @@ struct NewProgram {
 /// A program for events.
 #[derive(Debug)]
 pub(crate) struct Program<'a> {
-    /// Its name, of which the kernel keeps 15 bytes.
+    /// Its name; the kernel keeps 15 bytes.
     pub(crate) name: &'a str,
     pub(crate) instructions: &'a [bpf_insn],
     pub(crate) license: &'a CStr,
@@ -133,7 +133,7 @@ fn name(text: &str) -> [u8; 16] {
 /// `part` must begin as `union bpf_attr` does for the command, and the addresses in it be of what
 /// the command reads or writes.
 unsafe fn descriptor<T>(command: libc::c_int, part: &mut T) -> io::Result<OwnedFd> {
-    // SAFETY: as the caller says; the size is told.
+    // SAFETY: as the caller states; the size is given.
     let result =
         unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(part), size_of::<T>()) };
     if result < 0 {
@@ -229,7 +229,7 @@ pub(crate) fn load_program(program: &Program<'_>) -> Result<OwnedFd, (io::Error,
         none: 0,
     };
     // SAFETY: the command reads the instructions, the license up to its zero and the functions,
-    // whose numbers and sizes are told and which outlive the call.
+    // whose numbers and sizes are given and which outlive the call.
     let error = match unsafe { descriptor(PROGRAM, &mut part) } {
         Ok(loaded) => return Ok(loaded),
         Err(error) => error,
@@ -259,9 +259,9 @@ pub(crate) fn set_event(map: BorrowedFd<'_>, place: u32, event: Option<&File>) -
         flags: 0,
     };
     let command = if event.is_some() { UPDATE } else { DELETE };
-    // SAFETY: both commands read `entry` whose size is told, and from it four bytes each of `place`
-    // and `descriptor`, which outlive the call: keys and values of such an array have four bytes
-    // whatever else is said when it is made.
+    // SAFETY: both commands read `entry` whose size is given, and from it four bytes each of
+    // `place` and `descriptor`, which outlive the call: keys and values of such an array have four
+    // bytes whatever else is said when it is made.
     let result =
         unsafe { libc::syscall(libc::SYS_bpf, command, &raw const entry, size_of::<Entry>()) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
@@ -293,7 +293,7 @@ pub(crate) fn take_all<const KEY: usize, const VALUE: usize>(
             map: map.as_raw_fd() as u32,
             ..Batch::default()
         };
-        // SAFETY: the command reads and writes `batch` whose size is told, writes at most `count`
+        // SAFETY: the command reads and writes `batch` whose size is given, writes at most `count`
         // keys of `KEY` bytes and as many values of `VALUE` bytes to where `keys` and `values` have
         // that room, and four bytes to `place`. The sizes are those of the map: the program and its
         // loader compare them.

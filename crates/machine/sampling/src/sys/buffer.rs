@@ -15,7 +15,7 @@ use perf_event_open_sys::bindings::perf_event_mmap_page as Page;
 /// Bytes of a record's head: type, flags, size.
 const HEAD: u64 = 8;
 
-/// What a record begins with, besides its size.
+/// Begin of a record, besides its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     /// `PERF_RECORD_*`.

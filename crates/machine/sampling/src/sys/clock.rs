@@ -12,22 +12,22 @@ use perf_event_open_sys::ioctls;
 
 use super::perf::{Attributes, Whose, block, open_block};
 
-/// What is written to the event's buffer.
+/// Content of the event's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Recorded {
     /// The control group of each sample, since Linux 5.7.
     pub(crate) groups: bool,
-    /// What processes map, execute and are called; their begin and end.
+    /// Mappings, executions and names of processes; their begin and end.
     pub(crate) processes: bool,
     /// Samples of the kernel.
     pub(crate) kernel: bool,
-    /// What of the clock's group is in each sample.
+    /// Values of the clock's group in each sample.
     pub(crate) group: Group,
     /// Bytes in the buffer that wake a reader; none where each sample does.
     pub(crate) wake: Option<u32>,
 }
 
-/// What each sample holds of the group that its clock leads.
+/// Form of the group that its clock leads, in each sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
     /// Nothing.

@@ -22,12 +22,12 @@ unsafe impl Send for EventPage {}
 // SAFETY: as above.
 unsafe impl Sync for EventPage {}
 
-/// What the kernel says of a counter that is on the PMU now.
+/// The kernel's data of a counter that is on the PMU now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shown {
     /// Number of the PMU's counter, plus one; 0 if it is not counting now or may not be read.
     index: u32,
-    /// What it counted before.
+    /// Its count before.
     offset: i64,
     /// Bits of the counter.
     width: u16,
@@ -104,7 +104,13 @@ unsafe fn rdpmc(counter: u32) -> u64 {
     let (low, high): (u32, u32);
     // SAFETY: reads a counter; see the contract.
     unsafe {
-        std::arch::asm!("rdpmc", in("ecx") counter, out("eax") low, out("edx") high, options(nostack, nomem, preserves_flags));
+        std::arch::asm!(
+            "rdpmc",
+            in("ecx") counter,
+            out("eax") low,
+            out("edx") high,
+            options(nostack, nomem, preserves_flags)
+        );
     }
     u64::from(high) << 32 | u64::from(low)
 }

@@ -12,16 +12,16 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use perf_event_open_sys as kernel;
 use perf_event_open_sys::bindings as b;
 
-/// What to count, as the kernel wants it.
+/// Event to count, in the kernel's form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Attributes {
     /// `PERF_TYPE_*`, or the number of a PMU.
     pub(crate) kind: u32,
     /// Which event.
     pub(crate) config: [u64; 4],
-    /// What is left out.
+    /// Modes that are left out.
     pub(crate) without: Without,
-    /// Who else is counted.
+    /// Other threads that are counted.
     pub(crate) inherit: Inherit,
 }
 
@@ -45,7 +45,7 @@ pub(crate) enum Inherit {
     All,
 }
 
-/// Whose events.
+/// Target of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Whose {
     /// A thread; none for all that runs on the PU.

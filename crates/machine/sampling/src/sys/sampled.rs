@@ -13,7 +13,7 @@ use perf_event_open_sys::ioctls;
 
 use super::perf::{Attributes, Whose, block, open_block};
 
-/// What makes a sample be taken, and what of the stack is in it.
+/// Trigger of a sample, and its part of the stack.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sampling {
     /// Growth of the event from sample to sample.
@@ -67,7 +67,7 @@ fn done(result: i32) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// The number by which samples of this event are told from others'.
+/// Number that distinguishes samples of this event from others.
 #[doc(alias = "PERF_EVENT_IOC_ID")]
 pub(crate) fn id(event: &File) -> io::Result<u64> {
     let mut id = 0_u64;

@@ -29,7 +29,7 @@ pub(super) fn now() -> u64 {
 pub(super) struct Clock<E> {
     /// The core.
     pub(super) core: u32,
-    /// What was opened on it.
+    /// Event that was opened on it.
     pub(super) event: E,
     steering: Steering,
     opened: u64,

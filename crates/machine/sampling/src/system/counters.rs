@@ -37,9 +37,9 @@ pub fn default_counters() -> Vec<String> {
     hardware.chain(&SOFTWARE).map(|&name| name.to_owned()).collect()
 }
 
-/// What is wrong with the names of counters that somebody asks for, whatever this machine has:
-/// typed wrongly, of a whole package, or too many. What is known and cannot be counted here is a
-/// gap when a sampler is opened.
+/// Mistakes in the names of requested counters, whatever this machine has: misspelt, of a whole
+/// package, or too many. A known counter that cannot be counted here is a gap when a sampler is
+/// opened.
 ///
 /// # Errors
 /// Names the first such counter.
@@ -89,14 +89,14 @@ struct Wanted {
     instances: Vec<(Attributes, CpuSet)>,
 }
 
-/// What is counted on each core.
+/// Events that are counted on each core.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counters {
     wanted: Vec<Wanted>,
 }
 
-/// Name and event of `NAME=EVENT`, of which the kernel knows the event perhaps by its number only;
-/// else one is the other.
+/// Name and event of `NAME=EVENT`, where the kernel may know the event by its number only; else one
+/// is the other.
 fn named(asked: &str) -> (&str, &str) {
     match asked.split_once('=') {
         Some((name, event)) if !name.is_empty() && !name.contains('/') && !event.is_empty() => {

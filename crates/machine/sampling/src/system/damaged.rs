@@ -1,4 +1,5 @@
-//! What the parsers here do with any bytes, for the search with damaged ones (`cargo xtask fuzz`).
+//! Entry points of the parsers here for any bytes, for the search with damaged ones (`cargo xtask
+//! fuzz`).
 //!
 //! Owns nothing, and says nothing of what was read but whether it can be asked: it must end, in
 //! bounded memory.

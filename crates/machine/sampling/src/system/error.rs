@@ -16,7 +16,7 @@ pub enum OpenError {
     /// The period makes no sense.
     #[error("expected 100 µs to 1000 s between samples of a core, found {period}")]
     Period {
-        /// What was asked for.
+        /// The requested period.
         period: Nanos,
     },
     /// The name of a counter is none.
@@ -24,7 +24,7 @@ pub enum OpenError {
     Counter {
         /// As it was asked for.
         name: String,
-        /// What it is, and what was expected.
+        /// The mistake, with the expected form.
         why: &'static str,
     },
     /// More counters than are read at a sample.
@@ -54,7 +54,7 @@ pub enum OpenError {
         "{what} needs {missing}: run as root, or give the program {missing} (setcap, or AmbientCapabilities= of its systemd unit)"
     )]
     Capability {
-        /// What is not allowed.
+        /// The forbidden action.
         what: &'static str,
         /// Capabilities that this process has not, such as `CAP_BPF and CAP_PERFMON`.
         missing: String,
@@ -65,7 +65,7 @@ pub enum OpenError {
          down: run it on the host"
     )]
     Namespace {
-        /// What is not allowed.
+        /// The forbidden action.
         what: &'static str,
     },
     /// Not allowed by the setting for perf events.
@@ -74,11 +74,11 @@ pub enum OpenError {
          CAP_PERFMON, or set kernel.perf_event_paranoid to {most}"
     )]
     Paranoid {
-        /// What is not allowed.
+        /// The forbidden action.
         what: &'static str,
         /// Largest level that allows it.
         most: i32,
-        /// What it is.
+        /// The current level.
         level: String,
     },
     /// The kernel does not tell what its structures look like.
@@ -93,7 +93,7 @@ pub enum OpenError {
     Program {
         /// Its release.
         release: String,
-        /// What it said last.
+        /// The last message of its verifier.
         reason: String,
     },
     /// Perf events are not there.
@@ -101,7 +101,7 @@ pub enum OpenError {
         "the kernel has no perf events (CONFIG_PERF_EVENTS), or a filter of system calls forbids them: {error}"
     )]
     NoEvents {
-        /// What it said.
+        /// The kernel's error.
         error: io::Error,
     },
     /// More cores than descriptors.
@@ -123,7 +123,7 @@ pub enum OpenError {
     Io {
         /// At what.
         what: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         error: io::Error,
     },
 }
@@ -140,8 +140,8 @@ fn capabilities(root: &Root) -> Option<u64> {
     u64::from_str_radix(line.trim(), 16).ok()
 }
 
-/// What a BPF program on perf events needs and this process has not; none if it has all, or if that
-/// is not known.
+/// Capabilities that a BPF program on perf events needs and this process lacks; `None` if it has
+/// all, or if that is not known.
 pub(super) fn missing_for_bpf(root: &Root) -> Option<String> {
     let has = capabilities(root)?;
     if has & SYS_ADMIN != 0 {
@@ -153,7 +153,7 @@ pub(super) fn missing_for_bpf(root: &Root) -> Option<String> {
     (!missing.is_empty()).then(|| missing.join(" and "))
 }
 
-/// What an error of `perf_event_open(2)` means, where `most` is the largest level that allows it
+/// Meaning of an error of `perf_event_open(2)`, where `most` is the largest level that allows it
 /// without capabilities.
 pub(super) fn of_events(root: &Root, what: &'static str, most: i32, error: io::Error) -> OpenError {
     match Errno::from_io_error(&error) {

@@ -1,7 +1,6 @@
-//! What samples hit, as the kernel sees it.
+//! Places of samples, as the kernel names them.
 //!
-//! Owns the row and its order, and how files are told from each other. Names are resolved by who
-//! collects.
+//! Owns the row and its order, and the identity of files. Names are resolved by the collector.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -50,7 +49,7 @@ impl FileId {
     }
 }
 
-/// What a core was doing; whether an idle one waits for a job's threads, who collects may know.
+/// Activity of a core. The collector may know whether an idle one waits for a job's threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     /// Code of a program.
@@ -66,7 +65,7 @@ pub enum State {
 pub struct Hit {
     /// The core, as the kernel numbers it.
     pub core: u32,
-    /// What it was doing.
+    /// Its activity.
     pub state: State,
     /// Process; 0 while idle.
     pub process: u32,
@@ -74,9 +73,9 @@ pub struct Hit {
     pub user: Option<u32>,
     /// Name of the process (its first thread with BPF and rings), zeros behind it.
     pub name: [u8; 16],
-    /// What it executes; none for kernel threads and while idle.
+    /// Its executable; `None` for kernel threads and while idle.
     pub executable: Option<FileId>,
-    /// What the address lies in; none in the kernel, and for code in no file.
+    /// The file of the address; `None` in the kernel, and for code in no file.
     pub file: Option<FileId>,
     /// In the kernel the address; else where in `file` the sampled byte lies, 0 without a file.
     pub offset: u64,

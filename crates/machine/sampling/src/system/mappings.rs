@@ -1,4 +1,4 @@
-//! What a process has mapped to be executed: addresses to places in files.
+//! Executable mappings of a process: addresses to places in files.
 //!
 //! Owns the ranges of one process and the text of `/proc/PID/maps` (`proc_pid_maps(5)`). Numbers
 //! come from outside: ranges may overlap, and what comes later covers what was there, as mmap(2)
@@ -140,7 +140,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranges_are_what_was_mapped_last(ranges in proptest::collection::vec((0_u64..60, 0_u64..20, 1_u64..9), 0..30)) {
+        fn ranges_are_what_was_mapped_last(
+            ranges in proptest::collection::vec((0_u64..60, 0_u64..20, 1_u64..9), 0..30)
+        ) {
             let mut mappings = Mappings::default();
             let mut slow: Vec<Option<(Option<FileId>, u64)>> = vec![None; 100];
             for (begin, length, inode) in ranges {
@@ -156,7 +158,10 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_read(text in proptest::collection::vec(any::<u8>(), 0..300), cut in 0..TEXT.len()) {
+        fn any_text_is_read(
+            text in proptest::collection::vec(any::<u8>(), 0..300),
+            cut in 0..TEXT.len()
+        ) {
             Mappings::of_text(&text, |_, _| {});
             let mut damaged = TEXT.to_vec();
             damaged.splice(cut..cut, text);

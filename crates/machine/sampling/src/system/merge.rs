@@ -34,10 +34,10 @@ pub(super) struct Merge {
     waiting: Vec<Waiting>,
     pub(super) processes: Processes,
     phase_of: Option<PhaseOf>,
-    /// What counters did, if samples have counts.
+    /// Growth of counters, if samples have counts.
     pub(super) rates: Option<Rates>,
     scratch: Vec<u8>,
-    /// Since the last time that it was told, and before.
+    /// Samples since the last report, and before.
     lost: u64,
     told_lost: u64,
     throttled: u64,
@@ -116,7 +116,7 @@ impl Merge {
         self.tell(gaps);
     }
 
-    /// Records that found no room, most of which are samples.
+    /// Records that found no room; most are samples.
     pub(super) fn lost_samples(&self) -> u64 {
         self.told_lost.saturating_add(self.lost)
     }

@@ -1,5 +1,5 @@
-//! Every core interrupted at a rate, and what was hit counted: process, executable, file and place
-//! of the address, phase.
+//! Samples of every core at a rate, counted by their place: process, executable, file and place of
+//! the address, phase.
 //!
 //! Owns the three ways to do that behind [`SystemSampler`]: a BPF program that counts in the kernel
 //! ([`open_bpf`]), rings of perf events that are read ([`open_rings`]), and the own user's
@@ -47,7 +47,7 @@ pub use rates::{MOST_COUNTERS, Rated, Sum};
 use crate::descriptors;
 use crate::source::gap;
 
-/// What is asked for.
+/// Options of a sampler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Mean time between two samples of one core; 100 µs to 1000 s.
@@ -59,8 +59,8 @@ pub struct Options {
     pub cores: Option<CpuSet>,
     /// When the descriptors of rings become readable.
     pub wake: Wake,
-    /// What is counted around samples, by names as `perf list` has them, at most [`MOST_COUNTERS`];
-    /// see [`default_counters`].
+    /// Counters around samples, by names as `perf list` has them, at most [`MOST_COUNTERS`]; see
+    /// [`default_counters`].
     pub counters: Vec<String>,
 }
 
@@ -106,8 +106,8 @@ pub trait SystemSampler: Send {
     /// Cores that are sampled now.
     fn cores(&self) -> CpuSet;
 
-    /// Adds what was hit since the last call, sorted, each key once; `count` of all is the number
-    /// of samples.
+    /// Adds the samples since the last call, sorted, each key once; `count` of all is the number of
+    /// samples.
     ///
     /// To be called at least every 30 s, and when a descriptor is readable.
     ///
@@ -121,15 +121,15 @@ pub trait SystemSampler: Send {
         0
     }
 
-    /// What is counted around samples, in the order of [`Rated::sums`]: those that were asked for
-    /// and can be counted here.
+    /// Counters around samples, in the order of [`Rated::sums`]: requested ones that can be counted
+    /// here.
     fn counters(&self) -> &[Counter] {
         &[]
     }
 
-    /// Adds what counters did around the samples that [`SystemSampler::collect`] has told, sorted
-    /// by hit. A rate is told when the sample behind it is, and so may be of a hit that an earlier
-    /// call of `collect` has told.
+    /// Adds the growth of counters around the samples that [`SystemSampler::collect`] returned,
+    /// sorted by hit. A rate is returned with the sample behind it, and so may be of a hit that an
+    /// earlier call of `collect` returned.
     ///
     /// # Errors
     /// Those of the kernel; rates of this interval are lost.
@@ -144,7 +144,7 @@ pub trait SystemSampler: Send {
     /// Opens them again.
     fn resume_counters(&mut self) {}
 
-    /// What becomes readable when something must be collected soon. They may change with each
+    /// Descriptors that become readable when data must be collected soon. They may change with each
     /// [`SystemSampler::collect`]; none with BPF, where the kernel counts.
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         Vec::new()
@@ -160,7 +160,7 @@ pub trait SystemSampler: Send {
         Ok(false)
     }
 
-    /// The path of a file that was hit, also of processes that are gone: whole from rings, its last
+    /// The path of a sampled file, also of processes that have ended: whole from rings, its last
     /// part from BPF (up to 63 bytes).
     fn path(&self, file: FileId) -> Option<PathBuf> {
         let _ = file;
@@ -211,8 +211,8 @@ pub fn open_bpf(options: &Options) -> Result<Box<dyn SystemSampler>, OpenError> 
     Err(OpenError::Processor { processor: std::env::consts::ARCH })
 }
 
-/// Opens the sampler that reads each sample from rings. `phase_of` is asked for the phase of each
-/// thread that was hit.
+/// Opens the sampler that reads each sample from rings. `phase_of` returns the phase of each
+/// sampled thread.
 ///
 /// Each program that is started on the machine costs this process about 3 µs, for what it maps.
 ///
@@ -235,7 +235,7 @@ pub fn open_own(options: &Options) -> Result<Box<dyn SystemSampler>, OpenError> 
     Ok(Box::new(own::Own::open(options)?))
 }
 
-/// What every sampler needs: periods that make sense, and descriptors for each core.
+/// Preparation of every sampler: a valid period, and descriptors for each core.
 fn check(options: &Options) -> Result<(), OpenError> {
     descriptors::raise(descriptors::ALL);
     match options.period.0 {

@@ -144,7 +144,7 @@ impl Own {
                 }
             }
         }
-        // What is left has ended; its last samples were drained just before.
+        // The remaining threads have ended; their last samples were drained just before.
         self.threads = there;
     }
 }

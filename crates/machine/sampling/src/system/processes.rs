@@ -35,14 +35,14 @@ struct Process {
     executable: Option<FileId>,
     /// Shared with those that it forked, until one of them maps something.
     mappings: Arc<Mappings>,
-    /// It has just executed something, of which the first mapping is.
+    /// It has just executed a program; its first mapping is the executable.
     fresh: bool,
     ended: bool,
     /// The collection in which it was read from `/proc`.
     read: Option<u64>,
 }
 
-/// What is known of an address in a process.
+/// Data of an address in a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) name: [u8; 16],
@@ -103,7 +103,7 @@ impl Processes {
         }
     }
 
-    /// What a record changes.
+    /// Changes by a record.
     pub(super) fn apply(&mut self, record: &Record<'_>) {
         match *record {
             Record::Forked { process, parent } => match self.known.get(&parent) {
@@ -111,7 +111,7 @@ impl Processes {
                     let copy = Process { ended: false, ..known.clone() };
                     self.keep(process, copy);
                 }
-                // Read when it is hit.
+                // Read when it is first sampled.
                 None => self.forget(process),
             },
             Record::Named { process, name, exec: true } => {
@@ -152,7 +152,7 @@ impl Processes {
         self.ranges = self.ranges + known.mappings.len() - before;
     }
 
-    /// What is at an address of a process; with no address, what the process is.
+    /// Data of an address of a process; without an address, of the process.
     pub(super) fn find(&mut self, process: u32, address: Option<u64>) -> Found {
         let mut found = self.look(process, address);
         let unknown = found.is_none_or(|found| address.is_some() && !found.mapped);
@@ -304,13 +304,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranges_are_counted_right(steps in proptest::collection::vec((0_u8..5, 1_u32..6, 1_u32..6), 0..200)) {
+        fn ranges_are_counted_right(
+            steps in proptest::collection::vec((0_u8..5, 1_u32..6, 1_u32..6), 0..200)
+        ) {
             let folder = tempfile::tempdir().unwrap();
             let mut processes = Processes::new(&Root::at(folder.path()));
             for (what, process, other) in steps {
                 match what {
                     0 => processes.apply(&exec(process, b'a')),
-                    1 => processes.apply(&mapped(process, u64::from(other) << 12, u64::from(other))),
+                    1 => processes.apply(
+                        &mapped(process, u64::from(other) << 12, u64::from(other))
+                    ),
                     2 => processes.apply(&Record::Forked { process, parent: other }),
                     3 => processes.apply(&Record::Ended { process }),
                     _ => processes.collected(),

@@ -1,7 +1,7 @@
 //! Rates at samples: of three samples of a core in a row, what was counted from the first to the
 //! third belongs to what the second hit.
 //!
-//! Owns the form of what is told, and the arithmetic for samplers that read each sample; the BPF
+//! Owns the form of the rates, and the arithmetic for samplers that read each sample; the BPF
 //! program does the same in the kernel (`bpf/system.bpf.c`). A counter that is less than before was
 //! opened anew, one that was enabled and did not run was not counted, and one that ran for a part
 //! of the time stands for all of it. Samples that are too far apart, as of a core that was off or
@@ -21,16 +21,16 @@ pub(super) const MOST_PERIODS: u64 = 3;
 /// Different hits at most between two collections.
 const MOST: usize = 32_768;
 
-/// What counters did around samples that hit the same.
+/// Growth of counters around samples of the same place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rated {
-    /// What the second sample hit: without address, and with the count 0.
+    /// Place of the second sample: without address, and with the count 0.
     pub hit: Hit,
     /// For each of [`SystemSampler::counters`](super::SystemSampler::counters).
     pub sums: Vec<Sum>,
 }
 
-/// What one counter did.
+/// Growth of one counter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sum {
     /// Samples that were the second of three.
@@ -183,7 +183,7 @@ impl Rates {
         self.cores.clear();
     }
 
-    /// What there is, sorted by hit.
+    /// All rates, sorted by hit.
     pub(super) fn take(&mut self, rated: &mut Vec<Rated>) {
         let first = rated.len();
         let some = |sums: &[Sum]| sums.iter().any(|sum| sum.samples > 0);
@@ -237,7 +237,7 @@ pub(super) fn note(gaps: &mut Gaps, reset: u64, uncounted: u64, full: u64) {
             .to_owned()
     });
     note_count(gaps, GapKind::MemoryBound, full, || {
-        "samples have no rates: too many different ones were hit".to_owned()
+        "samples have no rates: they are of too many different places".to_owned()
     });
 }
 

@@ -84,7 +84,7 @@ pub(crate) struct Counts<'a> {
 }
 
 impl Counts<'_> {
-    /// What each event counted, the sampled one first.
+    /// Count of each event, the sampled one first.
     pub(crate) fn values(&self) -> impl ExactSizeIterator<Item = u64> {
         self.words.chunks_exact(8).map(|word| Numbers(word).word().unwrap_or(0))
     }
@@ -248,7 +248,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_a_record_or_none(kind in 0_u32..20, misc: u16, bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn any_bytes_are_a_record_or_none(
+            kind in 0_u32..20,
+            misc: u16,
+            bytes in proptest::collection::vec(any::<u8>(), 0..200)
+        ) {
             let head = Head { kind, misc };
             let _ = time(head, &bytes);
             if let Some(Record::Mapped { mapping, path, .. }) = parse(head, &bytes) {

@@ -43,7 +43,7 @@ pub(super) struct Rings {
     shape: Shape,
     counters: Counters,
     names: Vec<Counter>,
-    /// What cannot be counted here, to be told with the first samples.
+    /// Counters that cannot be counted here; reported with the first samples.
     untold: Gaps,
     /// Another tool has the counters.
     released: bool,
@@ -51,7 +51,7 @@ pub(super) struct Rings {
     taken: Vec<u64>,
 }
 
-/// What each ring is like.
+/// Properties of each ring.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     recorded: Recorded,
@@ -64,7 +64,7 @@ struct Ring {
     buffer: Buffer,
     /// Open for as long as they are to count.
     _counters: Vec<File>,
-    /// Why there are none, until it was told.
+    /// Reason for which there are none, until it is reported.
     refused: Option<String>,
 }
 
@@ -93,7 +93,7 @@ fn open_ring(
     Ok(Ring { event, buffer, _counters: opened.unwrap_or_default(), refused })
 }
 
-/// What it means that a ring cannot be mapped.
+/// Meaning of the error when a ring cannot be mapped.
 pub(super) fn locked(what: &'static str, error: io::Error) -> OpenError {
     match Errno::from_io_error(&error) {
         Some(Errno::PERM | Errno::AGAIN | Errno::NOMEM) => OpenError::Locked { what },

@@ -19,9 +19,9 @@ const CORRECTION: f64 = 0.2;
 pub(super) struct Steering {
     mean: u64,
     random: Random,
-    /// What it is now.
+    /// The current period.
     period: u64,
-    /// When the period changed last, in the time that [`Steering::next`] is told.
+    /// Time of the last change of the period, in the time that [`Steering::next`] receives.
     last: u64,
     /// Samples that are missing by the periods so far.
     debt: f64,

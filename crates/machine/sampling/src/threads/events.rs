@@ -41,7 +41,7 @@ pub enum OpenThreadError {
 #[derive(Debug)]
 struct Group {
     leader: File,
-    /// Told by samples.
+    /// Number of the leader in its samples.
     id: u64,
     /// One for each member, in the order of the set; or its descriptor where pages cannot be
     /// mapped.
@@ -151,7 +151,7 @@ impl Sampled {
         let set_of = |id| groups.iter().position(|group| group.id == id);
         let used = self.buffer.drain(&mut self.bytes, |head, body| match head.kind {
             PERF_RECORD_SAMPLE => {
-                if let Some(sample) = record::Sample::of(body, copied, set_of) {
+                if let Some(sample) = record::Sample::parse(body, copied, set_of) {
                     each(sample);
                 }
             }
@@ -170,7 +170,7 @@ impl Sampled {
     }
 }
 
-/// What [`Sampled::drain`] found.
+/// Result of [`Sampled::drain`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Drained {
     /// Samples that found no room.
@@ -252,8 +252,8 @@ impl Reader {
 
 /// Reads a group.
 ///
-/// In a program that closes what it did not open the descriptor may have become something else's,
-/// of which nothing must be read: so it is asked for its number first.
+/// In a program that closes descriptors of others this one may have become another file's. Nothing
+/// of such a file must be read: so its number is queried first.
 fn read(mut leader: &File, id: u64, width: usize, row: &mut [u64]) -> bool {
     let mut bytes = [0_u8; (HEAD + WIDEST) * 8];
     let expected = (HEAD + width.min(WIDEST)) * 8;

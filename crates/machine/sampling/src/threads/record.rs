@@ -22,7 +22,7 @@ impl Registers {
     }
 }
 
-/// What a sample tells of the stack.
+/// Part of the stack in a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stack<'a> {
     /// Addresses that the kernel found along frame pointers, 8 bytes each: innermost first, the
@@ -75,7 +75,7 @@ const CONTEXT: u64 = -4096_i64 as u64;
 impl<'a> Sample<'a> {
     /// A sample of an event that takes such ones; `set_of` tells the set by the event's number.
     /// None if it is none.
-    pub(super) fn of(
+    pub(super) fn parse(
         body: &'a [u8],
         copied: bool,
         set_of: impl Fn(u64) -> Option<usize>,

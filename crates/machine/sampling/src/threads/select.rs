@@ -1,4 +1,4 @@
-//! What is opened on each thread, from what was asked for and what the kernel lets us have.
+//! Events that are opened on each thread: the requested ones, as far as the kernel permits.
 //!
 //! Owns the trial of every counter on the calling thread, and the splitting of sets that do not fit
 //! on the PMU. What cannot be had is a gap with a reason; a trigger that cannot be had becomes the
@@ -13,7 +13,7 @@ use crate::source::gap;
 use crate::sys::perf::{Attributes, Inherit};
 use crate::sys::sampled::{self, Sampling};
 
-/// What is asked for.
+/// Requested events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     /// The counter whose growth takes a sample; `task-clock` for a rate.
@@ -56,7 +56,7 @@ pub struct SelectedCounter {
     pub(super) attributes: Attributes,
 }
 
-/// What is opened on each thread.
+/// Events that are opened on each thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selected {
     /// All counters; the first is the trigger's.
@@ -68,7 +68,7 @@ pub struct Selected {
     pub period: u64,
     /// Bytes of the stack to copy.
     pub stack: Option<u32>,
-    /// What is missing.
+    /// Losses.
     pub gaps: Gaps,
 }
 
@@ -161,7 +161,7 @@ impl Selected {
         }
     }
 
-    /// What is not there of these is one gap, as nobody asked for each of them.
+    /// Absent ones among these are one gap, as they were not requested one by one.
     fn add_default(&mut self, root: &Root) {
         let mut set = vec![0];
         let mut missing = Vec::new();

@@ -1,3 +1,6 @@
+//! Tests of thread sampling on this machine: samples with counters, rotation of event sets, counts
+//! between samples, losses as gaps, whole call stacks.
+
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 

@@ -52,7 +52,7 @@ pub(super) fn pack(frames: &[Frame], widths: &[usize]) -> std::io::Result<Vec<u8
 fn put_column(out: &mut Vec<u8>, values: &(impl Iterator<Item = f64> + Clone)) {
     let present = || values.clone().filter(|value| !value.is_nan());
     let absent = values.clone().count() - present().count();
-    // What minus zero would become is not what it was.
+    // Minus zero would not come back as it was.
     let is_whole =
         |v: f64| v.fract() == 0.0 && v.abs() < WHOLE && !(v == 0.0 && v.is_sign_negative());
     let whole = present().all(is_whole);
@@ -205,13 +205,19 @@ mod tests {
         }
 
         #[test]
-        fn frames_take_no_more_room_than_there_is((widths, frames) in frames(), room in 0..3000_u64) {
+        fn frames_take_no_more_room_than_there_is(
+            (widths, frames) in frames(),
+            room in 0..3000_u64
+        ) {
             let bytes = pack(&frames, &widths).unwrap();
             let needed = frames.len() as u64 * words_of_frame(&widths);
             let mut left = room;
             let found = unpack(&bytes, &widths, &mut left);
             prop_assert_eq!(found.is_some(), needed <= room);
-            prop_assert_eq!(left, room.saturating_sub(needed).min(if needed <= room { room } else { 0 }));
+            prop_assert_eq!(
+                left,
+                room.saturating_sub(needed).min(if needed <= room { room } else { 0 })
+            );
         }
 
         #[test]

@@ -1,5 +1,5 @@
-//! What monitors leave behind: values on objects over time, with all that it takes to show them
-//! again.
+//! Recordings of monitors: values on objects over time, with everything that showing them again
+//! takes.
 //!
 //! Owns the compact form - a journal (`talea_run::journal`) of kind `TOPO`, so that a killed
 //! recorder loses a second at most - and the way to and from the Paje-like text of dynamic lstopo.
@@ -59,7 +59,7 @@ const PLACES: Tag = Tag(*b"PLAC");
 const PHASE: Tag = Tag(*b"PHAS");
 const GAPS: Tag = Tag(*b"GAPS");
 
-/// What a recording says of itself.
+/// Description of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct About {
@@ -87,7 +87,7 @@ pub struct About {
 /// A recording in memory.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
-    /// What it says of itself.
+    /// Its description.
     pub about: About,
     /// The objects.
     pub topology: Topology,
@@ -103,7 +103,7 @@ pub struct Recording {
     pub phases: Vec<(u32, String)>,
     /// The run that it is shown with; never in the file.
     pub run: Option<Phases>,
-    /// What is missing.
+    /// Losses.
     pub gaps: Gaps,
     /// The file.
     pub path: PathBuf,

@@ -138,7 +138,7 @@ impl Recording {
         if self.monitors.len() >= MOST_MONITORS || all > MOST_OBJECTS {
             return None;
         }
-        // What was counted the trace does not say.
+        // The trace does not state the counted events.
         let expression = Expression::counter(&container.name);
         let mut monitor = Monitor::new(&container.name, objects, expression);
         monitor.log = container.log_scale;

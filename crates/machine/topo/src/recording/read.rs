@@ -50,7 +50,10 @@ pub enum ReadError {
     #[error("{0}")]
     Journal(#[from] container::ReadError),
     /// Its blocks are of a later version.
-    #[error("made by a newer talea: version {found}, this one reads up to {FORMAT}: `{}`", path.display())]
+    #[error(
+        "made by a newer talea: version {found}, this one reads up to {FORMAT}: `{}`",
+        path.display()
+    )]
     Newer {
         /// Its version.
         found: u32,
@@ -60,7 +63,7 @@ pub enum ReadError {
     /// A block without which nothing can be shown is missing or means nothing.
     #[error("recording is damaged, expected {expected}: `{}`", path.display())]
     Damaged {
-        /// What should be there.
+        /// The expected content.
         expected: &'static str,
         /// The file.
         path: PathBuf,
@@ -187,7 +190,7 @@ fn compact(
             "the recorder was stopped; at most its last second is missing".into(),
         );
     }
-    // Whoever changed the file may have changed the order.
+    // A change of the file may have changed the order.
     recording.frames.sort_by_key(|frame| frame.at);
     recording.placement.sort_by_key(|sample| sample.at);
     Ok(recording)
@@ -284,7 +287,7 @@ impl Recording {
     }
 }
 
-/// What may still be taken of memory.
+/// Memory that may still be allocated.
 struct Room {
     /// For frames.
     words: u64,

@@ -24,7 +24,11 @@ impl Members {
         starts.zip(&self.ends).map(|(&start, &end)| &self.columns[start as usize..end as usize])
     }
 
-    pub(super) fn of(rows: usize, columns: usize, is_in: impl Fn(usize, usize) -> bool) -> Self {
+    pub(super) fn from_fn(
+        rows: usize,
+        columns: usize,
+        is_in: impl Fn(usize, usize) -> bool,
+    ) -> Self {
         let mut members = Self::default();
         for row in 0..rows {
             members.columns.extend((0..columns).filter(|&c| is_in(row, c)).map(|c| c as u32));
@@ -124,13 +128,17 @@ fn alone(topology: &Topology, node: &Object) -> bool {
 /// The places of each object.
 pub(super) fn places_in(topology: &Topology, objects: &[ObjectId], places: &[Place]) -> Members {
     let spots: Vec<Spot> = places.iter().map(|place| Spot::of_place(topology, place)).collect();
-    Members::of(objects.len(), spots.len(), |row, spot| spots[spot].is_in(topology, objects[row]))
+    Members::from_fn(objects.len(), spots.len(), |row, spot| {
+        spots[spot].is_in(topology, objects[row])
+    })
 }
 
 /// The objects of `inner` that each object has.
 pub(super) fn objects_in(topology: &Topology, objects: &[ObjectId], inner: &[ObjectId]) -> Members {
     let spots: Vec<Spot> = inner.iter().map(|&id| Spot::of_object(topology, id)).collect();
-    Members::of(objects.len(), spots.len(), |row, spot| spots[spot].is_in(topology, objects[row]))
+    Members::from_fn(objects.len(), spots.len(), |row, spot| {
+        spots[spot].is_in(topology, objects[row])
+    })
 }
 
 /// The selected objects, in the order of the tree.

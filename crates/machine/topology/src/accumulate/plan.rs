@@ -236,9 +236,11 @@ impl<P: Fn(&str) -> Option<Vec<Place>>> Maker<'_, P> {
             let (rows, places) = &key;
             let members = match rows {
                 Rows::Objects(objects) => places_in(self.topology, objects, places),
-                Rows::Places(of_rows) => Members::of(of_rows.len(), places.len(), |row, place| {
-                    of_rows[row] == places[place]
-                }),
+                Rows::Places(of_rows) => {
+                    Members::from_fn(of_rows.len(), places.len(), |row, place| {
+                        of_rows[row] == places[place]
+                    })
+                }
             };
             self.plan.members.push(members);
             self.members.insert(key.clone(), self.plan.members.len() - 1);

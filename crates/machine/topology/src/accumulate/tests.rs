@@ -38,7 +38,7 @@ fn machine(packages: u32, caches: u32, cores: u32, pus: u32) -> Topology {
                 let core = add(&mut topology, ObjectKind::Core, Some(l2), set);
                 for _ in 0..pus {
                     next_pu -= 1;
-                    let set = CpuSet::of(next_pu as usize);
+                    let set = CpuSet::single(next_pu as usize);
                     let id = add(&mut topology, ObjectKind::Pu, Some(core), set);
                     topology.objects[id.0 as usize].os_index = Some(next_pu);
                 }
@@ -372,7 +372,10 @@ proptest! {
         shape in (1_u32..3, 1_u32..3, 1_u32..3, 1_u32..3),
         monitors in prop::collection::vec(monitors(), 1..5),
         numbers in prop::collection::vec(
-            prop::collection::vec(prop_oneof![9 => 0.0..1e6_f64, 1 => Just(0.0), 1 => Just(f64::NAN)], 3 * 16),
+            prop::collection::vec(
+                prop_oneof![9 => 0.0..1e6_f64, 1 => Just(0.0), 1 => Just(f64::NAN)],
+                3 * 16
+            ),
             1..5,
         ),
     ) {
@@ -407,8 +410,18 @@ proptest! {
     fn any_depth_is_a_level(shape in (1_u32..3, 1_u32..3, 1_u32..3, 1_u32..3), depth in 0_u32..12) {
         let topology = machine(shape.0, shape.1, shape.2, shape.3);
         let level = objects_of(&topology, ObjectsOf::Depth(depth));
-        let kinds = [ObjectKind::Machine, ObjectKind::Package, ObjectKind::L3Cache, ObjectKind::L2Cache, ObjectKind::Core, ObjectKind::Pu];
-        let expected = kinds.get(depth as usize).map_or(vec![], |&kind| objects_of(&topology, ObjectsOf::Kind(kind)));
+        let kinds = [
+            ObjectKind::Machine,
+            ObjectKind::Package,
+            ObjectKind::L3Cache,
+            ObjectKind::L2Cache,
+            ObjectKind::Core,
+            ObjectKind::Pu
+        ];
+        let expected = kinds.get(depth as usize).map_or(
+            vec![],
+            |&kind| objects_of(&topology, ObjectsOf::Kind(kind))
+        );
         prop_assert_eq!(level, expected);
     }
 }

@@ -1,3 +1,6 @@
+//! Tests of the findings on values of objects: none for quiet, even or unsteady data, and one for
+//! each kind of imbalance, saturation, remote memory and shared core.
+
 use super::*;
 use crate::objects::{MemoryAttribute, ObjectKind as K};
 use crate::sample;

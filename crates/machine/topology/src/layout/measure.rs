@@ -297,7 +297,7 @@ fn outer(shape: &Shape, tree: &Tree, level: &Level, kids: Option<(f64, f64)>) ->
     if !shape.items.is_empty() {
         width = width.max(level.device.0);
     }
-    let parts = Parts::of(shape, tree, level, width);
+    let parts = Parts::measure(shape, tree, level, width);
     let heights = [parts.memory, kids.map_or(0.0, |kids| kids.1), parts.items];
     let below: f64 = heights.iter().filter(|&&h| h > 0.0).map(|h| h + between(level, inset)).sum();
     (width + 2.0 * inset, bar + below + if below > 0.0 { inset } else { 0.0 })

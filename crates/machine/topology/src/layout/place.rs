@@ -59,7 +59,7 @@ fn inside(
     let inset = level.inset(kind, shape.several());
     let width = rect.width - 2.0 * inset;
     // Heights were computed with the width of the plan; a box that got more keeps the same rows.
-    let parts = Parts::of(shape, tree, level, plan.size.0 - 2.0 * inset);
+    let parts = Parts::measure(shape, tree, level, plan.size.0 - 2.0 * inset);
     let step = between(level, inset);
     let thin = level.gap.min(4.0);
     let left = rect.x + inset;

@@ -39,7 +39,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn of(shape: &Shape, tree: &Tree, level: &Level, width: f64) -> Self {
+    pub(super) fn measure(shape: &Shape, tree: &Tree, level: &Level, width: f64) -> Self {
         let fitting = |count: usize, one: f64| {
             let most = ((width + level.gap) / (one + level.gap) + 1e-9) as usize;
             let most = most.clamp(1, count.max(1));

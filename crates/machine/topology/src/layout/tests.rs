@@ -1,3 +1,6 @@
+//! Tests of the layout: equal cells, room for names, many devices, extreme trees. Boxes of random
+//! topologies must not overlap.
+
 use proptest::prelude::*;
 
 use super::*;
@@ -179,7 +182,11 @@ fn any_topology() -> impl Strategy<Value = Topology> {
 
 proptest! {
     #[test]
-    fn nothing_overlaps(topology in any_topology(), width in 1.0..3000.0_f64, height in 1.0..2000.0_f64) {
+    fn nothing_overlaps(
+        topology in any_topology(),
+        width in 1.0..3000.0_f64,
+        height in 1.0..2000.0_f64
+    ) {
         let options = Options { width, height, ..Options::default() };
         let areas = layout(&topology, &options);
         check(&topology, &areas);

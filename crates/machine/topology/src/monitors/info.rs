@@ -41,7 +41,7 @@ impl MonitorInfo {
             level: kind.map_or_else(|| monitor.objects.to_string(), |kind| kind.short().to_owned()),
             aggregate: monitor.aggregate.name().to_owned(),
             objects: objects.to_vec(),
-            scale: Wanted::of(monitor),
+            scale: Wanted::from_monitor(monitor),
         }
     }
 }

@@ -1,32 +1,43 @@
 //! Monitors: values to display, and their objects.
 //!
 //! ```text
-//! L3_MISS{ OBJ = L3; CTR = PAPI_L3_TCM; LOGSCALE = 1; MAX=1000000; MIN=0; }     # the form of dynamic lstopo
-//! CPI{ OBJ:=PU; PERF_LIB:=papi; EVSET:=PAPI_TOT_INS, PAPI_TOT_CYC; REDUCTION:=$1/$0; }     % of Hierarchical-monitors
+//! # The form of dynamic lstopo:
+//! L3_MISS{ OBJ = L3; CTR = PAPI_L3_TCM; LOGSCALE = 1; MAX=1000000; MIN=0; }
+//! % The form of Hierarchical-monitors:
+//! CPI{ OBJ:=PU; PERF_LIB:=papi; EVSET:=PAPI_TOT_INS, PAPI_TOT_CYC; REDUCTION:=$1/$0; }
 //! ```
 //!
-//! | key | value | without it |
-//! |---|---|---|
-//! | `OBJ` | a kind (`L3`, `socket`, `NUMANode` ...), a depth (0 is the machine), one object or some (`L3:1`, `PU:0-3`, logical numbers) | required; with `EVSET` the machine |
-//! | `CTR` | an expression over counters and other monitors ([`talea_metric::expression`]) | required, or `EVSET` |
-//! | `EVSET`, `REDUCTION` | a list of counters or monitors; expressions over `$0 $1 ...` with commas between, each with a name if wished (`ipc=$1/$0`), or `monitor_events_sum`, `_mean`, `_min`, `_max`. More than one output makes the monitors `NAME:output` | each member of the list |
-//! | `AGG` | `sum`, `max`, `min`, `mean` over the places in an object | `sum` |
-//! | `WHEN` | `after`: counters are aggregated, then the expression is evaluated (a ratio of sums); `before`: evaluated where counters are read, then aggregated; a kind: evaluated at those objects, then aggregated | `after` |
-//! | `PER` | `second`, `instruction`, `cycle` or an expression: the divisor of the value | nothing: per frame |
-//! | `MIN`, `MAX` | the scale's ends | the scale fits the values |
-//! | `LOGSCALE` | 1: a logarithmic scale | 0 |
-//! | `UNIT` | text after the value, in quotes if need be | from the counters |
-//! | `ACCUMULATE` | 1: counters are summed since the start | 0 |
-//! | `WINDOW` | frames of which counters are averaged | 1 |
-//! | `SILENT` | 1: only for use by other monitors | 0 |
-//! | `PERF_LIB` | kept for sources; `hierarchical` evaluates at the objects of the monitors in `EVSET` | |
+//! Keys, each with its default in parentheses:
+//!
+//! - `OBJ` (required; with `EVSET` the machine): a kind (`L3`, `socket`, `NUMANode` ...), a depth
+//!   (0 is the machine), one object or some (`L3:1`, `PU:0-3`, logical numbers).
+//! - `CTR` (required, or `EVSET`): an expression over counters and other monitors
+//!   ([`talea_metric::expression`]).
+//! - `EVSET` and `REDUCTION` (each member of the list): a list of counters or monitors; expressions
+//!   over `$0 $1 ...` with commas between, each with a name if wished (`ipc=$1/$0`), or
+//!   `monitor_events_sum`, `_mean`, `_min`, `_max`. More than one output makes the monitors
+//!   `NAME:output`.
+//! - `AGG` (`sum`): `sum`, `max`, `min`, `mean` over the places in an object.
+//! - `WHEN` (`after`): `after`: counters are aggregated, then the expression is evaluated (a ratio
+//!   of sums); `before`: evaluated where counters are read, then aggregated; a kind: evaluated at
+//!   those objects, then aggregated.
+//! - `PER` (per frame): the divisor of the value: `second`, `instruction`, `cycle` or an
+//!   expression.
+//! - `MIN`, `MAX` (from the values): the scale's ends.
+//! - `LOGSCALE` (0): 1 for a logarithmic scale.
+//! - `UNIT` (from the counters): text after the value, in quotes if need be.
+//! - `ACCUMULATE` (0): 1 for counters that are summed since the start.
+//! - `WINDOW` (1): number of frames over which counters are averaged.
+//! - `SILENT` (0): 1 for monitors that only others use.
+//! - `PERF_LIB`: kept for sources; `hierarchical` evaluates at the objects of the monitors in
+//!   `EVSET`.
 //!
 //! `=` and `:=` are the same, keys may be in lower case, the last `;` may be missing. `#` and `//`
 //! begin comments; `%` does at the beginning of a line and after `;`, `{` or `}`. Blanks in a
 //! monitor's name become `_`. A monitor's name in an expression stands for its expression and takes
 //! precedence over counters of the same name.
 //!
-//! Owns the language and its mistakes, all of which are reported at once. It refuses values: see
+//! Owns the language and its mistakes, which are all reported at once. It refuses values: see
 //! [`crate::accumulate`].
 
 mod blocks;

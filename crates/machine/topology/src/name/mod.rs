@@ -20,7 +20,10 @@ use numbers::{Among, index_of};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// An unknown kind.
-    #[error("expected a kind of object such as `L3`, `core` or `pu`, found `{found}`{}", near(.nearest.as_ref()))]
+    #[error(
+        "expected a kind of object such as `L3`, `core` or `pu`, found `{found}`{}",
+        near(.nearest.as_ref())
+    )]
     Kind {
         /// The word.
         found: String,

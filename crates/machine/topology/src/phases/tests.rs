@@ -1,3 +1,6 @@
+//! Tests of the parts of a run within a recording: iterations, clipping, merging of many
+//! iterations. Phases of random runs must be in order.
+
 use proptest::prelude::*;
 
 use super::*;
@@ -45,7 +48,7 @@ fn kinds(phases: &Phases) -> Vec<PhaseKind> {
 
 #[test]
 fn each_iteration_is_a_phase() {
-    let phases = Phases::of(&course(100 * MS, 10), ms(0), ms(1000)).unwrap();
+    let phases = Phases::within(&course(100 * MS, 10), ms(0), ms(1000)).unwrap();
     check(&phases, ms(0), ms(1000));
     assert_eq!((phases.all.len(), phases.outside, phases.merged), (12, 0, None));
     assert_eq!(phases.name(&phases.all[0]), "set-up");
@@ -64,22 +67,22 @@ fn each_iteration_is_a_phase() {
 #[test]
 fn what_is_outside_is_cut_and_counted() {
     // The recording begins inside iteration 2 and ends with iteration 4.
-    let phases = Phases::of(&course(-35 * MS, 10), ms(0), ms(25)).unwrap();
+    let phases = Phases::within(&course(-35 * MS, 10), ms(0), ms(25)).unwrap();
     check(&phases, ms(0), ms(25));
     assert_eq!((phases.all.len(), phases.outside), (3, 7));
     let first = &phases.all[0];
     assert_eq!((first.first, first.from, first.to, first.longest), (2, ms(0), ms(5), ms(10)));
-    assert_eq!(kinds(&Phases::of(&course(0, 9), ms(0), ms(9)).unwrap()), [PhaseKind::SetUp]);
+    assert_eq!(kinds(&Phases::within(&course(0, 9), ms(0), ms(9)).unwrap()), [PhaseKind::SetUp]);
     let end = course(0, 3);
-    let phases = Phases::of(&end, Nanos((end.end - MS) as u64), ms(1000)).unwrap();
+    let phases = Phases::within(&end, Nanos((end.end - MS) as u64), ms(1000)).unwrap();
     assert_eq!((kinds(&phases), phases.outside), (vec![PhaseKind::WrapUp], 3));
 }
 
 #[test]
 fn runs_of_other_times_have_no_part() {
-    assert_eq!(Phases::of(&course(-1000 * MS, 3), ms(0), ms(100)), None);
-    assert_eq!(Phases::of(&course(100 * MS, 3), ms(0), ms(100)), None);
-    assert_eq!(Phases::of(&course(i64::MIN, 3), ms(0), Nanos(u64::MAX)), None);
+    assert_eq!(Phases::within(&course(-1000 * MS, 3), ms(0), ms(100)), None);
+    assert_eq!(Phases::within(&course(100 * MS, 3), ms(0), ms(100)), None);
+    assert_eq!(Phases::within(&course(i64::MIN, 3), ms(0), Nanos(u64::MAX)), None);
 }
 
 #[test]
@@ -89,11 +92,11 @@ fn what_is_between_two_executions_is_a_phase() {
         *begin += 50 * MS;
     }
     run.end += 50 * MS;
-    let phases = Phases::of(&run, ms(0), ms(1000)).unwrap();
+    let phases = Phases::within(&run, ms(0), ms(1000)).unwrap();
     assert_eq!(phases.name(&phases.all[4]), "between a.c:7 iterations 2 and 3");
     assert_eq!((phases.all[4].from, phases.all[4].to), (ms(40), ms(90)));
     // A recording of nothing else has it too.
-    let phases = Phases::of(&run, ms(50), ms(60)).unwrap();
+    let phases = Phases::within(&run, ms(50), ms(60)).unwrap();
     assert_eq!((kinds(&phases), phases.outside), (vec![PhaseKind::Between], 6));
 }
 
@@ -102,7 +105,7 @@ fn many_iterations_become_few_phases_and_the_slowest_stay() {
     let mut run = course(0, 1_000_000);
     run.slow = vec![777, 999_999, 3];
     let end = Nanos(run.end as u64);
-    let phases = Phases::of(&run, ms(0), end).unwrap();
+    let phases = Phases::within(&run, ms(0), end).unwrap();
     check(&phases, ms(0), end);
     assert!(phases.all.len() <= MOST + 2, "{}", phases.all.len());
     assert_eq!(phases.merged, Some(625));
@@ -123,7 +126,7 @@ fn many_iterations_become_few_phases_and_the_slowest_stay() {
 fn equally_slow_iterations_stay_where_they_lie_scattered() {
     let run = course(0, 70_000);
     assert_eq!(run.slow.len(), 10_000);
-    let phases = Phases::of(&run, ms(0), Nanos(run.end as u64)).unwrap();
+    let phases = Phases::within(&run, ms(0), Nanos(run.end as u64)).unwrap();
     let slow: Vec<u64> = phases.all.iter().filter(|p| p.slow).map(|p| p.first).collect();
     assert_eq!(slow.len(), SLOWEST);
     assert!(slow.windows(2).all(|two| (100..800).contains(&(two[1] - two[0]))), "{slow:?}");
@@ -132,7 +135,7 @@ fn equally_slow_iterations_stay_where_they_lie_scattered() {
 #[test]
 fn a_run_without_a_loop_is_one_phase() {
     let run = Course { place: String::new(), iterations: Vec::new(), ..course(10 * MS, 3) };
-    let phases = Phases::of(&run, ms(0), ms(1000)).unwrap();
+    let phases = Phases::within(&run, ms(0), ms(1000)).unwrap();
     assert_eq!(kinds(&phases), [PhaseKind::Whole]);
     assert_eq!(phases.summary(), "rank 0 of `R`: no loop");
     assert_eq!(phases.during(ms(20), ms(30)).as_deref(), Some("run without a loop"));
@@ -140,7 +143,7 @@ fn a_run_without_a_loop_is_one_phase() {
 
 #[test]
 fn stretches_of_time_have_words() {
-    let phases = Phases::of(&course(100 * MS, 10), ms(0), ms(1000)).unwrap();
+    let phases = Phases::within(&course(100 * MS, 10), ms(0), ms(1000)).unwrap();
     let check = |from, to, expected: Option<&str>| {
         assert_eq!(phases.during(ms(from), ms(to)).as_deref(), expected, "{from} to {to}");
     };
@@ -173,12 +176,18 @@ proptest! {
         let near: Vec<_> = near.into_iter().map(|(at, time)| (at, Nanos(time))).collect();
         let far: Vec<_> = iterations.into_iter().map(|(at, time)| (at, Nanos(time))).collect();
         let slow = vec![0, 3, usize::MAX];
-        let of = |begin, end, iterations| Course { begin, end, iterations, slow: slow.clone(), ..Course::default() };
+        let of = |begin, end, iterations| Course {
+            begin,
+            end,
+            iterations,
+            slow: slow.clone(),
+            ..Course::default()
+        };
         for (run, from, to) in [
             (of(begin, begin.saturating_add(length), far), Nanos(from), Nanos(to)),
             (of(-50, 1050, near), Nanos(from % 500), Nanos(from % 500 + to % 700)),
         ] {
-            let Some(phases) = Phases::of(&run, from, to) else { continue };
+            let Some(phases) = Phases::within(&run, from, to) else { continue };
             check(&phases, from, to);
             for phase in &phases.all {
                 phases.name(phase);

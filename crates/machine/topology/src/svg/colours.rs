@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 /// Classes of the sequential ramp: `q0` to `q11`.
 pub const STEPS: usize = 12;
-/// Classes of the diverging ramp: `d0` to `d10`, of which `d5` is no change.
+/// Classes of the diverging ramp: `d0` to `d10`; `d5` is no change.
 pub const CHANGES: usize = 11;
 
 type Rgb = [f64; 3];

@@ -7,8 +7,8 @@ use std::fmt::Write;
 
 use super::LEGEND;
 use super::colours::{CHANGES, STEPS};
+use super::content::{Shown, ShownMonitor};
 use super::objects::KINDS;
-use super::shown::{Shown, ShownMonitor};
 use super::text::{amount, capacity, lines, lines_between, xml};
 use crate::layout::Area;
 use crate::objects::{Attributes, ObjectKind, Topology};

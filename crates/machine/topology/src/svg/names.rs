@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use super::shown::ShownMonitor;
+use super::content::ShownMonitor;
 use super::text::{amount, capacity, xml};
 use crate::layout::{Area, device_class};
 use crate::objects::{Attributes, ObjectId, ObjectKind, Topology};

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
+use super::content::{Shown, ShownMonitor};
 use super::names::{caption, tip};
-use super::shown::{Shown, ShownMonitor};
 use super::text::{fitting, xml};
 use crate::layout::{Area, CHARACTER, Detail, Rect};
 use crate::objects::{ObjectId, ObjectKind, Topology};

@@ -1,3 +1,6 @@
+//! Tests of the picture of objects: snapshots, unique ids, no scripts, shared marks without a
+//! value.
+
 use talea_model::Nanos;
 
 use super::*;

@@ -71,7 +71,7 @@ fn rows(levels: &[Level], pus: u64) -> Result<Vec<Row>, SyntheticError> {
     let mut groups = levels.iter().filter(|level| level.kind == ObjectKind::Group).count() as u32;
     for (at, level) in levels.iter().enumerate() {
         let must_differ = matches!(level.kind, ObjectKind::Pu | ObjectKind::NumaNode);
-        let numbers = indexes::of(&level.attributes, level.width, &levels[..at], must_differ)?;
+        let numbers = indexes::numbers(&level.attributes, level.width, &levels[..at], must_differ)?;
         if level.kind == ObjectKind::NumaNode {
             nodes.push((level.width, level.attributes.clone(), numbers));
         } else {
@@ -120,7 +120,7 @@ fn number_attached(
     }
     // One list applies to them all; the last one counts.
     let list = match given {
-        Some(attributes) => indexes::of(&attributes, total, &[], true)?,
+        Some(attributes) => indexes::numbers(&attributes, total, &[], true)?,
         None => None,
     };
     let mut next = 0;

@@ -13,7 +13,7 @@ use super::text::{Attributes, Level};
 
 /// The numbers of a level of `total` objects; `None` where the text has none. `above` are the
 /// levels that loops may name.
-pub(super) fn of(
+pub(super) fn numbers(
     attributes: &Attributes,
     total: u64,
     above: &[Level],

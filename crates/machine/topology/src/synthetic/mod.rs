@@ -130,9 +130,12 @@ mod tests {
         }
 
         #[test]
-        fn near_texts_are_machines_or_refused(parts in prop::collection::vec(prop::sample::select(vec![
-            "pack:2", " ", "numa:2", "[numa]", "l2:1", "group:2", "2", "pu:2", "core:3", "(memory=1GB)", "(indexes=1,0)", "é",
-        ]), 0..12)) {
+        fn near_texts_are_machines_or_refused(
+            parts in prop::collection::vec(prop::sample::select(vec![
+                "pack:2", " ", "numa:2", "[numa]", "l2:1", "group:2", "2", "pu:2", "core:3",
+                "(memory=1GB)", "(indexes=1,0)", "é",
+            ]), 0..12)
+        ) {
             let text = parts.join(" ");
             if let Err(error) = parse(&text) {
                 let _ = error.pointed(&text).to_string();

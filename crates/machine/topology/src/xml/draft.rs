@@ -95,8 +95,8 @@ impl Draft {
         }
     }
 
-    /// Links the objects and sorts them. Also returns, for each, its sets and its begin, and the new place of each object of
-    /// the draft.
+    /// Links the objects and sorts them. Also returns, for each, its sets and its begin, and the
+    /// new place of each object of the draft.
     pub(super) fn link(&mut self) -> (Vec<Object>, Vec<u8>, Vec<usize>, Vec<Option<ObjectId>>) {
         let mut objects = std::mem::take(&mut self.objects);
         for at in 0..objects.len() {

@@ -171,7 +171,8 @@ fn check(objects: &[Object], at: &[usize], line: &impl Fn(usize) -> usize, fault
             faults.damaged(line(at), &format!("a second NUMA node P#{number}"));
         }
         if object.kind == ObjectKind::Pu {
-            let own = object.os_index.map(|number| CpuSet::of(number as usize)).unwrap_or_default();
+            let own =
+                object.os_index.map(|number| CpuSet::single(number as usize)).unwrap_or_default();
             if object.complete_cpuset != own {
                 let number = object.os_index.unwrap_or_default();
                 faults.damaged(

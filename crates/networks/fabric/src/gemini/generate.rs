@@ -138,7 +138,7 @@ pub fn tile_map(geometry: &Geometry, torus: &Torus, router: RouterId) -> TileMap
         let low = if direction == Direction::Plus { at(router) } else { at(to) };
         let wire = wire(axis, low, torus.lengths()[axis]);
         for (&own, &other) in tiles_of(label, place).iter().zip(tiles_of(back, there)) {
-            let Some(tile) = Tile::of(other) else { continue };
+            let Some(tile) = Tile::from_number(other) else { continue };
             map[own] = Use::Network(Peer { to, tile, label, wire });
         }
     }
@@ -177,7 +177,7 @@ pub fn rtr(machine: &Machine) -> String {
 
 /// The lines of [`rtr`], each with its end: those of a large machine are gigabytes.
 pub fn rtr_lines(machine: &Machine) -> impl Iterator<Item = String> {
-    let geometry = machine.torus.as_ref().and_then(|torus| Geometry::of(torus).ok());
+    let geometry = machine.torus.as_ref().and_then(|torus| Geometry::from_torus(torus).ok());
     let routers = machine.fabric.routers();
     let end = |router: RouterId, tile: Tile| {
         let router = routers.get(router.at())?;
@@ -271,7 +271,7 @@ mod tests {
 
     fn capacities(lengths: [u16; 3], at: [u16; 3]) -> Vec<(String, f64)> {
         let machine = machine(lengths).unwrap();
-        let router = machine.fabric.router_at(Coordinate::of(&at).unwrap()).unwrap();
+        let router = machine.fabric.router_at(Coordinate::new(&at).unwrap()).unwrap();
         let of = |link: &Link| {
             let to = machine.fabric.routers()[link.to.at()].at.unwrap();
             (to.to_string(), link.capacity.unwrap() / 1e9)
@@ -302,7 +302,7 @@ mod tests {
     fn sizes_that_cannot_be() {
         assert!(matches!(machine([0, 1, 1]), Err(FabricError::Size { .. })));
         assert!(matches!(machine([1000, 10, 100]), Err(FabricError::TooMany { .. })));
-        let outside = [("n".to_owned(), Coordinate::of(&[3, 0, 0]).unwrap())];
+        let outside = [("n".to_owned(), Coordinate::new(&[3, 0, 0]).unwrap())];
         assert!(matches!(machine_of([2, 2, 2], &outside), Err(FabricError::Unknown { .. })));
     }
 
@@ -317,7 +317,10 @@ mod tests {
                     let Use::Network(peer) = used else { continue };
                     let there = machine.tiles(peer.to).unwrap()[peer.tile.at()];
                     let Use::Network(back) = there else { panic!("{there:?}") };
-                    prop_assert_eq!((back.to.at(), back.tile, back.wire), (router, tile, peer.wire));
+                    prop_assert_eq!(
+                        (back.to.at(), back.tile, back.wire),
+                        (router, tile, peer.wire)
+                    );
                 }
                 let used = map.iter().filter(|used| matches!(used, Use::Network(_))).count();
                 let expected: usize =

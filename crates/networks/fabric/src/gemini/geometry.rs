@@ -59,7 +59,7 @@ impl Geometry {
     ///
     /// # Errors
     /// A torus that has not three axes.
-    pub fn of(torus: &Torus) -> Result<Self, FabricError> {
+    pub fn from_torus(torus: &Torus) -> Result<Self, FabricError> {
         let lengths = torus.lengths();
         let expected = "3 of a Gemini";
         let lengths = <[u16; 3]>::try_from(lengths).map_err(|_| {
@@ -107,7 +107,7 @@ impl Geometry {
         let [along, across, up] = self.lengths;
         let x = unfolded(column, along);
         let (y, z) = (unfolded(row, self.rows()) * GEMINIS + gemini, chassis * SLOTS + slot);
-        (y < across && z < up).then(|| Coordinate::of(&[x, y, z])).flatten()
+        (y < across && z < up).then(|| Coordinate::new(&[x, y, z])).flatten()
     }
 }
 
@@ -190,14 +190,14 @@ mod tests {
     #[test]
     fn names_that_the_slides_have() {
         let cielo = Geometry::new([16, 12, 24]).unwrap();
-        let name = |at: [u16; 3]| cielo.place(Coordinate::of(&at).unwrap()).unwrap().to_string();
+        let name = |at: [u16; 3]| cielo.place(Coordinate::new(&at).unwrap()).unwrap().to_string();
         assert_eq!(name([0, 0, 0]), "c0-0c0s0g0");
         assert_eq!(name([0, 0, 1]), "c0-0c0s1g0");
         assert_eq!(name([1, 0, 0]), "c1-0c0s0g0");
         assert_eq!(name([15, 0, 0]), "c2-0c0s0g0");
         assert_eq!(name([0, 0, 23]), "c0-0c2s7g0");
-        assert_eq!(cielo.place(Coordinate::of(&[16, 0, 0]).unwrap()), None);
-        assert_eq!(cielo.place(Coordinate::of(&[0, 0]).unwrap()), None);
+        assert_eq!(cielo.place(Coordinate::new(&[16, 0, 0]).unwrap()), None);
+        assert_eq!(cielo.place(Coordinate::new(&[0, 0]).unwrap()), None);
         for text in
             ["c0-0c0s0", "c0-0c0s0g", "c0-0c0s0g0l00", "c-0c0s0g0", "c0-0c0s0a0", "c70000-0"]
         {
@@ -223,7 +223,7 @@ mod tests {
         ) {
             let geometry = Geometry::new(lengths).unwrap();
             let at = [0, 1, 2].map(|axis| at[axis].index(lengths[axis].into()) as u16);
-            let at = Coordinate::of(&at).unwrap();
+            let at = Coordinate::new(&at).unwrap();
             let place = geometry.place(at).unwrap();
             prop_assert_eq!(geometry.coordinate(place), Some(at));
             prop_assert_eq!(place.to_string().parse(), Ok(place));

@@ -13,7 +13,7 @@ use crate::error::FabricError;
 type Shown = (Option<[u16; 3]>, [u64; COUNTERS]);
 
 fn router(machine: &Machine, at: [u16; 3]) -> RouterId {
-    machine.torus.as_ref().unwrap().router(Coordinate::of(&at).unwrap()).unwrap()
+    machine.torus.as_ref().unwrap().router(Coordinate::new(&at).unwrap()).unwrap()
 }
 
 /// Readings of a router whose links show these sums, unevenly on their tiles, starting near the end
@@ -213,7 +213,7 @@ fn counters_that_ran_backwards_leave_sums_absent() {
         })
         .collect();
     assert_eq!(absent, [("4 Z+".to_owned(), 2), ("4 HH".to_owned(), 0)]);
-    let told: Vec<String> = table.gaps.iter().map(talea_model::Gap::told).collect();
+    let told: Vec<String> = table.gaps.iter().map(talea_model::Gap::sentence).collect();
     insta::assert_snapshot!(told.join("\n"));
     let row = table.rows.iter().find(|row| row.label == Label::ZPlus).unwrap();
     assert_eq!(row.sums, [Some(56); COUNTERS]);

@@ -39,7 +39,7 @@ pub struct Tile(u8);
 
 impl Tile {
     /// The tile with this number; `None` beyond 47.
-    pub fn of(number: usize) -> Option<Self> {
+    pub fn from_number(number: usize) -> Option<Self> {
         u8::try_from(number).ok().filter(|&number| usize::from(number) < TILES).map(Self)
     }
 
@@ -333,8 +333,8 @@ mod tests {
 
     #[test]
     fn names_of_tiles_and_registers() {
-        assert_eq!(Tile::of(26).unwrap().to_string(), "l32");
-        assert_eq!("l57".parse(), Ok(Tile::of(47).unwrap()));
+        assert_eq!(Tile::from_number(26).unwrap().to_string(), "l32");
+        assert_eq!("l57".parse(), Ok(Tile::from_number(47).unwrap()));
         for text in ["", "l", "l5", "l60", "l08", "100", "l000", "m00", "l0é"] {
             assert!(text.parse::<Tile>().is_err(), "{text}");
         }

@@ -387,7 +387,7 @@ mod tests {
         let protocol = Protocol::PUT;
         let question = question(&fabric, &routing, protocol, host_capacity);
         // Ranks 0 and 1 share a host, 2 is at the same router, 3 at the other one.
-        let placement = Placement::of([0, 0, 1, 2].map(HostId).to_vec());
+        let placement = Placement::from_hosts([0, 0, 1, 2].map(HostId).to_vec());
         let messages = sent(&[(0, 1, 100), (0, 3, 640), (2, 0, 60)]);
         Evaluation::new(&messages, &placement, &question).unwrap().0
     }
@@ -430,7 +430,7 @@ mod tests {
     fn timed(fabric: &Fabric, messages: &[(u32, u32, u64)]) -> Evaluation {
         let routing = UpDown::new(fabric, RouterId(0)).unwrap();
         let question = question(fabric, &routing, Protocol::PUT, None);
-        let placement = Placement::of([0, 1, 2, 3].map(HostId).to_vec());
+        let placement = Placement::from_hosts([0, 1, 2, 3].map(HostId).to_vec());
         Evaluation::new(&sent(messages), &placement, &question).unwrap().0
     }
 
@@ -467,7 +467,7 @@ mod tests {
             figures: Figures::Loads,
             ..question(&fabric, &routing, Protocol::PUT, None)
         };
-        let placement = Placement::of([0, 1, 2, 3].map(HostId).to_vec());
+        let placement = Placement::from_hosts([0, 1, 2, 3].map(HostId).to_vec());
         let (found, _) = Evaluation::new(&sent(&[(0, 2, 1)]), &placement, &question).unwrap();
         assert_eq!((found.model_seconds, found.model_least_seconds), (None, None));
         assert_eq!((found.max_link_load, found.gaps.is_empty()), (1, true));
@@ -486,7 +486,7 @@ mod tests {
         let fabric = pair(Some(96.0));
         let routing = UpDown::new(&fabric, RouterId(0)).unwrap();
         let question = question(&fabric, &routing, Protocol::MPI, Some(1.0));
-        let placement = Placement::of([0, 1, 2, 3].map(HostId).to_vec());
+        let placement = Placement::from_hosts([0, 1, 2, 3].map(HostId).to_vec());
         let most = u64::MAX;
         let messages = sent(&[(0, 2, most), (2, 0, most), (1, 3, most), (3, 1, most)]);
         let (found, _) = Evaluation::new(&messages, &placement, &question).unwrap();
@@ -500,7 +500,7 @@ mod tests {
         let routing = UpDown::new(&fabric, RouterId(0)).unwrap();
         let protocol = Protocol::PUT;
         let question = question(&fabric, &routing, protocol, None);
-        let placement = Placement::of(vec![HostId(0)]);
+        let placement = Placement::from_hosts(vec![HostId(0)]);
         let found = Evaluation::new(&sent(&[(0, 1, 5)]), &placement, &question);
         assert!(matches!(
             found,

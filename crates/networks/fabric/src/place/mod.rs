@@ -43,7 +43,12 @@ pub enum PlaceError {
         grid: u32,
     },
     /// More ranks than there is room for.
-    #[error("{ranks} ranks on {nodes} node{} that take{} {cores} each, expected up to {}", if *nodes == 1 { "" } else { "s" }, if *nodes == 1 { "s" } else { "" }, (*nodes as u64).saturating_mul((*cores).into()))]
+    #[error(
+        "{ranks} ranks on {nodes} node{} that take{} {cores} each, expected up to {}",
+        if *nodes == 1 { "" } else { "s" },
+        if *nodes == 1 { "s" } else { "" },
+        (*nodes as u64).saturating_mul((*cores).into())
+    )]
     Room {
         /// Ranks to be placed.
         ranks: usize,
@@ -91,7 +96,7 @@ pub enum PlaceError {
 
 impl Placement {
     /// Ranks on these hosts, in order of ranks; slots of a host are given in that order.
-    pub fn of(hosts: Vec<HostId>) -> Self {
+    pub fn from_hosts(hosts: Vec<HostId>) -> Self {
         let most = hosts.iter().map(|host| host.at() + 1).max().unwrap_or(0);
         let mut used = vec![0_u16; most];
         let slots = hosts.iter().map(|host| {
@@ -110,7 +115,7 @@ impl Placement {
     pub fn filled(ranks: usize, cores: u16, nodes: &[HostId]) -> Result<Self, PlaceError> {
         room(ranks, nodes.len(), cores.into())?;
         let cores = usize::from(cores.max(1));
-        Ok(Self::of((0..ranks).map(|rank| nodes[rank / cores]).collect()))
+        Ok(Self::from_hosts((0..ranks).map(|rank| nodes[rank / cores]).collect()))
     }
 
     /// The host of each rank.

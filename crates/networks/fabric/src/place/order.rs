@@ -43,7 +43,7 @@ pub fn serpentine(torus: &Torus) -> Vec<RouterId> {
         }
         at
     });
-    order.filter_map(|at| torus.router(Coordinate::of(&at)?)).collect()
+    order.filter_map(|at| torus.router(Coordinate::new(&at)?)).collect()
 }
 
 /// A random order, reproducible by its seed.
@@ -87,7 +87,7 @@ pub fn cabinets(torus: &Torus) -> Result<Vec<RouterId>, PlaceError> {
         for column in folded(columns) {
             for slot in 0..slots {
                 let pair = [row * 2, row * 2 + 1].into_iter().filter(|&y| y < rows);
-                let at = pair.filter_map(|y| Coordinate::of(&[column, y, slot]));
+                let at = pair.filter_map(|y| Coordinate::new(&[column, y, slot]));
                 order.extend(at.filter_map(|at| torus.router(at)));
             }
         }
@@ -233,7 +233,12 @@ mod tests {
             let torus = Torus::new(&lengths).unwrap();
             let serpentine = serpentine(&torus);
             prop_assert!(steps(&torus, &serpentine).iter().all(|&step| step == 1));
-            let mut orders = vec![serpentine, random(&torus, seed), morton(&torus), hilbert(&torus)];
+            let mut orders = vec![
+                serpentine,
+                random(&torus, seed),
+                morton(&torus),
+                hilbert(&torus)
+            ];
             orders.extend(cabinets(&torus));
             for mut order in orders {
                 order.sort_unstable();

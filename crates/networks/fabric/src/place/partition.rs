@@ -134,7 +134,7 @@ pub fn partition(
     for (at, rank) in order.into_iter().enumerate() {
         hosts[rank as usize] = nodes[at / size];
     }
-    Ok(Placement::of(hosts))
+    Ok(Placement::from_hosts(hosts))
 }
 
 /// A heap of ranks by gain; at equal gains the entry with the smaller middle number comes first.

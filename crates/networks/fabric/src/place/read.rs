@@ -212,7 +212,7 @@ pub fn placement(names: &[impl AsRef<str>], fabric: &Fabric) -> Result<Placement
             PlaceError::NoHost { rank, name, hosts: fabric.hosts().len() }
         })
     });
-    Ok(Placement::of(hosts.collect::<Result<_, _>>()?))
+    Ok(Placement::from_hosts(hosts.collect::<Result<_, _>>()?))
 }
 
 #[cfg(test)]
@@ -260,7 +260,7 @@ mod tests {
         #[test]
         fn what_is_written_is_read(hosts in prop::collection::vec(0_u32..4, 1..20)) {
             let fabric = fabric(&["n0", "n1", "n2", "n3"]);
-            let given = Placement::of(hosts.iter().copied().map(HostId).collect());
+            let given = Placement::from_hosts(hosts.iter().copied().map(HostId).collect());
             let file = text::hostfile(&given, &fabric).unwrap();
             let names = hostfile(&file).unwrap();
             prop_assert_eq!(&placement(&names, &fabric).unwrap(), &given);

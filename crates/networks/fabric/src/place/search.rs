@@ -301,11 +301,11 @@ mod tests {
         let routing = Dimensions::new(&torus, &fabric).unwrap();
         let search = Search { swap: Swap::Ranks, tries: 9, seed: 7 };
         let graph = Graph::new(&crate::traffic::Messages::default(), 2);
-        let one = Placement::of(vec![HostId(0)]);
+        let one = Placement::from_hosts(vec![HostId(0)]);
         assert!(improve(&graph, &one, (&fabric, &routing), &search).is_err());
-        let outside = Placement::of([0, 2].map(HostId).to_vec());
+        let outside = Placement::from_hosts([0, 2].map(HostId).to_vec());
         assert!(improve(&graph, &outside, (&fabric, &routing), &search).is_err());
-        let good = Placement::of([0, 1].map(HostId).to_vec());
+        let good = Placement::from_hosts([0, 1].map(HostId).to_vec());
         assert_eq!(improve(&graph, &good, (&fabric, &routing), &search).unwrap(), (good, 0));
     }
 }

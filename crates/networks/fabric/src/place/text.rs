@@ -126,15 +126,15 @@ mod tests {
 
     #[test]
     fn what_a_form_cannot_say() {
-        let uneven = Placement::of([0, 1, 1, 2].map(HostId).to_vec());
+        let uneven = Placement::from_hosts([0, 1, 1, 2].map(HostId).to_vec());
         let all = [0, 1, 2].map(HostId);
         assert!(rank_order(&uneven, &all).is_err());
         assert!(rank_order(&uneven, &all[..2]).is_err());
-        let short = Placement::of([0, 1, 1, 0, 2].map(HostId).to_vec());
+        let short = Placement::from_hosts([0, 1, 1, 0, 2].map(HostId).to_vec());
         assert!(rank_order(&short, &all).unwrap().ends_with("0,3\n1,2\n4\n"));
         for name in ["a b", "a\nrank 1=b slot=0", "", "-x", "a=b", "n(0,1).0"] {
             let fabric = fabric(&[name]);
-            assert!(hostfile(&Placement::of(vec![HostId(0)]), &fabric).is_err(), "{name}");
+            assert!(hostfile(&Placement::from_hosts(vec![HostId(0)]), &fabric).is_err(), "{name}");
         }
         assert!(rankfile(&uneven, &fabric(&["a"])).is_err());
         assert_eq!(rank_order(&Placement::default(), &[]).unwrap().lines().count(), 1);

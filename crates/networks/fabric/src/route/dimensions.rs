@@ -147,7 +147,7 @@ mod tests {
     fn passed(torus: &Torus, from: &[u16], to: &[u16]) -> String {
         let fabric = fabric(torus);
         let routing = Dimensions::new(torus, &fabric).unwrap();
-        let ends = [from, to].map(|at| torus.router(Coordinate::of(at).unwrap()).unwrap());
+        let ends = [from, to].map(|at| torus.router(Coordinate::new(at).unwrap()).unwrap());
         let passed = oracle::way(&fabric, &routing, (ends[0], ends[1]), 0);
         let passed: Vec<_> = passed.iter().map(|&at| torus.coordinate(at).to_string()).collect();
         passed.join(" ")
@@ -174,7 +174,7 @@ mod tests {
         let kind = draft.kind("cable", None).unwrap();
         // The routers are described backwards, and the link between 1 and 2 is missing.
         for value in [3, 2, 1, 0] {
-            draft.router(value.to_string(), Coordinate::of(&[value])).unwrap();
+            draft.router(value.to_string(), Coordinate::new(&[value])).unwrap();
         }
         for ends in [(0, 1), (2, 3), (3, 0)] {
             draft.cable((RouterId(ends.0), RouterId(ends.1)), kind, 1).unwrap();
@@ -195,7 +195,7 @@ mod tests {
         for values in [&[&[0, 2][..]][..], &[&[0]], &[&[0, 1], &[0, 1]]] {
             let mut draft = Draft::default();
             for (at, values) in values.iter().enumerate() {
-                draft.router(at.to_string(), Coordinate::of(values)).unwrap();
+                draft.router(at.to_string(), Coordinate::new(values)).unwrap();
             }
             let fabric = draft.finish().unwrap();
             assert!(Dimensions::new(&torus, &fabric).is_err(), "{values:?}");

@@ -63,7 +63,8 @@ impl<'a> Dragonflies<'a> {
         Ok(Self { fabric, detour, groups, members, global, spread: spread.max(1) })
     }
 
-    /// Within a group: the direct link if there is one, otherwise along the row and then along the column.
+    /// Within a group: the direct link if there is one, otherwise along the row and then along the
+    /// column.
     fn local(&self, from: RouterId, to: RouterId, links: &mut Vec<LinkId>) -> bool {
         if from == to {
             return true;
@@ -215,7 +216,9 @@ mod tests {
             ends in any::<[prop::sample::Index; 2]>(),
             choice in 0_u32..3,
         ) {
-            let group = if grid { Group::Grid { rows, columns } } else { Group::All(rows * columns) };
+            let group = if grid {
+                Group::Grid { rows, columns }
+            } else { Group::All(rows * columns) };
             let groups = groups.min(rows * columns * global + 1);
             let shape = Dragonfly::new(1, group, global, groups).unwrap();
             let fabric = shape.fabric(&cables()).unwrap();

@@ -23,7 +23,11 @@ use crate::machine::{LinkId, PortId, RouterId};
 
 /// The rule allows no route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no way from router {} to router {}, expected links that the routing can follow", from.0, to.0)]
+#[error(
+    "no way from router {} to router {}, expected links that the routing can follow",
+    from.0,
+    to.0
+)]
 pub struct NoWay {
     /// Its beginning.
     pub from: RouterId,

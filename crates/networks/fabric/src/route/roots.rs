@@ -26,7 +26,7 @@ pub(super) struct Roots {
 
 impl Roots {
     /// Roots of a network. A part without hosts is judged by its routers.
-    pub(super) fn of(fabric: &Fabric) -> Self {
+    pub(super) fn from_fabric(fabric: &Fabric) -> Self {
         let mut hosts = vec![0_u32; fabric.routers().len()];
         for port in fabric.ports() {
             hosts[port.router.at()] += 1;
@@ -130,7 +130,8 @@ mod tests {
     use crate::shape::torus::Wires;
 
     fn roots(fabric: &Fabric) -> Vec<u32> {
-        let mut roots: Vec<_> = Roots::of(fabric).roots.iter().map(|root| root.0).collect();
+        let mut roots: Vec<_> =
+            Roots::from_fabric(fabric).roots.iter().map(|root| root.0).collect();
         roots.sort_unstable();
         roots
     }
@@ -169,7 +170,7 @@ mod tests {
         draft.cable((ids[8], ids[9]), kind, 1).unwrap();
         let fabric = draft.finish().unwrap();
         assert_eq!(roots(&fabric), [6, 7, 8, 9]);
-        let roots = Roots::of(&fabric);
+        let roots = Roots::from_fabric(&fabric);
         assert_eq!(roots.first(), [6, 8].map(RouterId));
         assert_eq!(roots.parts, [0, 0, 0, 0, 0, 0, 0, 0, 1, 1]);
     }

@@ -45,7 +45,7 @@ impl<'a> UpDown<'a> {
     /// More than [`MOST_ROUTERS`] routers.
     pub fn tree(fabric: &'a Fabric) -> Result<Self, FabricError> {
         check(fabric)?;
-        let roots = Roots::of(fabric);
+        let roots = Roots::from_fabric(fabric);
         let ways = Self::below(fabric, &roots.roots);
         if ways.all_joined(&roots) {
             return Ok(ways);

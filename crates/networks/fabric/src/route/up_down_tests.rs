@@ -125,7 +125,10 @@ fn roots_that_join_not_all_are_given_up() {
         draft.cable((RouterId(one), RouterId(other)), kind, 1).unwrap();
     }
     let fabric = draft.finish().unwrap();
-    assert!(!UpDown::below(&fabric, &Roots::of(&fabric).roots).all_joined(&Roots::of(&fabric)));
+    assert!(
+        !UpDown::below(&fabric, &Roots::from_fabric(&fabric).roots)
+            .all_joined(&Roots::from_fabric(&fabric))
+    );
     let routing = UpDown::tree(&fabric).unwrap();
     for ends in (0..81).map(|at| (RouterId(at / 9), RouterId(at % 9))) {
         oracle::way(&fabric, &routing, ends, 0);

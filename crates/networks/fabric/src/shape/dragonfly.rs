@@ -112,7 +112,7 @@ impl Dragonfly {
             }
         };
         let values: Vec<u16> = values.into_iter().map(|value| value as u16).collect();
-        Coordinate::of(&values).unwrap_or_default()
+        Coordinate::new(&values).unwrap_or_default()
     }
 
     /// The network; routers are named `r(0,1)`, hosts `n(0,1).0`.

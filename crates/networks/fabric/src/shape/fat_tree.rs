@@ -1,5 +1,5 @@
 //! A fat tree: extended generalised, XGFT(h; m1..mh; w1..wh) (Öhring, Ibel, Das and Kumar, "On
-//! Generalized Fat Trees", 1995), of which k-ary n-trees are a case.
+//! Generalized Fat Trees", 1995). K-ary n-trees are a case of it.
 //!
 //! Owns levels and labels of switches: leaf switches first, then level by level. A host has one
 //! link, so w1 is 1. It refuses routes: [`crate::route::DModK`].
@@ -141,7 +141,7 @@ impl FatTree {
                 // A level of more than 2^16 switches has no coordinates; the name distinguishes
                 // them.
                 let place = u16::try_from(at).ok();
-                let place = place.and_then(|at| Coordinate::of(&[level as u16, at]));
+                let place = place.and_then(|at| Coordinate::new(&[level as u16, at]));
                 draft.router(format!("s({level},{at})"), place)?;
             }
         }

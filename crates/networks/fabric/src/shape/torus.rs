@@ -85,7 +85,7 @@ impl Torus {
             values[at] = (rest % u32::from(length)) as u16;
             rest /= u32::from(length);
         }
-        Coordinate::of(&values[..self.lengths.len()]).unwrap_or_default()
+        Coordinate::new(&values[..self.lengths.len()]).unwrap_or_default()
     }
 
     /// The next router in a direction; itself on an axis of length one.
@@ -191,7 +191,7 @@ mod tests {
             prop_assert_eq!(torus.neighbour(next, axis, Direction::Minus), router);
             let mut values = coordinate.values().to_vec();
             values[axis] = (values[axis] + 1) % lengths[axis];
-            prop_assert_eq!(Some(torus.coordinate(next)), Coordinate::of(&values));
+            prop_assert_eq!(Some(torus.coordinate(next)), Coordinate::new(&values));
         }
     }
 }

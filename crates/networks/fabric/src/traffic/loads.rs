@@ -104,7 +104,7 @@ impl Loads {
 
     /// Counters of a router: a row for each link that leaves it, with the load from that link's
     /// other end, and one for its hosts' tiles, with the load that they send.
-    pub fn shown(&self, fabric: &Fabric, router: RouterId) -> Vec<Shown> {
+    pub fn router_counters(&self, fabric: &Fabric, router: RouterId) -> Vec<Shown> {
         let rows = fabric.from(router).1.iter().map(|link| {
             let inward = fabric.link(link.to, router);
             let load = inward.and_then(|link| self.links.get(link.at())).copied();
@@ -146,8 +146,8 @@ mod tests {
         torus: &Torus,
         at: [u16; 3],
     ) -> Vec<(String, [u64; 4])> {
-        let router = torus.router(Coordinate::of(&at).unwrap()).unwrap();
-        let rows = loads.shown(fabric, router).into_iter().map(|shown| {
+        let router = torus.router(Coordinate::new(&at).unwrap()).unwrap();
+        let rows = loads.router_counters(fabric, router).into_iter().map(|shown| {
             let towards =
                 shown.towards.map_or("HH".to_owned(), |at| torus.coordinate(at).to_string());
             let Load { requests, responses, .. } = shown.load;
@@ -215,7 +215,7 @@ mod tests {
         // model has.
         let (torus, fabric) = machine(&[2, 2, 8], 1);
         let routing = Dimensions::new(&torus, &fabric).unwrap();
-        let host = |at: [u16; 3]| HostId(torus.router(Coordinate::of(&at).unwrap()).unwrap().0);
+        let host = |at: [u16; 3]| HostId(torus.router(Coordinate::new(&at).unwrap()).unwrap().0);
         let hosts = [host([1, 0, 5]), host([1, 0, 7])];
         let mut messages = Messages::default();
         messages.add(Message { from: 0, to: 1, bytes: 1 << 20, count: 1 }).unwrap();
@@ -308,7 +308,10 @@ mod tests {
                 between += message.bytes;
                 let at = ends.map(|host| torus.coordinate(RouterId(host.0 / 2)).values().to_vec());
                 let cost = protocol.cost(&message);
-                for (from, to, load) in [(&at[0], &at[1], cost.there), (&at[1], &at[0], cost.back)] {
+                for (from, to, load) in [
+                    (&at[0], &at[1], cost.there),
+                    (&at[1], &at[0], cost.back)
+                ] {
                     let mut here = from.clone();
                     for axis in 0..3 {
                         while here[axis] != to[axis] {

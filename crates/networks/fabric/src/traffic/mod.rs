@@ -84,7 +84,8 @@ pub struct Message {
 }
 
 impl Messages {
-    /// Adds messages. Those of a rank to itself and entries without messages do not use a network and are left out.
+    /// Adds messages. Those of a rank to itself and entries without messages do not use a network
+    /// and are left out.
     ///
     /// # Errors
     /// More than [`MOST_MESSAGES`], or a rank of [`MOST_RANKS`] or more.

@@ -30,7 +30,7 @@ const SPARED: u64 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transaction {
-    /// The sender writes: data are in requests (VC0), each of which is answered (VC1).
+    /// The sender writes: data are in requests (VC0); each is answered (VC1).
     Put,
     /// The receiver reads: it sends requests (VC0), and data are in the responses (VC1).
     Get,
@@ -291,7 +291,12 @@ mod tests {
             zeros in -1.0..2.0_f64,
         ) {
             let transaction = if get { Transaction::Get } else { Transaction::Put };
-            let protocol = Protocol { transaction, zeros, control: Control::SONAR, ..Protocol::MPI };
+            let protocol = Protocol {
+                transaction,
+                zeros,
+                control: Control::SONAR,
+                ..Protocol::MPI
+            };
             let all = protocol.cost(&Message { bytes, count, ..MIB });
             if bytes < 5000 && count < 40 {
                 let mut sum = Cost::default();

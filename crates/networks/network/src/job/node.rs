@@ -59,7 +59,7 @@ impl Node {
 
     /// Reads a file's text; `stem` is its name where the text has none.
     pub fn parse(stem: &str, text: String) -> Result<Self, RecordedError> {
-        let notes = Notes::of(&text);
+        let notes = Notes::parse(&text);
         let mut source = Recorded::new(text)?;
         let name = if notes.host.is_empty() { stem.to_owned() } else { notes.host.clone() };
         let mut gaps = Gaps::default();

@@ -1,3 +1,6 @@
+//! Tests of a node's counters in a run: wraps, maximum over intervals, times that decrease, files
+//! of killed writers. Any bytes must be read or refused.
+
 use std::fmt::Write as _;
 
 use proptest::prelude::*;

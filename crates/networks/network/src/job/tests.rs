@@ -1,3 +1,5 @@
+//! Tests of a job's counters over its nodes: two files of one node, times of the run, keys of JSON.
+
 use serde_json::json;
 
 use super::node::tests::TEXT;
@@ -70,7 +72,13 @@ fn the_keys_of_json_stay() {
     assert_eq!(json["sent"], json!({ "ports": 664, "own": 600, "other": 64 }));
     assert_eq!(
         json["steps"][1],
-        json!({ "time_ns": 500_000_000, "realtime_ns": 6_000_000_000_u64, "bytes": [[400, 500], [400, 500]] })
+        json!(
+            {
+                "time_ns": 500_000_000,
+                "realtime_ns": 6_000_000_000_u64,
+                "bytes": [[400, 500], [400, 500]]
+            }
+        )
     );
     let port = &json["ports"][0];
     assert_eq!(port["sent"]["bytes_per_packet"], 66.4);

@@ -74,7 +74,7 @@ impl Own {
         let more = placement.hosts().len().saturating_sub(ranks) as u64;
         if more > 0 {
             let detail = format!(
-                "ranks have a place of which the matrix has no messages: it has those of {ranks}"
+                "some placed ranks have no messages in the matrix: it has those of {ranks}"
             );
             gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: more });
         }

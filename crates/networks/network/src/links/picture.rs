@@ -1,6 +1,6 @@
 //! Pictures of the traffic of links.
 //!
-//! Owns the views: the whole, then each interval, of which a page has a maximum number.
+//! Owns the views: the whole, then each interval. A page has a maximum number of intervals.
 
 use talea_fabric::route::Routing;
 use talea_model::{Gap, GapKind};

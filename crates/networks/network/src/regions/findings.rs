@@ -2,7 +2,7 @@
 //!
 //! Owns these sentences. Regions below 0 are not the code's own, and no finding is about them.
 
-use talea_model::written::grouped;
+use talea_model::notation::grouped;
 
 use super::summary::Summary;
 use crate::network::Network;

@@ -129,9 +129,9 @@ fn ranks(
         gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count });
     };
     let all = described.torus.routers() as u64;
-    if let Some(told) = described.nodes.filter(|&told| told != all) {
-        let detail = format!("the description tells of {told} nodes, its torus has {all}");
-        note(detail, told.abs_diff(all));
+    if let Some(stated) = described.nodes.filter(|&stated| stated != all) {
+        let detail = format!("the description states {stated} nodes, its torus has {all}");
+        note(detail, stated.abs_diff(all));
     }
     let mut table = |name: &Option<String>, what: &str| -> Result<_, NetworkError> {
         let Some(name) = name else {

@@ -5,7 +5,7 @@
 
 use talea_fabric::route::Routing;
 use talea_formats::fabric::blue_gene::Region;
-use talea_model::written::grouped;
+use talea_model::notation::grouped;
 use talea_report::network::{Carried, Network as Drawn, Picture, Source, View};
 
 use super::Regions;

@@ -68,8 +68,8 @@ pub(super) fn send(
     Ok(Heard {
         pings,
         answered,
-        sent: Frames::of(bytes, interface.mtu, to.ip()).times(messages.into()),
-        received: Frames::of(ANSWER, interface.mtu, to.ip()).times(answered.into()),
+        sent: Frames::for_message(bytes, interface.mtu, to.ip()).times(messages.into()),
+        received: Frames::for_message(ANSWER, interface.mtu, to.ip()).times(answered.into()),
     })
 }
 
@@ -166,12 +166,12 @@ pub(super) fn listen(
             "no message arrived at {bound} within the time of --wait"
         )));
     };
-    let answer = Frames::of(ANSWER, interface.mtu, from);
+    let answer = Frames::for_message(ANSWER, interface.mtu, from);
     Ok(Heard {
         pings,
         answered,
         // The counters were read before the answer to the message that requested it.
         sent: answer.times(answered.into()).and(answer),
-        received: Frames::of(pings.bytes, interface.mtu, from).times(answered.into()),
+        received: Frames::for_message(pings.bytes, interface.mtu, from).times(answered.into()),
     })
 }

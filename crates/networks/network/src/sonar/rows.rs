@@ -4,7 +4,7 @@
 //! refuses other counters: their expected values are unknown.
 
 use talea_model::Gaps;
-use talea_model::written::grouped;
+use talea_model::notation::grouped;
 use talea_results::ports::SonarCounter;
 use talea_sampling::fabric::{Port, Reading, Role, Unit};
 

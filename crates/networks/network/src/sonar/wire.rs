@@ -25,7 +25,7 @@ pub struct Frames {
 
 impl Frames {
     /// Frames of a message of this many bytes over an interface.
-    pub(super) fn of(bytes: u32, mtu: u32, to: IpAddr) -> Self {
+    pub(super) fn for_message(bytes: u32, mtu: u32, to: IpAddr) -> Self {
         let datagram = u64::from(bytes) + UDP;
         // Fragments of IPv6 have one more header.
         let (header, more) = if is_v6(to) { (40, 8) } else { (20, 0) };
@@ -109,7 +109,11 @@ mod tests {
         let v4 = IpAddr::from([10, 0, 0, 1]);
         let v6 = IpAddr::from([0xfd00, 0, 0, 0, 0, 0, 0, 1]);
         let check = |bytes, mtu, to, packets, all| {
-            assert_eq!(Frames::of(bytes, mtu, to), Frames { packets, bytes: all }, "{bytes}");
+            assert_eq!(
+                Frames::for_message(bytes, mtu, to),
+                Frames { packets, bytes: all },
+                "{bytes}"
+            );
         };
         check(1024, 1500, v4, 1, 1024 + 42);
         check(1472, 1500, v4, 1, 1514);

@@ -269,7 +269,10 @@ mod tests {
     proptest! {
         #[test]
         fn forms_are_reversible(
-            runs in prop::collection::vec((prop_oneof![any::<i64>(), -3..3_i64, Just(i64::MAX), Just(i64::MIN)], 1..9_u64), 0..60),
+            runs in prop::collection::vec(
+                (prop_oneof![any::<i64>(), -3..3_i64, Just(i64::MAX), Just(i64::MIN)], 1..9_u64),
+                0..60
+            ),
             lag in 0..7_usize,
         ) {
             let mut values = Runs::new();

@@ -122,7 +122,7 @@ impl Counter {
 
     /// Observations so far, up to the limit given to `learn`.
     #[inline]
-    pub(super) fn seen(self) -> u8 {
+    pub(super) fn observations(self) -> u8 {
         self.0 as u8
     }
 
@@ -130,13 +130,13 @@ impl Counter {
     /// the observations.
     #[inline]
     pub(super) fn pull(self, chance: i32, trust: &[i32; 256]) -> i32 {
-        chance + (((self.chance() as i32 - chance) * trust[usize::from(self.seen())]) >> 8)
+        chance + (((self.chance() as i32 - chance) * trust[usize::from(self.observations())]) >> 8)
     }
 
     /// Moves towards `bit`, by 1/n until n reaches `limit`.
     #[inline]
     pub(super) fn learn(&mut self, bit: bool, limit: u8) {
-        let seen = self.seen();
+        let seen = self.observations();
         let target = i64::from(u32::from(bit).wrapping_neg());
         let step = ((target - i64::from(self.0)) * RATE[usize::from(seen)]) >> 16;
         let moved = (i64::from(self.0) + step) as u32;

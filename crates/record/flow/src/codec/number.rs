@@ -205,7 +205,7 @@ impl Numbers {
         for (logit, &bucket) in logits.iter_mut().zip(buckets) {
             *logit = self.table.buckets[bucket].counters[counter].logit().into();
         }
-        path.novel = self.table.buckets[buckets[0]].counters[counter].seen() == 0;
+        path.novel = self.table.buckets[buckets[0]].counters[counter].observations() == 0;
         let step = path.step.min(STEPS - 1);
         let mut trust = 0;
         let mut guess = None;
@@ -270,7 +270,10 @@ mod tests {
     proptest! {
         #[test]
         fn numbers_come_back(
-            numbers in prop::collection::vec((prop_oneof![any::<i64>(), -9..9_i64, Just(i64::MIN)], any::<Option<i8>>()), 0..200),
+            numbers in prop::collection::vec(
+                (prop_oneof![any::<i64>(), -9..9_i64, Just(i64::MIN)], any::<Option<i8>>()),
+                0..200
+            ),
         ) {
             let known = [0, 1, 2, 3, 4, hash(&[7, 8])];
             let context = |guess: Option<i8>| Context {

@@ -231,7 +231,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bits_come_back(bits in prop::collection::vec((1..SCALE, any::<bool>(), 0..=64_u32, any::<u64>()), 0..500)) {
+        fn bits_come_back(
+            bits in prop::collection::vec(
+                (1..SCALE, any::<bool>(), 0..=64_u32, any::<u64>()),
+                0..500
+            )
+        ) {
             let cut = |width: u32, value: u64| if width == 0 { 0 } else { value >> (64 - width) };
             let mut encoder = Encoder::new();
             for &(chance, bit, width, value) in &bits {

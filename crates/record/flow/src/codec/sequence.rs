@@ -118,8 +118,8 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// Numbers from 0 with greatest common divisor 1, and the `base` and `step` for which `base + step *
-/// number` are the values again.
+/// Numbers from 0 with greatest common divisor 1, and the `base` and `step`: `base + step * number`
+/// are the values again.
 ///
 /// Streams that differ in these only, as counts and bytes do, become the same. Arithmetic wraps.
 pub fn scaled(values: &Runs<i64>) -> (i64, u64, Runs<i64>) {
@@ -206,7 +206,10 @@ mod tests {
             first in prop::collection::vec((1..5_i64, 1..20_u64), 1..12),
             draws in prop::collection::vec(any::<u8>(), 100..2000),
             scale in (-3..3_i64, 1..50_i64),
-            late in prop::collection::vec((any::<i64>().prop_map(|v| v >> (v & 63)), 1..20_u64), 0..8),
+            late in prop::collection::vec(
+                (any::<i64>().prop_map(|v| v >> (v & 63)), 1..20_u64),
+                0..8
+            ),
         ) {
             let mut values = Runs::new();
             for draw in draws {

@@ -179,7 +179,7 @@ impl Builder<'_> {
         for piece in pieces {
             let mut at = piece.span.begin;
             let mut current = NONE;
-            for &node in piece.span.of(self.sequence) {
+            for &node in piece.span.slice(self.sequence) {
                 let component = components.of[self.place_of[node as usize] as usize];
                 if component != current {
                     let span = Span { begin: at, end: at };

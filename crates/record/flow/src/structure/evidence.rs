@@ -46,7 +46,7 @@ impl<'a> Code<'a> {
     /// Evidence for the calls in `inner`, a loop or its body with `depth` loops that each contain
     /// all of these calls, relative to the calls of `others`. `Own` where that holds relative to
     /// one of the others.
-    pub(super) fn of(&self, inner: &[NodeId], others: &[NodeId], depth: usize) -> Evidence {
+    pub(super) fn evidence(&self, inner: &[NodeId], others: &[NodeId], depth: usize) -> Evidence {
         if inner.is_empty() || others.is_empty() || inner.len() * others.len() > PAIRS {
             return Evidence::Unknown;
         }

@@ -1,4 +1,4 @@
-//! Steps of which every tenth has an additional part.
+//! Steps with an additional part in every tenth.
 //!
 //! Owns one choice that a sequence of calls does not decide: `for 20 { for 10 X; A }` and `for 200
 //! { X; if every 10th A }` make the same calls. Machine code decides it where it is known
@@ -41,7 +41,7 @@ fn shared_loop(tree: &Tree, traits: &[Traits], code: &Code<'_>) -> Option<usize>
         let others = tree.children.iter().enumerate().filter(|(other, _)| *other != at);
         let others: Vec<_> = others.flat_map(|(_, child)| child.nodes()).collect();
         let inner = &tree.children[at];
-        code.of(&inner.nodes(), &others, depth(inner))
+        code.evidence(&inner.nodes(), &others, depth(inner))
     };
     let loops = (0..tree.children.len()).filter(|&at| tree.children[at].is_loop());
     let known: Vec<(usize, Evidence)> = loops.map(|at| (at, evidence(at))).collect();

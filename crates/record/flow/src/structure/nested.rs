@@ -48,10 +48,10 @@ fn inner_loop(tree: &Tree, code: &Code<'_>) -> Option<(Vec<Role>, u64)> {
     let mut role = |child: &Tree| {
         let Some(guard) = &child.guard else { return Some(Role::Inside) };
         let nodes = child.nodes();
-        if code.of(&own, &nodes, loops) == Evidence::Shared {
+        if code.evidence(&own, &nodes, loops) == Evidence::Shared {
             return Some(Role::Inside);
         }
-        let is_own = |&node| code.of(&own, &[node], loops) == Evidence::Own;
+        let is_own = |&node| code.evidence(&own, &[node], loops) == Evidence::Own;
         if has_guards_inside(child) || !nodes.iter().all(is_own) {
             return None;
         }

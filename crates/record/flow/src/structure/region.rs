@@ -13,7 +13,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    pub(super) fn of(self, sequence: &[u32]) -> &[u32] {
+    pub(super) fn slice(self, sequence: &[u32]) -> &[u32] {
         &sequence[self.begin as usize..self.end as usize]
     }
 }
@@ -56,7 +56,7 @@ impl Local {
         let mut many: HashMap<(u32, u32), u32> = HashMap::new();
         for span in spans {
             let mut before = NONE;
-            for &node in span.of(sequence) {
+            for &node in span.slice(sequence) {
                 let mut place = place_of[node as usize];
                 if place == NONE {
                     place = local.nodes.len() as u32;

@@ -1,3 +1,6 @@
+//! Tests of structure trees: known programs, nested loops, guards, shared calls, bounds, the form
+//! in JSON. Random sequences must expand to themselves.
+
 use proptest::prelude::*;
 use talea_model::{Nanos, NodeId};
 
@@ -287,7 +290,9 @@ fn program() -> impl Strategy<Value = Program> {
             3 => prop::collection::vec(inner.clone(), 1..5).prop_map(Program::Sequence),
             3 => (1_u64..7, inner.clone()).prop_map(|(n, body)| Program::Loop(n, Box::new(body))),
             1 => (0_u64..4, 1_u64..4, inner)
-                .prop_map(|(first, stride, body)| Program::If { first, stride, body: Box::new(body) }),
+                .prop_map(
+                    |(first, stride, body)| Program::If { first, stride, body: Box::new(body) }
+                ),
         ]
     })
 }
@@ -401,7 +406,12 @@ proptest! {
     }
 
     #[test]
-    fn any_sequence_gives_a_tree(sequence in prop::collection::vec(0_u32..9, 0..120), depth in 0_usize..5, parts in 0_usize..50, events in 1_u32..200) {
+    fn any_sequence_gives_a_tree(
+        sequence in prop::collection::vec(0_u32..9, 0..120),
+        depth in 0_usize..5,
+        parts in 0_usize..50,
+        events in 1_u32..200
+    ) {
         let sequence = testing::ids(&sequence);
         let mut tree = build(sequence.iter().copied(), &Options { depth, parts, events });
         prop_assert_eq!(tree.events, sequence.len() as u64);

@@ -176,7 +176,9 @@ proptest! {
     ) {
         let stretch = [period.repeat(times), noise].concat();
         let sequence = with(stretch.repeat(around));
-        let traits: Vec<Traits> = loops.iter().zip(0..).map(|(loops, at)| node(at, loops)).collect();
+        let traits: Vec<Traits> = loops.iter().zip(0..).map(
+            |(loops, at)| node(at, loops)
+        ).collect();
         let tree = ThreadTree::new(&log(&sequence), &traits).tree;
         let nodes: Vec<NodeId> = sequence.iter().map(|&(node, _)| NodeId(node)).collect();
         prop_assert_eq!(tree.expand(), Some(nodes));

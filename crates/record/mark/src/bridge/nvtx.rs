@@ -27,7 +27,7 @@ struct Callbacks {
 const CALLBACKS: u32 = 1;
 /// `NVTX_CB_MODULE_CORE` and `NVTX_CB_MODULE_CORE2`.
 const MODULES: [c_uint; 2] = [1, 5];
-/// What a pop without a push answers, and a push that cannot be followed
+/// Result of a pop without a push, and of a push that cannot be followed
 /// (`NVTX_NO_PUSH_POP_TRACKING`).
 const NOTHING: c_int = -1;
 const NOT_TRACKED: c_int = -2;

@@ -101,7 +101,7 @@ impl Lists {
 
     /// The number of a list with these entries, which is written if it is new.
     pub fn list(&mut self, memory: &Memory, entries: &[i64]) -> Option<Known> {
-        let sum = Sum::of(entries);
+        let sum = Sum::number_of(entries);
         self.find(sum).or_else(|| self.add(memory, sum, 0, |out| put_full(out, entries)))
     }
 }

@@ -44,7 +44,7 @@ impl Handles {
             pmpi::group_free((&raw mut group) as usize);
             let world: Vec<i64> =
                 world.iter().map(|&r| if r < 0 { -1 } else { i64::from(r) }).collect();
-            (Members::of(&world), inter != 0)
+            (Members::from_ranks(&world), inter != 0)
         }
     }
 }
@@ -67,7 +67,7 @@ pub fn ask_members(handle: usize, rank: u32) -> (Members, bool) {
         let mut world = vec![-1_i64; usize::try_from(count).unwrap_or(0)];
         let (from, to) = ((&raw const own) as usize, world.as_mut_ptr() as usize);
         pmpi::allgather(from, 8, abi().byte, to, 8, abi().byte, handle);
-        (Members::of(&world), inter != 0)
+        (Members::from_ranks(&world), inter != 0)
     }
 }
 

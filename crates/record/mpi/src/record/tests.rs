@@ -106,7 +106,7 @@ fn record(calls: &[Call]) -> Vec<u8> {
 fn check(calls: &[Call]) {
     let live = LiveProcess::read(&record(calls)).unwrap();
     assert!(live.damage.is_empty(), "{:?}", live.damage);
-    let mut bundle = Bundle::of(&live);
+    let mut bundle = Bundle::from_live(&live);
     let times = bundle.take_times();
     // The two ways in which bundles travel.
     let bundle = Bundle::from_bytes(&bundle.to_message(), 1).unwrap();

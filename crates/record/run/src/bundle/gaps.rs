@@ -47,7 +47,7 @@ pub(super) fn note_process(process: &Process, clock: &Clock, rank: Rank, gaps: &
     if shortened > 0 {
         let sites = if shortened == 1 { "site" } else { "sites" };
         let detail = format!(
-            "rank {rank}: {shortened} call {sites}: further call paths are not told apart, as there are too many"
+            "rank {rank}: {shortened} call {sites}: too many call paths, further ones are not distinguished"
         );
         note(GapKind::MemoryBound, detail, shortened);
     }

@@ -22,7 +22,7 @@ pub(super) struct ListTable {
 impl ListTable {
     /// The table of these lists, with their numbers. `None` for lists that take much longer to
     /// compare than to read.
-    pub(super) fn of(lists: Lists) -> Option<Self> {
+    pub(super) fn from_lists(lists: Lists) -> Option<Self> {
         let mut states = States::default();
         let mut sums = Vec::with_capacity(lists.len());
         let mut ids = HashMap::with_capacity(lists.len());

@@ -24,7 +24,7 @@ use crate::pu_time;
 
 impl Bundle {
     /// The bundle of one process.
-    pub fn of(live: &LiveProcess) -> Self {
+    pub fn from_live(live: &LiveProcess) -> Self {
         let header = &live.header;
         let settings = Settings {
             times: header.times,
@@ -124,7 +124,7 @@ impl Bundle {
 
     /// Puts the lists into their table; returns for each of them its number there.
     fn add_lists(&mut self, live: &LiveProcess, damage: &mut Vec<String>) -> Vec<i64> {
-        let Some(own) = ListTable::of(live.lists.clone()) else {
+        let Some(own) = ListTable::from_lists(live.lists.clone()) else {
             damage.push("lists: they are made from each other in no order".to_owned());
             return vec![i64::from(lists::ABSENT); live.lists.len()];
         };
@@ -155,7 +155,8 @@ impl Bundle {
         let mut polls = Vec::new();
         let mut nodes = Vec::new();
         let mut peers = Vec::new();
-        // Only the last event of a thread has no successor; walking there may take as long as the file claims.
+        // Only the last event of a thread has no successor; walking there may take as long as the
+        // file claims.
         let without = |node: &NodeLog| node.choices.len() < node.visits;
         let last = live.log.nodes.iter().position(without).unwrap_or(0) as u32;
         for log in &live.log.nodes {
@@ -254,7 +255,8 @@ struct Packer {
     packed: HashMap<Runs<i64>, u32>,
 }
 
-/// Minimum number of runs of a stream that is scaled: for fewer the scale would take more room than they do.
+/// Minimum number of runs of a stream that is scaled: for fewer the scale would take more room than
+/// they do.
 const SCALED_RUNS: usize = 32;
 
 impl Packer {

@@ -51,7 +51,7 @@ impl TypeLists {
         Self(map.chunks_exact(2).map(|pair| (pair[1], first.saturating_add(pair[0]))).collect())
     }
 
-    pub(super) fn of(&self, own: i64) -> i64 {
+    pub(super) fn list(&self, own: i64) -> i64 {
         // An absent number stays absent.
         self.0.get(&own).copied().unwrap_or(own.min(-1))
     }

@@ -33,7 +33,7 @@ impl Recording {
     pub fn from_live(live: &[LiveProcess]) -> Self {
         let mut all: Option<Bundle> = None;
         for process in live {
-            let bundle = Bundle::of(process);
+            let bundle = Bundle::from_live(process);
             match &mut all {
                 None => all = Some(bundle),
                 Some(all) => all.merge(&bundle),
@@ -284,7 +284,7 @@ impl Bundle {
                     ArgKind::Comm => decoded.renumbered(&column, map(process.comm_map))?,
                     ArgKind::Datatype => decoded.renumbered(&column, map(process.datatype_map))?,
                     ArgKind::Op => decoded.renumbered(&column, map(process.op_map))?,
-                    ArgKind::Datatypes => decoded.mapped(&column, |own| type_lists.of(own))?,
+                    ArgKind::Datatypes => decoded.mapped(&column, |own| type_lists.list(own))?,
                     ArgKind::List | ArgKind::Peers | ArgKind::Requests => {
                         decoded.renumbered(&column, map(process.list_map))?
                     }

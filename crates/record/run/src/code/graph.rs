@@ -99,7 +99,7 @@ pub(super) fn function(code: &Code<'_>, part: Part) -> Option<FunctionLoops> {
     let successors = successors(&parts, &blocks, begin);
     let starts = parts.iter().filter_map(|one| blocks.binary_search(&one.part.begin).ok());
     let starts: Vec<u32> = starts.map(|start| start as u32).collect();
-    let forest = Forest::of(&successors, starts.iter().copied());
+    let forest = Forest::from_successors(&successors, starts.iter().copied());
     let order = order(&successors, &starts);
     let ambiguous = ambiguous(&successors, &forest);
     let parts = parts.iter().map(|one| one.part).collect();

@@ -214,7 +214,9 @@ fn damaged_files_are_survived() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(
+        ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() }
+    )]
 
     #[test]
     fn any_code_is_survived(
@@ -228,7 +230,9 @@ proptest! {
         // Other instructions in the place of the functions.
         let mut replaced = file.clone();
         let text = object::File::parse(&*file).unwrap();
-        let text = object::ObjectSection::file_range(&text.section_by_name(".text").unwrap()).unwrap();
+        let text = object::ObjectSection::file_range(
+            &text.section_by_name(".text").unwrap()
+        ).unwrap();
         for (to, from) in replaced[text.0 as usize..][..text.1 as usize].iter_mut().zip(&bytes) {
             *to = *from;
         }

@@ -8,7 +8,8 @@
 //! ```text
 //! header     24   magic 8 | version u32 | kind 4 | reserved u32 | CRC-32 of the 20 bytes before
 //! sections        payloads without gaps, in the order of the directory
-//! directory  32n  tag 4 | number u32 | offset u64 | length u64 | CRC-32 of the payload | reserved u32
+//! directory  32n  tag 4 | number u32 | offset u64 | length u64 | CRC-32 of the payload
+//!                 | reserved u32
 //! footer     32   directory's offset u64 | n u32 | CRC-32 of the directory | reserved u32
 //!                 | CRC-32 of the 20 bytes before | end magic 8
 //! ```

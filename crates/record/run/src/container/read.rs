@@ -45,7 +45,10 @@ pub struct Damage {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// Another kind of file.
-    #[error("not a Talea file: expected `TALEA` and three control bytes at offset 0: `{}`", path.display())]
+    #[error(
+        "not a Talea file: expected `TALEA` and three control bytes at offset 0: `{}`",
+        path.display()
+    )]
     Magic {
         /// The file.
         path: PathBuf,
@@ -59,7 +62,10 @@ pub enum ReadError {
         path: PathBuf,
     },
     /// Written by a newer Talea.
-    #[error("made by a newer talea: version {found}, this one reads up to {VERSION}: `{}`", path.display())]
+    #[error(
+        "made by a newer talea: version {found}, this one reads up to {VERSION}: `{}`",
+        path.display()
+    )]
     Newer {
         /// Its format.
         found: u32,

@@ -49,7 +49,10 @@ proptest! {
     }
 
     #[test]
-    fn every_truncation_is_an_error(sections in any_sections(), cut in any::<prop::sample::Index>()) {
+    fn every_truncation_is_an_error(
+        sections in any_sections(),
+        cut in any::<prop::sample::Index>()
+    ) {
         let bytes = written(&sections);
         let end = cut.index(bytes.len());
         prop_assert!(read(&bytes[..end]).is_err());
@@ -76,7 +79,8 @@ proptest! {
 
     #[test]
     fn any_bytes_with_good_checksums_do_not_panic(
-        offset in any::<u64>(), count in 0..4_u32, directory in prop::collection::vec(any::<u8>(), 0..128),
+        offset in any::<u64>(), count in 0..4_u32,
+        directory in prop::collection::vec(any::<u8>(), 0..128),
     ) {
         // A hostile writer can compute checksums too.
         let mut bytes = header_bytes(Tag::RUN).to_vec();

@@ -66,7 +66,7 @@ impl Destination {
     /// A link stays a link: its target is replaced, or created where it is dangling. Fails where
     /// the system does not let this process write through the link, as in a folder that all may
     /// write (`fs.protected_symlinks`).
-    pub fn of(path: &Path) -> io::Result<Self> {
+    pub fn resolve(path: &Path) -> io::Result<Self> {
         let to_write = || OpenOptions::new().write(true).clone();
         match fs::symlink_metadata(path) {
             // Opening makes the system check whether the link may be followed; a rename onto its
@@ -114,7 +114,7 @@ fn made_behind(link: &Path) -> io::Result<(File, bool)> {
 
 /// Replaces the file at `path` with `bytes`, or creates it; [`Destination`] determines the place.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
-    let written = match Destination::of(path) {
+    let written = match Destination::resolve(path) {
         Ok(Destination::There(mut file)) => file.write_all(bytes),
         Ok(Destination::New(name)) => renamed(name.path(), bytes).map(|()| drop(name.taken())),
         Err(error) => Err(error),

@@ -85,7 +85,10 @@ pub enum JsonError {
         path: PathBuf,
     },
     /// Written by a newer Talea.
-    #[error("made by a newer talea: version {found}, this one reads up to {FORMAT}: `{}`", path.display())]
+    #[error(
+        "made by a newer talea: version {found}, this one reads up to {FORMAT}: `{}`",
+        path.display()
+    )]
     Newer {
         /// Its format.
         found: u64,

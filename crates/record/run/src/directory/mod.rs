@@ -41,7 +41,11 @@ pub enum CreateError {
         path: PathBuf,
     },
     /// The parent folder is not on a disk: `/proc`, `/sys`.
-    #[error("cannot create a folder in {}; name another place with `--out`: `{}`", parent.display(), path.display())]
+    #[error(
+        "cannot create a folder in {}; name another place with `--out`: `{}`",
+        parent.display(),
+        path.display()
+    )]
     Virtual {
         /// The parent folder.
         parent: PathBuf,
@@ -49,7 +53,10 @@ pub enum CreateError {
         path: PathBuf,
     },
     /// A part of the path is a file.
-    #[error("a part of the path is a file, not a folder; name another place with `--out`: `{}`", path.display())]
+    #[error(
+        "a part of the path is a file, not a folder; name another place with `--out`: `{}`",
+        path.display()
+    )]
     NotADirectory {
         /// The requested directory.
         path: PathBuf,
@@ -73,7 +80,10 @@ pub enum CreateError {
         path: PathBuf,
     },
     /// `/`, `..`: a place that exists and cannot get a number.
-    #[error("expected the name of a directory to create, name one with `--out`: `{}`", path.display())]
+    #[error(
+        "expected the name of a directory to create, name one with `--out`: `{}`",
+        path.display()
+    )]
     NoName {
         /// The given path.
         path: PathBuf,

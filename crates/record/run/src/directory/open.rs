@@ -21,7 +21,11 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// A directory without a run's files.
-    #[error("not a run directory, expected one with `run.json` or `trace.talea`{}: `{}`", hint(below), path.display())]
+    #[error(
+        "not a run directory, expected one with `run.json` or `trace.talea`{}: `{}`",
+        hint(below),
+        path.display()
+    )]
     NotARun {
         /// Run directories in it.
         below: Vec<String>,

@@ -6,7 +6,8 @@
 //!
 //! ```text
 //! header   24   the header of `container`, with the file's kind
-//! block    20   marker 4 | tag 4 | length u32 | CRC-32 of the payload | CRC-32 of the 16 bytes before
+//! block    20   marker 4 | tag 4 | length u32 | CRC-32 of the payload
+//!               | CRC-32 of the 16 bytes before
 //!               then the payload
 //! ```
 

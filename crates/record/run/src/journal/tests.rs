@@ -1,3 +1,5 @@
+//! Tests of journals: round trips, cut files, and damage that costs one block.
+
 use std::path::Path;
 
 use proptest::prelude::*;
@@ -62,7 +64,11 @@ proptest! {
     }
 
     #[test]
-    fn damage_costs_one_block(blocks in blocks(), at in any::<prop::sample::Index>(), flip in 1..=255_u8) {
+    fn damage_costs_one_block(
+        blocks in blocks(),
+        at in any::<prop::sample::Index>(),
+        flip in 1..=255_u8
+    ) {
         let mut bytes = written(&blocks);
         let at = at.index(bytes.len());
         bytes[at] ^= flip;

@@ -150,7 +150,7 @@ impl States {
     /// The sum of a list's content; see [`Sum`].
     pub(crate) fn sum(&mut self, lists: &Lists, id: u32) -> Option<u128> {
         if let Some(entries) = lists.full(id) {
-            return Some(Sum::of(entries));
+            return Some(Sum::number_of(entries));
         }
         let place = self.seek(lists, id)?;
         let state = &self.held[place];
@@ -187,7 +187,7 @@ pub struct List<'a> {
 
 impl<'a> List<'a> {
     /// A list with these entries.
-    pub fn of(entries: &'a [i64]) -> Self {
+    pub fn from_entries(entries: &'a [i64]) -> Self {
         Self { entries, own: None, shift: 0 }
     }
 

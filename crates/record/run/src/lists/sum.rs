@@ -53,7 +53,7 @@ impl Sum {
     }
 
     /// The number of a list with these entries.
-    pub fn of(entries: &[i64]) -> u128 {
+    pub fn number_of(entries: &[i64]) -> u128 {
         let mut sum = Self::default();
         for (&value, position) in entries.iter().zip(0..) {
             sum.add(position, value, false);

@@ -110,10 +110,10 @@ proptest! {
         // Equal lists, and no others, have equal sums, for any derivation.
         let mut states = States::default();
         for (id, list) in expected.iter().enumerate() {
-            prop_assert_eq!(states.sum(&lists, id as u32), Some(sum::Sum::of(list)));
+            prop_assert_eq!(states.sum(&lists, id as u32), Some(sum::Sum::number_of(list)));
         }
         let sums: std::collections::HashSet<u128> =
-            expected.iter().map(|list| sum::Sum::of(list)).collect();
+            expected.iter().map(|list| sum::Sum::number_of(list)).collect();
         let different: std::collections::HashSet<&Vec<i64>> = expected.iter().collect();
         prop_assert_eq!(sums.len(), different.len());
     }

@@ -171,7 +171,7 @@ impl LiveProcess {
             places.push(ThreadPlace::get(from)?);
             Some(())
         });
-        let mut reader = Threads::of(&file, version, header.procedure_count, &procedures);
+        let mut reader = Threads::new(&file, version, header.procedure_count, &procedures);
         let mut threads = Vec::new();
         for &offset in &header.threads[..(header.thread_count as usize).min(MAX_THREADS)] {
             if let Some(thread) = thread_at(&file, offset, version) {

@@ -59,7 +59,7 @@ pub enum Members {
 
 impl Members {
     /// The shortest form of a list of world ranks.
-    pub fn of(ranks: &[i64]) -> Self {
+    pub fn from_ranks(ranks: &[i64]) -> Self {
         let first = ranks.first().copied().unwrap_or(0);
         let stride = if ranks.len() > 1 { ranks[1].wrapping_sub(first) } else { 1 };
         let regular =
@@ -226,7 +226,11 @@ mod tests {
         #[test]
         fn members_come_back(list: Vec<i64>) {
             let symbol = Symbol::Comm(CommSymbol {
-                name: "world.split0".into(), leader: 3, members: Members::of(&list), inter: false });
+                name: "world.split0".into(),
+                leader: 3,
+                members: Members::from_ranks(&list),
+                inter: false,
+            });
             let mut out = Vec::new();
             symbol.put(&mut out);
             prop_assert_eq!(Symbol::get(&mut Cursor::new(&out)), Some(symbol));
@@ -242,10 +246,10 @@ mod tests {
 
     #[test]
     fn regular_groups_are_ranges() {
-        let even = Members::of(&[0, 2, 4]);
+        let even = Members::from_ranks(&[0, 2, 4]);
         assert_eq!(even, Members::Range { first: 0, stride: 2, count: 3 });
         assert_eq!(even.world_rank(2), Some(4));
         assert_eq!(even.world_rank(3), None);
-        assert_eq!(Members::of(&[3, 1, 2]).world_rank(0), Some(3));
+        assert_eq!(Members::from_ranks(&[3, 1, 2]).world_rank(0), Some(3));
     }
 }

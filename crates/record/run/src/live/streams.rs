@@ -64,8 +64,8 @@ impl<'a> File<'a> {
         T::read_from_prefix(bytes).ok().map(|(value, _)| value)
     }
 
-    /// As [`Self::get`], for a structure of which the file has only this many bytes: fields that a
-    /// later version added are zero.
+    /// As [`Self::get`], for a structure that may be shorter in the file: fields that a later
+    /// version added are zero beyond this many bytes.
     pub(super) fn get_first<T: FromZeros + FromBytes + IntoBytes>(
         &self,
         offset: u64,

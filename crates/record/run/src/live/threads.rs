@@ -1,7 +1,7 @@
 //! Parses the threads of a live file: their nodes, and the streams of each.
 //!
 //! Owns the conversion from a thread's record to its log, and the table of call paths that nodes
-//! share. Trusts nothing, like [`super::read`], of which it is a part.
+//! share. Trusts nothing, like [`super::read`], which it is a part of.
 
 use std::collections::HashMap;
 use std::mem::offset_of;
@@ -59,7 +59,7 @@ pub(super) struct Threads<'a> {
 impl<'a> Threads<'a> {
     /// Threads of a file with this table of procedures; `procedure_count` is the number of the
     /// recorder's call counters.
-    pub(super) fn of(
+    pub(super) fn new(
         file: &'a File<'a>,
         version: u32,
         procedure_count: u32,

@@ -34,7 +34,10 @@ pub enum ReadLiveError {
         path: PathBuf,
     },
     /// More than the maximum of a record, or than this machine's memory.
-    #[error("a record of {length} bytes is too large to read, expected at most {LARGEST}: `{}`", path.display())]
+    #[error(
+        "a record of {length} bytes is too large to read, expected at most {LARGEST}: `{}`",
+        path.display()
+    )]
     TooLarge {
         /// Bytes of data in the file.
         length: u64,

@@ -33,9 +33,10 @@ fn a_name_is_taken_once_and_a_missing_folder_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let _first = MappedRegion::create(dir.path(), "a.live", MIB).unwrap();
     let error = MappedRegion::create(dir.path(), "a.live", MIB).unwrap_err();
-    assert!(
-        matches!(&error, MapError::Create { source, .. } if source.kind() == io::ErrorKind::AlreadyExists)
-    );
+    assert!(matches!(
+        &error,
+        MapError::Create { source, .. } if source.kind() == io::ErrorKind::AlreadyExists
+    ));
     let error = MappedRegion::create(&dir.path().join("none"), "a.live", MIB).unwrap_err();
     assert!(error.to_string().ends_with("none/a.live`"), "{error}");
 }

@@ -230,7 +230,11 @@ impl Reading {
             self.process.gaps.note(Gap { kind, rank: None, detail, count });
         };
         if !self.headed {
-            note(GapKind::Damaged, "what was sampled, and of whom, is lost".to_owned(), 0);
+            note(
+                GapKind::Damaged,
+                "the process and the options of the samples are lost".to_owned(),
+                0,
+            );
         }
         if self.wrong > 0 {
             let detail = format!("{} records of samples mean nothing", self.wrong);

@@ -1,3 +1,5 @@
+//! Tests of sample files: round trips, earlier versions, killed writers. Damage must become a gap.
+
 use std::path::Path;
 
 use proptest::prelude::*;

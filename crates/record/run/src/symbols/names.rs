@@ -325,7 +325,7 @@ fn add(
         return Err(NoNames::OtherBuild);
     }
     let arena = Arena::new();
-    let pieces = Pieces::of(&file, &arena, most).map_err(unreadable)?;
+    let pieces = Pieces::new(&file, &arena, most).map_err(unreadable)?;
     let too_large = || NoNames::TooLarge(most);
     let elf = object::File::parse(&pieces).map_err(|error| {
         if pieces.is_refused() { too_large() } else { NoNames::NotElf(error.to_string()) }

@@ -43,7 +43,7 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
 
 impl<'a> Pieces<'a> {
     /// Nothing is read yet, and never more than `most` bytes.
-    pub(super) fn of(file: &'a File, arena: &'a Arena<Vec<u8>>, most: u64) -> io::Result<Self> {
+    pub(super) fn new(file: &'a File, arena: &'a Arena<Vec<u8>>, most: u64) -> io::Result<Self> {
         Ok(Self {
             file,
             length: file.metadata()?.len(),

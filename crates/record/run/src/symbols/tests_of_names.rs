@@ -80,7 +80,8 @@ fn without_build_id_only_the_file_that_ran_has_names() {
     assert_eq!(named(&own), Err(NoNames::OtherBuild));
 }
 
-/// A build id is no secret and no proof: somebody may give a program that of a file which only others may read.
+/// A build id is no secret and no proof: somebody may give a program that of a file which only
+/// others may read.
 #[test]
 fn a_build_id_opens_no_file_that_who_asks_may_not_read() {
     use std::os::unix::fs::PermissionsExt as _;

@@ -45,7 +45,7 @@ pub(crate) fn bundle(structure: &[u8], times: &[Vec<u8>]) {
 /// A mapped file, as it is packed and as it is read.
 pub(crate) fn live(bytes: &[u8]) {
     let Ok(process) = LiveProcess::read_within(bytes, LIMITS) else { return };
-    let mut packed = Bundle::of(&process);
+    let mut packed = Bundle::from_live(&process);
     let times = packed.take_times();
     bundle(&packed.to_message(), &times);
     bundle(&packed.to_bytes(), &times);

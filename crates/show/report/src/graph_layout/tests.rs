@@ -82,7 +82,9 @@ proptest! {
                 continue;
             };
             let [x, y, ..] = corners.as_slice() else { panic!("an edge without corners") };
-            prop_assert!((y - from.y - from.height).abs() < 0.2 && *x > from.x && *x < from.x + from.width);
+            prop_assert!(
+                (y - from.y - from.height).abs() < 0.2 && *x > from.x && *x < from.x + from.width
+            );
             let [.., x, y] = corners.as_slice() else { panic!("an edge without corners") };
             prop_assert!((y - to.y).abs() < 0.2 && *x > to.x && *x < to.x + to.width);
         }

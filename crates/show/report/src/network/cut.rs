@@ -5,7 +5,7 @@
 //! are treated equally, and zero is never coloured. It refuses to look at places: of equal lines
 //! none is nearer to the cut.
 
-use talea_model::written::grouped;
+use talea_model::notation::grouped;
 
 /// For each line true if it is coloured: at most about `most`, those with the largest sizes. Sizes
 /// are not negative; absent ones come first, as unknown values must be visible, unless these alone

@@ -19,8 +19,8 @@ const APART: f64 = 36.0;
 
 /// The picture as SVG.
 pub(super) fn svg(network: &Network<'_>, picture: &Picture) -> String {
-    let views = shown(network, picture);
-    let quantity = Quantity::of(network, &views, picture.shows);
+    let views = drawn_views(network, picture);
+    let quantity = Quantity::for_views(network, &views, picture.shows);
     let ranges = ranges(network, &views, quantity);
     let ways = picture.route.map_or([None, None], |ends| ways::both(network, ends));
     let columns = views.len().max(1) as f64;
@@ -111,7 +111,7 @@ pub(super) fn svg(network: &Network<'_>, picture: &Picture) -> String {
 }
 
 /// The views that are drawn: at most two of those that the network has, or the first one.
-pub(super) fn shown(network: &Network<'_>, picture: &Picture) -> Vec<usize> {
+pub(super) fn drawn_views(network: &Network<'_>, picture: &Picture) -> Vec<usize> {
     let known = |at: &usize| *at < network.views.len();
     let mut views: Vec<usize> = picture.views.iter().copied().filter(known).take(2).collect();
     if views.is_empty() && !network.views.is_empty() {
@@ -127,9 +127,9 @@ fn ranges(network: &Network<'_>, views: &[usize], quantity: Quantity) -> Vec<Opt
     let alike = quantity != Quantity::Load || units.all(|unit| Some(unit) == first);
     let of = |view: usize| {
         if alike {
-            Range::of(network, views, quantity)
+            Range::from_views(network, views, quantity)
         } else {
-            Range::of(network, &[view], quantity)
+            Range::from_views(network, &[view], quantity)
         }
     };
     views.iter().map(|&view| of(view)).collect()

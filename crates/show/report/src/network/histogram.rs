@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use talea_model::written::grouped;
+use talea_model::notation::grouped;
 
 use super::View;
 use super::quantity::{Quantity, Range};

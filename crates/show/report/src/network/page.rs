@@ -15,7 +15,7 @@ const PROGRAM_HASH: &str = include_str!("../../../../../web/dist/network.sha256"
 
 /// The page as HTML.
 pub(super) fn page(network: &Network<'_>, opens: &Picture) -> String {
-    let views = draw::shown(network, opens);
+    let views = draw::drawn_views(network, opens);
     let data = NetworkData { opens: Some(data::opens(network, opens, &views)), ..data(network) };
     // Writing to a string fails only for maps with keys that are not text; there are no maps.
     let json = serde_json::to_vec(&data).unwrap_or_default();

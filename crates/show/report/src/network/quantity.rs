@@ -24,7 +24,7 @@ pub(super) enum Quantity {
 
 impl Quantity {
     /// The quantity of a picture of these views.
-    pub(super) fn of(network: &Network<'_>, views: &[usize], shows: Shows) -> Self {
+    pub(super) fn for_views(network: &Network<'_>, views: &[usize], shows: Shows) -> Self {
         let views: Vec<&View> = views.iter().filter_map(|&at| network.views.get(at)).collect();
         // Loads in different units have no common scale, so that only shares can be compared.
         let known = views.iter().all(|view| view.links.iter().any(|link| link.used.is_some()));
@@ -98,7 +98,11 @@ pub(super) struct Range {
 
 impl Range {
     /// The range of all links of these views; absent if no link has a value.
-    pub(super) fn of(network: &Network<'_>, views: &[usize], quantity: Quantity) -> Option<Self> {
+    pub(super) fn from_views(
+        network: &Network<'_>,
+        views: &[usize],
+        quantity: Quantity,
+    ) -> Option<Self> {
         let views = views.iter().filter_map(|&at| network.views.get(at));
         let values = views.flat_map(|view| &view.links).filter_map(|link| quantity.value(link));
         let high = values.fold(None, |high: Option<f64>, value| {

@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use talea_fabric::{LinkId, RouterId};
-use talea_model::written::grouped;
+use talea_model::notation::grouped;
 
 use super::classes::Classes;
 use super::paint::Paint;

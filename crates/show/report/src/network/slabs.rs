@@ -258,17 +258,23 @@ mod tests {
                 let planes = planes(&lengths);
                 for (link, seen) in network.fabric.links().iter().zip(seen) {
                     let [from, to] =
-                        [link.from, link.to].map(|end| network.fabric.routers()[end.at()].at.unwrap());
+                        [link.from, link.to].map(
+                            |end| network.fabric.routers()[end.at()].at.unwrap()
+                        );
                     let axis = (0..lengths.len())
                         .find(|&axis| from.values()[axis] != to.values()[axis])
                         .unwrap();
                     let expected =
-                        planes.iter().filter(|plane| plane.0 == axis || plane.1 == Some(axis)).count();
+                        planes.iter().filter(
+                            |plane| plane.0 == axis || plane.1 == Some(axis)
+                        ).count();
                     assert_eq!(seen, expected, "{from} to {to}");
                 }
                 for mark in &scene.marks {
                     for [x, y] in [mark.from, mark.to] {
-                        assert!((0.0..=scene.width).contains(&x) && (0.0..=scene.height).contains(&y));
+                        assert!(
+                            (0.0..=scene.width).contains(&x) && (0.0..=scene.height).contains(&y)
+                        );
                     }
                 }
             });

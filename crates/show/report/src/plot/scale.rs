@@ -4,8 +4,8 @@
 //! range without extent is widened, so that every value has a place; a non-finite value lies at the
 //! start.
 
+use talea_model::notation::grouped;
 use talea_model::units::{si, three_digits};
-use talea_model::written::grouped;
 
 /// Spacing of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -173,11 +173,20 @@ fn findings(report: &ReportData) -> Vec<Finding> {
             Target::Iteration { id: MAIN_LOOP, iteration: 37 },
         ),
         finding(
-            format!("{:.0} % of all time waits in `MPI_Waitall` at `halo.c:97`.", wait.share * 100.0),
+            format!(
+                "{:.0} % of all time waits in `MPI_Waitall` at `halo.c:97`.",
+                wait.share * 100.0
+            ),
             Target::Site { id: 9 },
         ),
-        finding("Rank 3 computes 12 % longer than the rest; the others wait for it.".to_owned(), Target::Rank { rank: Rank(3) }),
-        finding("Each rank sends only to its neighbours, 131 kB a step.".to_owned(), Target::Matrix),
+        finding(
+            "Rank 3 computes 12 % longer than the rest; the others wait for it.".to_owned(),
+            Target::Rank { rank: Rank(3) }
+        ),
+        finding(
+            "Each rank sends only to its neighbours, 131 kB a step.".to_owned(),
+            Target::Matrix
+        ),
     ]
 }
 

@@ -53,7 +53,7 @@ fn add(all: &mut Topology, parent: Option<ObjectId>, kind: K) -> ObjectId {
         _ => Attributes::None,
     };
     if kind == K::Pu {
-        object.cpuset = CpuSet::of(number as usize);
+        object.cpuset = CpuSet::single(number as usize);
         let mut at = parent;
         while let Some(id) = at {
             let outer = &mut all.objects[id.0 as usize];
@@ -172,5 +172,5 @@ pub(crate) fn run(count: usize, iterations: u64) -> Phases {
         slow,
         median: Nanos(unit),
     };
-    Phases::of(&course, Nanos(0), Nanos(whole)).unwrap_or_default()
+    Phases::within(&course, Nanos(0), Nanos(whole)).unwrap_or_default()
 }

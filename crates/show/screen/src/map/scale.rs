@@ -118,9 +118,17 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn any_numbers_have_a_scale(values: Vec<f64>, min: Option<f64>, max: Option<f64>, log: bool) {
+        fn any_numbers_have_a_scale(
+            values: Vec<f64>,
+            min: Option<f64>,
+            max: Option<f64>,
+            log: bool
+        ) {
             let wanted = Wanted { min, max, log };
-            for shown in [Shown::new(wanted, &seen(&values)), Shown::of_differences(values.iter().copied())] {
+            for shown in [
+                Shown::new(wanted, &seen(&values)),
+                Shown::of_differences(values.iter().copied())
+            ] {
                 for &value in &values {
                     let place = shown.fraction(value);
                     proptest::prop_assert_eq!(place.is_none(), value.is_nan());

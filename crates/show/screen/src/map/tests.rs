@@ -100,7 +100,7 @@ fn with_run(mut feed: Replay) -> Replay {
         slow: slow.to_vec(),
         median: Nanos(200_000_000),
     };
-    feed.run = Phases::of(&course, Nanos(0), Nanos(13_000_000_000));
+    feed.run = Phases::within(&course, Nanos(0), Nanos(13_000_000_000));
     feed
 }
 

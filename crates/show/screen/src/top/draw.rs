@@ -8,8 +8,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
 use talea_model::Nanos;
+use talea_model::notation::grouped;
 use talea_model::shares::Activity;
-use talea_model::written::grouped;
 
 use super::keys::KEYS;
 use super::rows::{Parts, Row};

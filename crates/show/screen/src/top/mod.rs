@@ -55,7 +55,7 @@ pub fn watch(
     last: Option<Nanos>,
 ) -> Result<(), TopError> {
     let (windows, usual) = source.windows();
-    let view = by.and_then(View::of).unwrap_or(View::Executable);
+    let view = by.and_then(View::for_dimension).unwrap_or(View::Executable);
     let state = &mut State::new(view, windows, last.unwrap_or(usual));
     let colours = Colours::from_environment();
     let mut names = Names::new();
@@ -122,10 +122,10 @@ fn ask(source: &dyn Source, state: &State, names: &mut Names) -> Figures {
     };
     let time = end - begin;
     Figures {
-        all: Parts::of(&all),
+        all: Parts::from_answer(&all),
         rows: rows::rows(&answer, state, time.seconds(), names),
         time,
-        gaps: all.gaps.iter().map(Gap::told).collect(),
+        gaps: all.gaps.iter().map(Gap::sentence).collect(),
         trouble: None,
     }
 }

@@ -34,7 +34,7 @@ impl Parts {
     }
 
     /// Of an answer by activity.
-    pub(super) fn of(answer: &Answer) -> Self {
+    pub(super) fn from_answer(answer: &Answer) -> Self {
         let mut parts = Self::default();
         for row in &answer.rows {
             if let Some(activity) = row.key.last() {

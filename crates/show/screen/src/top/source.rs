@@ -205,7 +205,8 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// `address` is the store's, `every` the interval of queries; a server is queried every 5 s at most.
+    /// `address` is the store's, `every` the interval of queries; a server is queried every 5 s at
+    /// most.
     pub fn new(store: Box<dyn Store>, address: &str, every: Nanos) -> Self {
         let least = if is_server(address) { OF_SERVER } else { Duration::ZERO };
         let every = Duration::from_nanos(every.0).max(least);

@@ -107,7 +107,7 @@ impl State {
         let by = vec![Dimension::Activity];
         // A query needs a time that is not empty.
         let to = to.max(Nanos(from.0 + 1));
-        Question { by, limit: MOST_ROWS, ..Question::of(Visible::All, from, to) }
+        Question { by, limit: MOST_ROWS, ..Question::everything(Visible::All, from, to) }
     }
 
     /// Applies a key. `rows` are the values of the displayed rows, `end` is the time of the newest

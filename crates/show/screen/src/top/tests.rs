@@ -83,7 +83,7 @@ fn recent() -> Recent {
 fn figures(recent: &Recent, state: &State) -> (Parts, Vec<Row>) {
     let all = recent.usage(&state.question_of_all(END)).unwrap();
     let answer = recent.usage(&state.question(END)).unwrap();
-    (Parts::of(&all), rows(&answer, state, 10.0, &mut Numbers))
+    (Parts::from_answer(&all), rows(&answer, state, 10.0, &mut Numbers))
 }
 
 fn buffer(state: &State, size: (u16, u16), colours: Colours) -> Buffer {

@@ -41,7 +41,7 @@ impl View {
     }
 
     /// The view of a dimension; `None` for those without one.
-    pub(super) fn of(dimension: Dimension) -> Option<Self> {
+    pub(super) fn for_dimension(dimension: Dimension) -> Option<Self> {
         Self::ALL.into_iter().find(|view| view.dimension() == dimension)
     }
 

@@ -1,4 +1,4 @@
-//! What is always on: what the store of a node knows, and the server of many nodes.
+//! Continuous sampling at the terminal: the store of a node, and the server of many nodes.
 //!
 //! Owns the commands and their errors. The agent is `talea-node`'s; samples, names, batches and
 //! questions are the crates'.
@@ -34,7 +34,7 @@ use talea_model::shares::MPI_IS_A_LOWER_BOUND;
 use crate::exit::{Exit, Expected};
 use crate::terminal::{Palette, prose, wrapped};
 
-/// What is said below every table that shows time in MPI.
+/// Note below every table that shows time in MPI.
 fn mpi_note(palette: Palette) -> impl Iterator<Item = String> {
     let lines = wrapped(&format!("note: {MPI_IS_A_LOWER_BOUND}"), prose());
     lines.into_iter().map(move |line| palette.faint(&line))

@@ -6,7 +6,7 @@ use talea_model::Nanos;
 use talea_report::data::site::Name;
 use talea_store::{Dimension, Place};
 
-/// What is asked for.
+/// Options of a query.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     /// The store.
@@ -15,11 +15,11 @@ pub(crate) struct Options {
     pub(crate) by: Vec<Dimension>,
     /// How long before now the time begins; all of it if absent.
     pub(crate) last: Option<Nanos>,
-    /// What else is asked for.
+    /// Filters and groups.
     pub(crate) filters: Filters,
     /// Most rows.
     pub(crate) limit: usize,
-    /// What counters did instead of shares.
+    /// Growth of counters instead of shares.
     pub(crate) rates: bool,
     /// JSON instead of text.
     pub(crate) json: bool,
@@ -37,7 +37,7 @@ pub(crate) struct Filters {
 }
 
 impl Filters {
-    /// What is asked for, in words; nothing without filters.
+    /// The filters in words; empty without filters.
     pub(super) fn words(&self) -> Option<String> {
         let user = self.user.map(|user| user.to_string());
         let all = [

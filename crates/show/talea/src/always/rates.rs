@@ -19,7 +19,7 @@ const INSTRUCTIONS: &str = "instructions";
 
 /// The answer as text or JSON. Spreads are of whole jobs: they are left out where the question is
 /// of a part of them.
-pub(super) fn told(
+pub(super) fn answer(
     store: &dyn Store,
     options: &Options,
     question: &Question,
@@ -127,7 +127,7 @@ fn table(address: &str, filters: Option<String>, rates: &Rates, spreads: &[Sprea
         lines.push(fitted(&format!("No counters were read at samples{of} in {}", end - begin)));
     } else {
         lines.push(format!(
-            "What was counted around samples in {}: rates of a core while it was at it",
+            "Counters around samples in {}: rates of a core in the row's part",
             end - begin
         ));
         lines.extend(rows(rates).lines());

@@ -18,7 +18,7 @@ use talea_serve::access::{self, Kind, Role};
 use super::{AlwaysError, jobs};
 use crate::terminal::{fitted, say};
 
-/// What is asked for.
+/// Options of the command.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     /// Address of the store.
@@ -43,7 +43,7 @@ pub(crate) struct Options {
     pub(crate) rules: Option<PathBuf>,
 }
 
-/// What is to be done with users and tokens in a folder.
+/// Change of users and tokens in a folder.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
     AddUser { name: String, uid: u32, role: Role },

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use talea_model::Nanos;
-use talea_model::written::moment;
+use talea_model::notation::moment;
 use talea_store::StoreError;
 use talea_store::address::{self, Address};
 use talea_store::sqlite::{Forget, Forgotten, Options, Sqlite};
@@ -14,7 +14,7 @@ use talea_store::sqlite::{Forget, Forgotten, Options, Sqlite};
 use super::AlwaysError;
 use crate::terminal::{fitted, say};
 
-/// What is asked for.
+/// Options of the command.
 #[derive(Clone, Debug)]
 pub(crate) struct ForgetOptions {
     /// Address of the store.
@@ -29,7 +29,7 @@ pub(crate) struct ForgetOptions {
     pub(crate) json: bool,
 }
 
-/// What is to be done.
+/// Action.
 #[derive(Clone, Debug)]
 pub(crate) enum StoreTask {
     Forget(ForgetOptions),
@@ -75,7 +75,7 @@ fn file(store: &str) -> Result<PathBuf, StoreError> {
     match address::parse(store)? {
         Address::Sqlite(path) => Ok(path),
         Address::Prometheus(_) => Err(StoreError::Address {
-            address: address::shown(store),
+            address: address::redacted(store),
             why: "expected `sqlite:PATH`: other stores remove times by their own means".to_owned(),
         }),
     }

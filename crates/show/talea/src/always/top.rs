@@ -114,7 +114,7 @@ fn once(options: &Options) -> Result<(), AlwaysError> {
         live.poll()?;
     }
     live.finish()?;
-    let whole = Question::of(Visible::All, Nanos(0), Nanos(i64::MAX as u64));
+    let whole = Question::everything(Visible::All, Nanos(0), Nanos(i64::MAX as u64));
     let question = Question { by: options.by.clone(), limit: usage::limit(&asked), ..whole };
     let out = print(&asked, &live.usage(&question)?);
     std::io::stdout().write_all(out.as_bytes()).map_err(AlwaysError::Output)?;

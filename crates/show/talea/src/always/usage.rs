@@ -23,7 +23,7 @@ use crate::terminal::{Palette, fitted, gaps, grouped};
 pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
     let store = options.place.open()?;
     let (from, to) = Question::period(options.last, Nanos::now());
-    let text = |name: &Option<String>| name.as_deref().map(Text::asked);
+    let text = |name: &Option<String>| name.as_deref().map(Text::pattern);
     let question = Question {
         node: text(&options.filters.node),
         job: text(&options.filters.job),
@@ -33,10 +33,10 @@ pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
         phase: text(&options.filters.phase),
         by: options.by.clone(),
         limit: limit(options),
-        ..Question::of(Visible::All, from, to)
+        ..Question::everything(Visible::All, from, to)
     };
     if options.rates {
-        let told = rates::told(&*store, options, &question)?;
+        let told = rates::answer(&*store, options, &question)?;
         return std::io::stdout().write_all(told.as_bytes()).map_err(AlwaysError::Output);
     }
     let answer = store.usage(&question)?;
@@ -44,8 +44,8 @@ pub(crate) fn usage(options: &Options) -> Result<(), AlwaysError> {
     std::io::stdout().write_all(out.as_bytes()).map_err(AlwaysError::Output)
 }
 
-/// How many rows are asked for: functions are brought together after they are resolved, of which
-/// nobody knows beforehand how many addresses they have.
+/// Maximum number of rows of a query. Functions are summed after they are resolved, so that the
+/// number of their addresses is unknown before.
 pub(super) fn limit(options: &Options) -> usize {
     if options.by.contains(&Dimension::Function) { MOST_ROWS } else { options.limit }
 }

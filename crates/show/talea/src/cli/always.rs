@@ -132,7 +132,7 @@ pub(super) fn dimensions(named: Vec<By>) -> Vec<Dimension> {
     by
 }
 
-/// As whom a server is asked.
+/// Credentials for a server.
 #[derive(Debug, Args)]
 pub(super) struct AsksArgs {
     /// File with a user's token, for the store of a server
@@ -145,7 +145,7 @@ pub(super) struct AsksArgs {
 
 impl AsksArgs {
     /// The store at an address.
-    pub(super) fn of(self, store: String) -> Place {
+    pub(super) fn place(self, store: String) -> Place {
         Place { store, token: self.token_file, authorities: self.ca }
     }
 }
@@ -153,7 +153,7 @@ impl AsksArgs {
 impl From<UsageArgs> for UsageOptions {
     fn from(args: UsageArgs) -> Self {
         Self {
-            place: args.asks.of(args.store),
+            place: args.asks.place(args.store),
             by: dimensions(args.by),
             last: args.last,
             filters: Filters {

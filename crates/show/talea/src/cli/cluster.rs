@@ -84,7 +84,14 @@ pub(super) struct ClusterArgs {
     #[arg(long, conflicts_with_all = ["min_duration", "factor", "ranges"], help_heading = "Preparation")]
     no_prepare: bool,
     /// Cluster a part: thin[=N], ranks=N, random=P%, or ranks=N,random=P%
-    #[arg(long, value_name = "RULE", value_parser = subset, num_args = 0..=1, default_missing_value = "thin", help_heading = "Clusters")]
+    #[arg(
+        long,
+        value_name = "RULE",
+        value_parser = subset,
+        num_args = 0..=1,
+        default_missing_value = "thin",
+        help_heading = "Clusters"
+    )]
     subset: Option<(SubsetRule, String)>,
     /// Seed of the random choice made by --subset
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Clusters")]
@@ -115,7 +122,7 @@ pub(super) struct ClusterArgs {
     json: bool,
 }
 
-/// What both commands take.
+/// Options of both commands.
 #[derive(Debug, Args)]
 struct How {
     /// Dimensions in which bursts are compared [default: log(instructions) and IPC, or
@@ -132,7 +139,13 @@ struct How {
     #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = "Preparation")]
     min_duration: Option<Nanos>,
     /// Weight of each dimension: 1,0.5
-    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = factor, help_heading = "Preparation")]
+    #[arg(
+        long,
+        value_name = "NUMBERS",
+        value_delimiter = ',',
+        value_parser = factor,
+        help_heading = "Preparation"
+    )]
     factor: Vec<f64>,
     /// Compare values, not magnitudes, whatever the dimensions say
     #[arg(long, help_heading = "Preparation")]

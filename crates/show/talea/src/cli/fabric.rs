@@ -69,7 +69,13 @@ InfiniBand, it is ticks a second. Speeds are those of data, without coding.
 Keys of the JSON: `talea schema ports`.")]
 struct CountersArgs {
     /// Time between two readings: 100ms, 1s
-    #[arg(long, value_name = "TIME", value_parser = values::interval, default_value = "1s", conflicts_with = "replay")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = values::interval,
+        default_value = "1s",
+        conflicts_with = "replay"
+    )]
     interval: Nanos,
     /// How many intervals are shown [default: 1, of a recording all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -117,7 +123,12 @@ struct SonarArgs {
     )]
     ethernet: Option<String>,
     /// Lengths of a simulated Gemini machine, instead of an interface
-    #[arg(long, value_name = "AxBxC", value_parser = super::place::three_lengths, requires = "ends")]
+    #[arg(
+        long,
+        value_name = "AxBxC",
+        value_parser = super::place::three_lengths,
+        requires = "ends"
+    )]
     simulate: Option<super::place::Lengths>,
     /// Coordinates of the sending and of the receiving Gemini
     #[arg(long, value_name = "X,Y,Z:X,Y,Z", value_parser = ends, requires = "simulate")]
@@ -129,7 +140,13 @@ struct SonarArgs {
     #[arg(long, requires = "simulate")]
     get: bool,
     /// Most packets that others add at each Gemini meanwhile
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u64).range(..=1_000_000), requires = "simulate")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 8,
+        value_parser = clap::value_parser!(u64).range(..=1_000_000),
+        requires = "simulate"
+    )]
     noise: u64,
     /// Send to a node that listens
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
@@ -138,13 +155,30 @@ struct SonarArgs {
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, conflicts_with_all = ["messages", "bytes"])]
     listen: Option<SocketAddr>,
     /// How many messages
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1000,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000)
+    )]
     messages: u32,
     /// Bytes of each, without headers
-    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(32..=65_000), conflicts_with = "simulate")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1024,
+        value_parser = clap::value_parser!(u32).range(32..=65_000),
+        conflicts_with = "simulate"
+    )]
     bytes: u32,
     /// The same of a simulated machine
-    #[arg(long, value_name = "N", default_value_t = 1 << 20, value_parser = clap::value_parser!(u64).range(..=1 << 40), requires = "simulate")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 1 << 20,
+        value_parser = clap::value_parser!(u64).range(..=1 << 40),
+        requires = "simulate"
+    )]
     size: u64,
     /// How long the other side may be silent before anything is sent
     #[arg(long, value_name = "TIME", value_parser = values::step, default_value = "30s")]

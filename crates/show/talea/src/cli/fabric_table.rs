@@ -17,10 +17,10 @@ use crate::fabric::pictures::Files;
 use crate::fabric::table::{self, Form};
 use crate::fabric::{self, regions};
 
-/// What each link of a network carried, and how long it was stalled
+/// Load and stall time of each link of a network
 #[derive(Debug, Args)]
 #[command(long_about = "\
-What each link of a network carried, and how long it was stalled.
+Load and stall time of each link of a network.
 
 Of a run that kept counters (`talea run --fabric`): the ports of all its nodes. Of a recording of tiles of a Gemini or Aries machine, which \
 `talea fabric counters --replay` reads too: the tiles of each link summed, for each router what came in from each neighbour and from its own \
@@ -42,7 +42,9 @@ both, which is said.
 
 Keys of the JSON: `talea schema links`; of perfquery's output: `talea schema cables`; of a run:
 `talea schema job-ports`.")]
-#[command(group(clap::ArgGroup::new("placed").args(["hostfile", "rankfile", "rank_order"]).requires("matrix")))]
+#[command(
+    group(clap::ArgGroup::new("placed").args(["hostfile", "rankfile", "rank_order"]).requires("matrix"))
+)]
 pub(super) struct TableArgs {
     /// Recording of tiles, output of perfquery, or run with counters
     #[arg(value_name = "FILE|RUN", value_hint = ValueHint::AnyPath)]
@@ -77,7 +79,12 @@ pub(super) struct TableArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "hosts")]
     rank_order: Option<PathBuf>,
     /// Ranks on a node, where nodes are filled in order
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 16,
+        value_parser = clap::value_parser!(u16).range(1..)
+    )]
     cores: u16,
     #[command(flatten)]
     pictures: PictureArgs,

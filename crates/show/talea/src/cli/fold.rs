@@ -93,7 +93,12 @@ pub(super) struct FoldArgs {
     #[arg(long)]
     score: bool,
     /// Points of each curve
-    #[arg(long, value_name = "N", default_value_t = 501, value_parser = clap::value_parser!(u32).range(11..=20_001))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 501,
+        value_parser = clap::value_parser!(u32).range(11..=20_001)
+    )]
     points: u32,
     /// Write a picture
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

@@ -18,7 +18,7 @@ use crate::fabric::pictures::Files;
 pub(super) const DESCRIBED: [&str; 7] =
     ["torus", "dragonfly", "fat_tree", "interconnect", "nodemap", "ibnetdiscover", "topology_conf"];
 
-/// What the network is
+/// Description of the network
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Network")]
 pub(super) struct NetworkArgs {
@@ -71,13 +71,13 @@ struct GivenArgs {
     /// Fat tree: children and parents of each level: 4,4,4:1,4,4 or 4^3
     #[arg(long, value_name = "M1,M2,..:W1,W2,..|K^N", value_parser = fat_tree)]
     fat_tree: Option<Given>,
-    /// What rtr --interconnect printed on a Cray
+    /// Output of rtr --interconnect on a Cray
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     interconnect: Option<PathBuf>,
     /// Coordinates of nodes on a Gemini machine: NODE X Y Z SLOT
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     nodemap: Option<PathBuf>,
-    /// What ibnetdiscover printed
+    /// Output of ibnetdiscover
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     ibnetdiscover: Option<PathBuf>,
     /// Slurm's topology.conf or topology.yaml, or what scontrol show topology printed
@@ -103,7 +103,7 @@ impl From<PictureArgs> for Files {
 }
 
 impl NetworkArgs {
-    /// What was given, if anything was.
+    /// The description, if there is one.
     pub(super) fn options(self) -> Option<Options> {
         let GivenArgs {
             torus,

@@ -50,13 +50,23 @@ pub(super) struct PlaceArgs {
     #[arg(long, value_name = "AxBxC", value_parser = grid, requires = "stencil", conflicts_with = "matrix")]
     ranks: Option<Grid>,
     /// Neighbours of each rank: 7 across faces, 27 across edges and corners too
-    #[arg(long, value_name = "POINTS", value_parser = clap::builder::PossibleValuesParser::new(["7", "27"]), requires = "ranks")]
+    #[arg(
+        long,
+        value_name = "POINTS",
+        value_parser = clap::builder::PossibleValuesParser::new(["7", "27"]),
+        requires = "ranks"
+    )]
     stencil: Option<String>,
     /// The first and the last rank of an axis are neighbours
     #[arg(long, requires = "stencil", conflicts_with = "matrix")]
     periodic: bool,
     /// Bytes across a face [default: count faces, predict no time]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 40), conflicts_with = "matrix")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..=1 << 40),
+        conflicts_with = "matrix"
+    )]
     bytes: Option<u64>,
     /// Run, or table of bytes from rank to rank
     #[arg(long, value_name = "RUN|FILE", value_hint = ValueHint::AnyPath)]
@@ -72,10 +82,20 @@ pub(super) struct PlaceArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     cores: Option<u16>,
     /// Swaps of ranks to try on each placement; improvements stay
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=10_000_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        value_parser = clap::value_parser!(u32).range(..=10_000_000)
+    )]
     swaps: u32,
     /// The job's nodes, by their names in the network
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    #[arg(
+        long,
+        value_name = "NAME,...",
+        value_delimiter = ',',
+        value_parser = clap::builder::NonEmptyStringValueParser::new()
+    )]
     hosts: Vec<String>,
     /// Write the best one as Slurm's file for srun --distribution=arbitrary
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

@@ -147,7 +147,7 @@ impl From<Good> for Kind {
     }
 }
 
-/// What `talea serve` is to do.
+/// Command of `talea serve`.
 #[derive(Clone, Debug)]
 pub(crate) enum Serve {
     Serve(ServeOptions),

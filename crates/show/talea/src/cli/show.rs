@@ -28,7 +28,7 @@ Examples:
   talea show talea-app calls --by path         the same with every call path
   talea show talea-app graph --svg graph.svg   the event flow graph as a picture
   talea show talea-app stats --json            sizes and counts for scripts
-  talea show talea-app matrix                  who sends to whom
+  talea show talea-app matrix                  messages between ranks
   talea show talea-app samples                 functions and lines by time on PUs")]
 pub(super) struct ShowArgs {
     /// Run directory, or a file in it
@@ -39,7 +39,7 @@ pub(super) struct ShowArgs {
 }
 
 impl ShowArgs {
-    /// What is wrong where the words after `show` are `VIEW RUN`.
+    /// The mistake where the words after `show` are `VIEW RUN`.
     pub(super) fn wrong_order(words: &[String]) -> Option<String> {
         let views = View::augment_subcommands(clap::Command::new("show"));
         let is_view = |word: &String| views.get_subcommands().any(|one| one.get_name() == word);

@@ -15,7 +15,7 @@ use crate::{
     tracks,
 };
 
-/// What to do, with its options.
+/// Command with its options.
 #[derive(Debug)]
 pub(crate) enum Task {
     /// `talea run`

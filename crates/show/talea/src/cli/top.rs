@@ -49,7 +49,13 @@ pub(super) struct TopArgs {
     #[arg(long, value_name = "TIME", value_parser = values::step)]
     last: Option<Nanos>,
     /// Samples of each core: 10Hz, 100Hz
-    #[arg(long, value_name = "RATE", value_parser = values::rate, default_value = "10Hz", conflicts_with = "store")]
+    #[arg(
+        long,
+        value_name = "RATE",
+        value_parser = values::rate,
+        default_value = "10Hz",
+        conflicts_with = "store"
+    )]
     rate: f64,
     /// How samples are taken
     #[arg(long, value_enum, default_value_t = How::Auto, conflicts_with = "store")]
@@ -61,7 +67,14 @@ pub(super) struct TopArgs {
     #[arg(long)]
     once: bool,
     /// How long to sample for that answer: 5s, 1min
-    #[arg(long = "for", value_name = "TIME", value_parser = during, default_value = "5s", requires = "once", conflicts_with = "store")]
+    #[arg(
+        long = "for",
+        value_name = "TIME",
+        value_parser = during,
+        default_value = "5s",
+        requires = "once",
+        conflicts_with = "store"
+    )]
     during: Nanos,
     /// Maximum number of rows of that answer
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = limit, requires = "once")]
@@ -89,7 +102,7 @@ fn during(text: &str) -> Result<Nanos, String> {
 impl From<TopArgs> for TopOptions {
     fn from(args: TopArgs) -> Self {
         Self {
-            place: args.store.map(|store| args.asks.of(store)),
+            place: args.store.map(|store| args.asks.place(store)),
             by: dimensions(args.by),
             last: args.last,
             rate: args.rate,
@@ -138,7 +151,7 @@ pub(super) struct JobsArgs {
     /// Only this user's jobs
     #[arg(long, value_name = "UID", conflicts_with = "findings")]
     user: Option<u32>,
-    /// What rules find now, of all jobs and nodes
+    /// Current findings of all jobs and nodes
     #[arg(long)]
     findings: bool,
     /// Folder of own rules (*.toml)
@@ -155,7 +168,7 @@ pub(super) struct JobsArgs {
 impl From<JobsArgs> for JobsOptions {
     fn from(args: JobsArgs) -> Self {
         Self {
-            place: args.asks.of(args.store),
+            place: args.asks.place(args.store),
             job: args.job,
             last: args.last,
             user: args.user,

@@ -114,7 +114,12 @@ pub(super) struct TopoArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     out: Option<PathBuf>,
     /// Show a recording, of either form
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["pid", "simulate", "plugin", "out", "command"])]
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["pid", "simulate", "plugin", "out", "command"]
+    )]
     replay: Option<PathBuf>,
     /// Show how --replay differs from this earlier recording
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "replay")]
@@ -122,7 +127,7 @@ pub(super) struct TopoArgs {
     /// Show the phases of this run beside --replay
     #[arg(long, value_name = "RUN", value_hint = ValueHint::AnyPath, requires = "replay")]
     run: Option<PathBuf>,
-    /// Whose iterations --run shows [default: the lowest rank on the recording's host]
+    /// Rank whose iterations --run shows [default: the lowest rank on the recording's host]
     #[arg(long, value_name = "N", requires = "run")]
     rank: Option<u32>,
     /// Write --replay as the text form of dynamic lstopo
@@ -147,7 +152,13 @@ pub(super) struct TopoArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     xml: Option<PathBuf>,
     /// Version of --xml: 2 for all hwloc since 2.0, 3 for 3.x
-    #[arg(long, value_name = "N", value_parser = xml_version, default_value = "2", requires = "xml")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = xml_version,
+        default_value = "2",
+        requires = "xml"
+    )]
     xml_version: Version,
     /// Width and height of pictures in pixels
     #[arg(long, value_name = "WxH", value_parser = values::dimensions, default_value = "1600x1000")]
@@ -159,7 +170,12 @@ pub(super) struct TopoArgs {
     #[arg(long)]
     counters: bool,
     /// A command to start and to watch
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND", value_hint = ValueHint::CommandWithArguments)]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND",
+        value_hint = ValueHint::CommandWithArguments
+    )]
     command: Vec<OsString>,
 }
 
@@ -175,7 +191,7 @@ fn xml_version(text: &str) -> Result<Version, String> {
 /// Time for which a simulated list keeps its size.
 const LIST_STEP: Nanos = Nanos(1_000_000_000);
 
-/// What a simulated machine does.
+/// Work of a simulated machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ScenarioArg {
     /// Two threads walk linked lists of growing size

@@ -1,12 +1,12 @@
 //! Percentages, counters and pictures as people write them, beside what all of Talea reads
-//! ([`talea_model::written`]).
+//! ([`talea_model::notation`]).
 //!
 //! Owns their reading; each message names the expected form.
 
 #[cfg(feature = "site")]
-pub(super) use talea_model::written::large;
-use talea_model::written::number_with_unit;
-pub(super) use talea_model::written::{rate, size, step, time};
+pub(super) use talea_model::notation::large;
+use talea_model::notation::number_with_unit;
+pub(super) use talea_model::notation::{rate, size, step, time};
 use talea_model::{Nanos, Rank};
 
 /// `2%` or `2` as millionths.

@@ -66,7 +66,7 @@ fn print_json(value: &impl Serialize) -> Result<(), FabricError> {
 fn say_gaps(gaps: &Gaps) {
     const SHOWN: usize = 20;
     for gap in gaps.iter().take(SHOWN) {
-        say(&format!("gap: {}", clean(&gap.told(), 400)));
+        say(&format!("gap: {}", clean(&gap.sentence(), 400)));
     }
     let more = gaps.iter().count().saturating_sub(SHOWN);
     if more > 0 {

@@ -1,5 +1,4 @@
-//! What `talea run` does when the program has ended: call sites, report, and a summary of a few
-//! lines.
+//! Steps of `talea run` after the program's end: call sites, report, and a summary of a few lines.
 //!
 //! Owns the words of the summary and the warnings about runs that cannot be intended. Whatever
 //! fails here is said and changes nothing about the program's exit code.
@@ -26,7 +25,8 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &O
     for warning in sampled.iter().flat_map(|sampled| &sampled.warnings) {
         say(&format!("warning: {warning}"));
     }
-    // What ranks did not bring together themselves, because they never came to MPI_Finalize.
+    // Records that ranks did not bring together themselves, because they never came to
+    // MPI_Finalize.
     if let Err(error) = talea_run::trace::pack_left_behind(directory) {
         say(&format!("warning: {error}"));
     }
@@ -145,7 +145,7 @@ fn inside(wall: Nanos, ranks: impl Iterator<Item = Nanos>) -> String {
     const NEARLY: f64 = 0.99;
     match ranks.max() {
         Some(longest) if longest > Nanos(0) && part(longest, wall) < NEARLY => {
-            format!(" ({longest} between MPI_Init and MPI_Finalize, of which shares are)")
+            format!(" ({longest} between MPI_Init and MPI_Finalize: shares are of this time)")
         }
         _ => String::new(),
     }
@@ -238,7 +238,7 @@ mod tests {
     fn the_denominator_of_shares_is_said_where_it_is_not_the_run() {
         let ms = |count: u64| Nanos(count * 1_000_000);
         let said = |wall, ranks: &[u64]| inside(ms(wall), ranks.iter().map(|&rank| ms(rank)));
-        let expected = " (100 ms between MPI_Init and MPI_Finalize, of which shares are)";
+        let expected = " (100 ms between MPI_Init and MPI_Finalize: shares are of this time)";
         assert_eq!(said(900, &[90, 100]), expected);
         assert_eq!(said(1000, &[995]), "");
         assert_eq!(said(1000, &[]), "");

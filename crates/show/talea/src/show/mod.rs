@@ -25,7 +25,7 @@ use talea_analysis::Analysis;
 use talea_analysis::views::{self, ViewError};
 use talea_run::load;
 
-/// What to show.
+/// View with its options.
 #[derive(Debug)]
 pub(crate) struct Options {
     /// Run directory, or a file in it.
@@ -217,7 +217,7 @@ fn joined(lines: impl IntoIterator<Item = String>) -> String {
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-/// What is missing, one line each.
+/// Losses, one line each.
 fn gaps(analysis: &Analysis<'_>) -> Vec<String> {
     const SHOWN: usize = 8;
     let gaps = &analysis.run.recording.gaps;

@@ -22,7 +22,9 @@ fn tests(bench: &Bench, mpi: Mpi, program: &str, what: &str) -> (u64, usize, boo
         .map(|site| site["count"].as_u64().unwrap())
         .collect();
     let stats = bench.json(&["show", &name, "stats", "--json"]);
-    let shortened = stats["gaps"].to_string().contains("call paths are not told apart");
+    let shortened = stats["gaps"]
+        .to_string()
+        .contains("too many call paths, further ones are not distinguished");
     (own.iter().sum(), own.len(), shortened)
 }
 

@@ -682,7 +682,10 @@ proptest! {
     }
 
     #[test]
-    fn no_value_does_harm(key in "over|for|condition|title|most|per|samples|metrics|each", value in ".{0,40}") {
+    fn no_value_does_harm(
+        key in "over|for|condition|title|most|per|samples|metrics|each",
+        value in ".{0,40}"
+    ) {
         let text = format!("[[rule]]\nname = \"x\"\nper = \"job\"\n{key} = {value}\n");
         let _ = read(&text, Path::new("t"));
         let _ = read(&format!("[[rule]]\nname = \"x\"\n{key} = '''{value}'''\n"), Path::new("t"));

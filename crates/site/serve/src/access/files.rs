@@ -18,7 +18,7 @@ pub enum AccessError {
     /// The system refused.
     #[error("{source}: `{path}`")]
     Io {
-        /// What it said.
+        /// The system's error.
         source: io::Error,
         /// The file or folder.
         path: PathBuf,
@@ -62,7 +62,7 @@ pub enum AccessError {
     Line {
         /// Counted from 1.
         line: usize,
-        /// What was expected.
+        /// The expected content.
         why: String,
         /// The file.
         path: PathBuf,
@@ -144,7 +144,7 @@ pub(super) fn change<T>(
     Ok(value)
 }
 
-/// What tells one version of a file from another.
+/// Identity of one version of a file.
 pub(super) fn stamp(path: &Path) -> Option<(u64, u64, i64, i64)> {
     let found = fs::metadata(path).ok()?;
     Some((found.ino(), found.size(), found.mtime(), found.mtime_nsec()))

@@ -1,4 +1,4 @@
-//! Who asks, and what that one may see.
+//! Authentication of users, and their permissions.
 //!
 //! Owns the way from headers to a person or a node: a token, name and password, or the cookie of a
 //! session, in this order; what is there and wrong is not passed over for the next. Files are read
@@ -61,7 +61,7 @@ pub(crate) struct Person {
 }
 
 impl Person {
-    /// What every question of theirs must have.
+    /// Filter that every query of theirs must have.
     pub(crate) fn visible(&self) -> Visible {
         if self.operator { Visible::All } else { Visible::User(self.uid) }
     }
@@ -102,7 +102,7 @@ pub(crate) struct Access {
     remembered: Mutex<HashMap<[u8; 32], (String, String, Instant)>>,
     key: hmac::Key,
     hashing: Semaphore,
-    /// What passwords of names that do not exist are compared with, so that these take as long.
+    /// Hash that passwords of unknown names are compared with, so that these take as long.
     nobody: String,
     /// Failed logins and refused tokens, by address.
     failed: Seldom,
@@ -176,7 +176,8 @@ impl Access {
         self.checked(name, password, address).await
     }
 
-    /// The same for who holds a permit to hash. Those who wait for one are no attempts yet: ten at once with the right password are not ten that are wrong.
+    /// The same for who holds a permit to hash. Those who wait for one are no attempts yet: ten at
+    /// once with the right password are not ten that are wrong.
     async fn checked(&self, name: &str, password: &str, address: IpAddr) -> Result<User, Refusal> {
         let checked = self.unsaid(name, password, address).await;
         if let Err(refusal) = &checked {
@@ -293,7 +294,7 @@ impl Access {
             return Ok(person);
         }
         let _one = self.hashing.acquire().await.map_err(|_| Refusal::bug())?;
-        // A page of Grafana asks many things at once: whoever came first has been hashed by now.
+        // A page of Grafana sends many queries at once: the first one has been hashed by now.
         if let Some(person) = self.remembered(&seen, name) {
             return Ok(person);
         }
@@ -314,7 +315,7 @@ fn read(folder: &Path) -> Result<Files, AccessError> {
     let stamps = stamps(folder);
     let users = folder.join(users::FILE);
     let users = users::parse(&files::read(&users)?.unwrap_or_default(), &users)?;
-    let tokens = tokens::Tokens::of(list_tokens(folder)?);
+    let tokens = tokens::Tokens::new(list_tokens(folder)?);
     Ok(Files { users, tokens, stamps, looked: None })
 }
 
@@ -329,7 +330,7 @@ fn cookie(headers: &HeaderMap) -> Option<&str> {
     pairs.find(|(name, _)| name.trim() == COOKIE).map(|(_, secret)| secret.trim())
 }
 
-/// Whom the connection is from.
+/// Address of the client.
 pub(crate) fn address(parts: &Parts) -> IpAddr {
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
     peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip())

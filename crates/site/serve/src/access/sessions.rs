@@ -1,4 +1,4 @@
-//! Who is logged in with a browser.
+//! Sessions of browsers.
 //!
 //! Owns the secrets of cookies, in memory only: after a restart everybody logs in again. Their
 //! number is bounded, of one user and of all; the oldest ones go.

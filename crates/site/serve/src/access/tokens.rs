@@ -16,7 +16,7 @@ use super::files::{self, AccessError};
 /// The file's name in the folder of the configuration.
 pub(super) const FILE: &str = "tokens";
 
-/// What a token is good for.
+/// Purpose of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Sends batches of one node, nothing else.
@@ -57,7 +57,7 @@ impl Token {
 pub(super) struct Tokens(HashMap<[u8; 32], Token>);
 
 impl Tokens {
-    pub(super) fn of(tokens: Vec<Token>) -> Self {
+    pub(super) fn new(tokens: Vec<Token>) -> Self {
         Self(tokens.into_iter().map(|token| (token.hash, token)).collect())
     }
 
@@ -65,7 +65,8 @@ impl Tokens {
         self.0.len()
     }
 
-    /// Whose token this is. What is looked up is its hash, which nobody can choose; it is compared in constant time all the same.
+    /// Owner of this token. The key of the search is its hash, which nobody can choose; it is
+    /// compared in constant time all the same.
     pub(super) fn find(&self, shown: &str) -> Option<&Token> {
         let hash = hash(shown);
         let found = self.0.get(&hash)?;
@@ -203,7 +204,7 @@ mod tests {
         let first = add(folder, Kind::Node, "n1").unwrap();
         let second = add(folder, Kind::Node, "n1").unwrap();
         assert!(add(folder, Kind::User, "nobody").is_err());
-        let tokens = Tokens::of(list(folder).unwrap());
+        let tokens = Tokens::new(list(folder).unwrap());
         assert_eq!(tokens.find(&first).unwrap().name, "n1");
         assert_eq!(tokens.find(&second).unwrap().kind, Kind::Node);
         assert!(tokens.find("").is_none() && tokens.find(&first[1..]).is_none());

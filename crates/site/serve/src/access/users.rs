@@ -19,7 +19,7 @@ const SHORTEST: usize = 8;
 /// Most bytes of one.
 pub(super) const LONGEST: usize = 1024;
 
-/// What somebody may see.
+/// Permission of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Own jobs and processes.
@@ -45,7 +45,7 @@ pub struct User {
     pub name: String,
     /// User ID on the nodes; the user sees the jobs of this ID.
     pub uid: u32,
-    /// What they may see.
+    /// Their permission.
     pub role: Role,
     /// Of the password, as a PHC string.
     pub hash: String,

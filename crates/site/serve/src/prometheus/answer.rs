@@ -14,7 +14,7 @@ use super::rows::{Asking, Labels, Rows};
 use super::times::{AnswerError, Times, refused};
 use super::translate::{Fold, Grouping, Node, Operation, Query};
 
-/// What there is at one time.
+/// Values at one time.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Values {
     Scalar(f64),
@@ -26,7 +26,7 @@ pub(super) enum Values {
 pub(super) struct Answer {
     part: Part,
     leaves: Vec<Rows>,
-    /// What the store says is missing.
+    /// Gaps of the store.
     pub(super) gaps: Gaps,
 }
 

@@ -37,7 +37,7 @@ use translate::{Leaf, METRICS, MOST_LEAVES};
 const MOST_TIMES: u64 = 11_000;
 /// Where nobody says which time, labels are those of the last thirty days.
 const LAST: Nanos = Nanos(30 * 86_400_000_000_000);
-/// What a row of names is counted as.
+/// Bytes that a row of names counts as.
 const BYTES_OF_ROW: usize = 1024;
 /// Most values of a label, and most series.
 const MOST_VALUES: usize = 10_000;
@@ -94,7 +94,7 @@ fn success(data: Value, gaps: &Gaps) -> Value {
 }
 
 fn warnings(gaps: &Gaps) -> Vec<String> {
-    gaps.iter().map(Gap::told).collect()
+    gaps.iter().map(Gap::sentence).collect()
 }
 
 /// Parameters from the address, and from the body of a form.
@@ -113,7 +113,7 @@ impl FromRequest<Shared> for Asked {
             let form = Form::<Vec<(String, String)>>::from_request(request, state).await;
             pairs.extend(form.map_err(|_| Error::data("expected a form"))?.0);
         }
-        Ok(Self(Parameters::of(pairs)))
+        Ok(Self(Parameters::from_pairs(pairs)))
     }
 }
 
@@ -186,7 +186,7 @@ async fn evaluated(
             Err(AnswerError::Query(message)) => return Ok(Err(message)),
             Err(AnswerError::Store(error)) => return Err(error.into()),
         };
-        Ok(Ok(state.answers.of(&asker, bytes)?))
+        Ok(Ok(state.answers.render(&asker, bytes)?))
     });
     rendered.await?.map_err(Error::data)
 }
@@ -207,7 +207,7 @@ pub(crate) async fn values(
     if name == "__name__" {
         return Ok(plain(json!(METRICS.map(|metric| metric.0)))?);
     }
-    // What Prometheus does not know has no values there either.
+    // A label that is unknown to Prometheus has no values there either.
     let Some(dimension) = translate::dimension(&name) else {
         return Ok(plain(json!([]))?);
     };

@@ -82,7 +82,7 @@ fn base(leaf: &Leaf, times: Times) -> Result<u64, AnswerError> {
     ))
 }
 
-/// What is remembered while rows are made, so that nothing is held twice.
+/// Values that are kept while rows are made, so that none is held twice.
 pub(super) struct Asking<'a> {
     pub(super) bounds: &'a Bounds,
     texts: HashMap<String, Arc<str>>,
@@ -210,7 +210,7 @@ pub(super) fn passes(leaf: &Leaf, labels: &[(&'static str, String)]) -> bool {
 pub(super) fn labels(leaf: &Leaf, key: Vec<Value>) -> Vec<(&'static str, String)> {
     let pairs = leaf.question.by.iter().zip(key).filter_map(|(dimension, value)| {
         let (name, _) = LABELS.iter().find(|(_, other)| other == dimension)?;
-        // What is absent has no label, as Prometheus has it.
+        // An absent value has no label, as in Prometheus.
         text(value).map(|text| (*name, text))
     });
     let mut labels: Vec<_> = pairs.collect();

@@ -1,21 +1,26 @@
-//! What of `PromQL` is understood: from the parser's tree to ours.
+//! The supported part of `PromQL`: from the parser's tree to ours.
 //!
 //! Owns the subset and the words about the rest. Depth and length are bounded before anything looks
 //! at the text. A selector becomes a [`Leaf`]: one question to the store for all its times, with
 //! the filters that the store knows; others are applied to its rows by their labels.
 
+mod selector;
+
 use std::time::Duration;
 
-use promql_parser::label::{MatchOp, Matcher};
+use promql_parser::label::Matcher;
 use promql_parser::parser::token::{
     T_ADD, T_AVG, T_BOTTOMK, T_COUNT, T_DIV, T_MAX, T_MIN, T_MUL, T_SUB, T_SUM, T_TOPK, TokenType,
 };
 use promql_parser::parser::{
-    AggregateExpr, BinaryExpr, Call, Expr, LabelModifier, MatrixSelector, Offset,
-    VectorMatchCardinality, VectorSelector, parse,
+    AggregateExpr, BinaryExpr, Call, Expr, LabelModifier, MatrixSelector, VectorMatchCardinality,
+    VectorSelector, parse,
 };
 use talea_model::Nanos;
-use talea_store::{Dimension, Question, Text, Visible};
+use talea_store::{Dimension, Question, Visible};
+
+pub(super) use selector::dimension;
+use selector::leaf;
 
 /// Most bytes outside of quoted names: what nests is no deeper.
 const MOST_BYTES: usize = 4096;
@@ -24,7 +29,7 @@ const DEEPEST: usize = 64;
 /// Most selectors of one query.
 pub(super) const MOST_LEAVES: usize = 16;
 
-/// What is said of everything else.
+/// Hint in the errors of everything else.
 const SUPPORTED: &str = "understood are sum, avg, min, max, count, topk, bottomk with by and without; + - * /; \
     rate, increase, sum_over_time of a metric with a range; scalar, sort, sort_desc and numbers";
 
@@ -40,7 +45,7 @@ pub(super) const LABELS: [(&str, Dimension); 8] = [
     ("user", Dimension::User),
 ];
 
-/// What a metric counts.
+/// Quantity of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     Samples,
@@ -79,7 +84,7 @@ pub(super) struct Leaf {
     pub(super) question: Question,
     /// Labels that rows are summed up by, as places in the question's `by`.
     pub(super) kept: Vec<&'static str>,
-    /// What the store cannot filter by.
+    /// Filters that the store lacks.
     pub(super) matchers: Vec<Matcher>,
 }
 
@@ -368,105 +373,10 @@ fn over_time_of(call: &Call) -> Option<&MatrixSelector> {
     }
 }
 
-fn leaf(selector: &MatrixSelector, grouping: &Grouping, visible: Visible) -> Result<Leaf, String> {
-    let vector = &selector.vs;
-    let known = || METRICS.map(|metric| metric.0).join(", ");
-    let named = vector.matchers.find_matchers("__name__");
-    let name = vector.name.clone().or_else(|| match &named[..] {
-        [one] if one.op == MatchOp::Equal => Some(one.value.clone()),
-        _ => None,
-    });
-    let metric = METRICS.iter().find(|metric| Some(metric.0) == name.as_deref());
-    let Some(&(_, unit, labels)) = metric else {
-        let name: String = name.unwrap_or_default().chars().take(100).collect();
-        return Err(format!("unknown metric {name:?}, expected {}", known()));
-    };
-    if !vector.matchers.or_matchers.is_empty() {
-        return unsupported("or between labels");
-    }
-    let offset = match vector.offset {
-        None => Nanos(0),
-        Some(Offset::Pos(offset)) => nanos(offset),
-        Some(Offset::Neg(_)) => return unsupported("negative offsets"),
-    };
-    if vector.at.is_some() {
-        return unsupported("@");
-    }
-    let range = nanos(selector.range);
-    if range.0 < 1_000_000_000 {
-        return Err("expected a range of a second at least".to_owned());
-    }
-    if let Grouping::By(asked) = grouping {
-        check_labels(asked.iter().map(String::as_str), labels)?;
-    }
-    let kept: Vec<&'static str> =
-        labels.iter().copied().filter(|label| grouping.keeps(label)).collect();
-    let mut question = Question::of(visible, Nanos(0), Nanos(1));
-    let mut needed = kept.clone();
-    let mut matchers = Vec::new();
-    for matcher in vector.matchers.matchers.iter().filter(|one| one.name != "__name__") {
-        check_labels([matcher.name.as_str()], labels)?;
-        if is_filtered(&mut question, matcher) || matches_everything(matcher) {
-            continue;
-        }
-        // The row's label decides: it must be there, whether or not anybody wants to see it.
-        let known = labels.iter().find(|label| **label == matcher.name).copied();
-        needed.extend(known.filter(|label| !needed.contains(label)));
-        matchers.push(matcher.clone());
-    }
-    question.by = needed.iter().filter_map(|label| dimension(label)).collect();
-    Ok(Leaf { unit, range, by_second: false, offset, question, kept, matchers })
-}
-
-fn check_labels<'a>(
-    asked: impl IntoIterator<Item = &'a str>,
-    known: &[&str],
-) -> Result<(), String> {
-    match asked.into_iter().find(|label| !known.contains(label)) {
-        None => Ok(()),
-        Some(label) => {
-            let short: String = label.chars().take(100).collect();
-            Err(format!("unknown label {short:?}, expected {}", known.join(", ")))
-        }
-    }
-}
-
-pub(super) fn dimension(label: &str) -> Option<Dimension> {
-    LABELS.iter().find(|(name, _)| *name == label).map(|(_, dimension)| *dimension)
-}
-
-/// Lets the store filter, where it can: names that are exactly so. An empty one means that there is
-/// none, which it cannot be asked for.
-fn is_filtered(question: &mut Question, matcher: &Matcher) -> bool {
-    if matcher.op != MatchOp::Equal || matcher.value.is_empty() {
-        return false;
-    }
-    let filter = match matcher.name.as_str() {
-        "node" => &mut question.node,
-        "job" => &mut question.job,
-        "executable" => &mut question.executable,
-        "library" => &mut question.library,
-        "phase" => &mut question.phase,
-        _ => return false,
-    };
-    if filter.is_some() {
-        return false;
-    }
-    *filter = Some(Text::Is(matcher.value.clone()));
-    true
-}
-
-fn matches_everything(matcher: &Matcher) -> bool {
-    matches!(matcher.op, MatchOp::Re(_)) && matcher.value == ".*"
-}
-
-fn nanos(duration: Duration) -> Nanos {
-    Nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use talea_store::Text;
 
     use super::*;
 

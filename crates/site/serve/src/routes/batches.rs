@@ -36,7 +36,7 @@ pub(super) async fn put(
 ) -> Result<Json<Value>, Refusal> {
     let answer = taken(&state, &node, request).await;
     if let Err(refusal) = &answer {
-        // What is to come again is no fault of the node.
+        // A request that is to be repeated is no error of the node.
         if !matches!(refusal.status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::REQUEST_TIMEOUT)
         {
             state.refused.note(&node, &refusal.message, Nanos::now());
@@ -81,13 +81,13 @@ async fn whole(body: Body, patience: Duration) -> Result<Bytes, Refusal> {
     let all = tokio::time::timeout(patience, to_bytes(body, LONGEST)).await;
     let all = all
         .map_err(|_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"))?;
-    // A body without a length that was too long, and one that broke off, are told apart by nobody
-    // who still listens.
+    // A body without a length that was too long, and one that broke off, need no distinction: the
+    // client has gone.
     all.map_err(|_| too_long())
 }
 
-/// Batches of a body, each of which a store takes, its cores can have done, and is not older than
-/// so.
+/// Batches of a body. Each one is accepted by the store, possible for its cores, and not older than
+/// the limit.
 fn unpacked(bytes: &[u8], node: &str, oldest: Nanos) -> Result<Vec<Batch>, Refusal> {
     let (mut rest, mut batches, mut rows, mut left) = (bytes, Vec::new(), 0, MOST_UNPACKED);
     while !rest.is_empty() {

@@ -37,17 +37,17 @@ pub(super) async fn findings(
     let now = if minute > from { minute } else { now };
     let time = whole.then_some((from, to.min(now)));
     let job = parameters.get("job").map(|job| (job.to_owned(), None));
-    let node = parameters.get("node").map(Text::asked);
+    let node = parameters.get("node").map(Text::pattern);
     let asked = move |finding: &Value| {
         let name = finding["node"].as_str();
         node.as_ref().is_none_or(|node| name.is_some_and(|name| node.matches(name)))
     };
-    let (findings, gaps) = of(&state, &person, time, job, asked).await?;
+    let (findings, gaps) = findings_of_time(&state, &person, time, job, asked).await?;
     Ok(Json(json!({ "findings": findings, "gaps": gaps })))
 }
 
 /// Findings of a time.
-pub(super) async fn of(
+pub(super) async fn findings_of_time(
     state: &Shared,
     person: &Person,
     time: Option<(Nanos, Nanos)>,

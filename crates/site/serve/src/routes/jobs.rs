@@ -63,17 +63,18 @@ pub(super) async fn job(
     let of_it = Some((job.job.id.clone(), job.job.user));
     let time = Some((job.first, job.last));
     let mut gaps = Gaps::default();
-    // Rules look at all of a job's time: whoever shows the rest meanwhile asks for them by their
-    // own route.
+    // Rules read all of a job's time: pages that show the rest meanwhile query them by their own
+    // route.
     if with_findings {
-        let (found, more) = findings::of(&state, &person, time, of_it, |_| true).await?;
+        let (found, more) =
+            findings::findings_of_time(&state, &person, time, of_it, |_| true).await?;
         gaps = more;
         value["findings"] = json!(found);
     }
     let of_job = Question {
         job: Some(Text::Is(job.job.id.clone())),
         user: job.job.user,
-        ..Question::of(visible, question.from, question.to)
+        ..Question::everything(visible, question.from, question.to)
     };
     let spreads = state.ask(&person, move |store| store.spreads(&of_job)).await?;
     let spreads: Vec<SpreadRow> = spreads.iter().map(public::spread).collect();

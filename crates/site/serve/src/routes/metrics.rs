@@ -23,7 +23,8 @@ pub(super) async fn metrics(
     person: Result<Person, Refusal>,
 ) -> Result<impl IntoResponse, Refusal> {
     let person = match person {
-        // Who says who they are wants more than anyone's, and must learn that it is not so.
+        // A request with credentials is for more than the public numbers, and must learn that these
+        // are wrong.
         Err(refusal) if headers.contains_key(header::AUTHORIZATION) => return Err(refusal),
         person => person.ok(),
     };

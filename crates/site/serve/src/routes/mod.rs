@@ -31,14 +31,14 @@ use crate::prometheus;
 use crate::refusal::Refusal;
 use crate::state::Shared;
 
-/// Who may use a route.
+/// Permission that a route needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Audience {
     /// Everybody; nothing of a job or a user is in it.
     Anyone,
     /// A node's token.
     Node,
-    /// Who is logged in; sees only what is visible to them.
+    /// Users that are logged in; they see only their own data.
     Person,
 }
 

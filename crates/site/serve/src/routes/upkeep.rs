@@ -1,4 +1,4 @@
-//! What the agents of nodes take, as Prometheus reads it.
+//! Resources of the agents of nodes, as Prometheus reads them.
 //!
 //! Owns the names of these series and how a node's name stands in them. Each is what the node's
 //! newest batch said; a node whose agent does not say has none. Sums are the agent's since it

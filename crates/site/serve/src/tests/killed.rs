@@ -91,8 +91,11 @@ fn killed_at_any_moment() {
     agent.post(&url).header("Authorization", &bearer).send(&body[..]).unwrap();
     assert!(acknowledged > ROUNDS);
     let store = Sqlite::open_to_read(&folder.path().join("t.db"), &Kept::default()).unwrap();
-    let question =
-        Question::of(Visible::All, talea_model::Nanos(0), talea_model::Nanos(i64::MAX as u64));
+    let question = Question::everything(
+        Visible::All,
+        talea_model::Nanos(0),
+        talea_model::Nanos(i64::MAX as u64),
+    );
     let found = store.usage(&question).unwrap();
     assert_eq!(found.totals.samples, (next + 1) * 10);
 }

@@ -19,7 +19,7 @@ const ALPHA: (&str, u32, &str) = ("alpha-1", 1, "alpha");
 const BRAVO: (&str, u32, &str) = ("bravo-1", 2, "bravo");
 
 fn opened(address: &str, token: &Path) -> Remote {
-    let server = Server::of(address, Some(token.to_owned()), None).unwrap();
+    let server = Server::from_address(address, Some(token.to_owned()), None).unwrap();
     Remote::open(&server.unwrap()).unwrap()
 }
 
@@ -31,8 +31,10 @@ fn remote(served: &Served, bearer: &str) -> Remote {
 
 fn questions(visible: Visible) -> Vec<Question> {
     use Dimension::{Activity as What, Core, Executable, Job, Library, Node, Phase, User};
-    let all =
-        Question { limit: 1000, ..Question::of(visible, Nanos(START), Nanos(i64::MAX as u64)) };
+    let all = Question {
+        limit: 1000,
+        ..Question::everything(visible, Nanos(START), Nanos(i64::MAX as u64))
+    };
     let text = |text: &str| Some(Text::Is(text.to_owned()));
     let mut asked: Vec<Question> = [
         vec![],
@@ -124,7 +126,7 @@ fn a_server_answers_as_its_store() {
     let stranger = opened(&format!("http://{}", served.address), &path);
     let refused = stranger.nodes(Visible::All).unwrap_err().to_string();
     assert!(refused.contains("talea serve token add user"), "{refused}");
-    let asked = Question { limit: 0, ..Question::of(Visible::All, Nanos(0), Nanos(1)) };
+    let asked = Question { limit: 0, ..Question::everything(Visible::All, Nanos(0), Nanos(1)) };
     assert!(matches!(remote(&served, &root).usage(&asked), Err(StoreError::Question { .. })));
 }
 
@@ -148,7 +150,7 @@ fn said(answer: &'static str) -> String {
     let asked = Question {
         by: vec![Dimension::Job],
         limit: 10,
-        ..Question::of(Visible::All, Nanos(0), Nanos(1))
+        ..Question::everything(Visible::All, Nanos(0), Nanos(1))
     };
     let error = remote.usage(&asked).unwrap_err().to_string();
     other.join().unwrap();

@@ -23,7 +23,7 @@ pub fn lines(batch: &Batch) -> String {
         phase.map_or("", String::as_str)
     };
     let mut samples: BTreeMap<String, (u64, u128)> = BTreeMap::new();
-    let activities = Activities::of(&batch.modules);
+    let activities = Activities::from_modules(&batch.modules);
     for share in &batch.shares {
         let user = owner(batch, share).map(|user| user.to_string()).unwrap_or_default();
         let tags = tags(&[

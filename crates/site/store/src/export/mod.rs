@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use talea_model::shares::Batch;
 
-use crate::address::{has_user, shown};
+use crate::address::{has_user, redacted};
 use crate::private;
 
 /// Maximum duration of a request.
@@ -35,7 +35,7 @@ pub enum OutputError {
     /// A file cannot be written.
     #[error("cannot write: `{path}`: {source}")]
     File {
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
         /// The file.
         path: PathBuf,
@@ -45,7 +45,7 @@ pub enum OutputError {
     Server {
         /// Without anything after `?`, where tokens could be.
         address: String,
-        /// What it said, or what the network did.
+        /// Its message, or the error of the network.
         why: String,
     },
 }
@@ -67,7 +67,7 @@ impl Output {
     /// # Errors
     /// An address of no form, and a file that cannot be opened.
     pub fn at(address: &str) -> Result<Self, OutputError> {
-        let refused = || OutputError::Address(shown(address));
+        let refused = || OutputError::Address(redacted(address));
         let scheme = address.split("://").next().unwrap_or_default();
         if has_user(address) {
             return Err(OutputError::Secret(format!("{scheme}://...")));
@@ -119,7 +119,7 @@ impl Output {
 }
 
 fn post(agent: &ureq::Agent, url: &str, lines: &str) -> Result<(), OutputError> {
-    let failed = |why: String| OutputError::Server { address: shown(url), why };
+    let failed = |why: String| OutputError::Server { address: redacted(url), why };
     let sent = agent.post(url).header("Content-Type", "text/plain; charset=utf-8").send(lines);
     let status = sent.map_err(|error| failed(error.to_string()))?.status();
     if status.is_success() { Ok(()) } else { Err(failed(format!("status {}", status.as_u16()))) }
@@ -153,13 +153,16 @@ mod tests {
             let said = error.to_string();
             assert!(matches!(error, OutputError::Secret(_)), "{said}");
             assert!(!said.contains("joe") && !said.contains("ss@"), "{said}");
-            assert!(!shown(address).contains("joe") && !shown(address).contains("ss"), "{address}");
+            assert!(
+                !redacted(address).contains("joe") && !redacted(address).contains("ss"),
+                "{address}"
+            );
         }
         // An `@` behind the host names nobody.
         let known = "influx:http://h:1/write?u=a@b&token=secret";
         assert!(Output::at(known).is_ok());
-        assert_eq!(shown(known), "influx:http://h:1/write");
-        assert_eq!(shown("influx:http://[::1]:1/a@b"), "influx:http://[::1]:1/a@b");
+        assert_eq!(redacted(known), "influx:http://h:1/write");
+        assert_eq!(redacted("influx:http://[::1]:1/a@b"), "influx:http://[::1]:1/a@b");
         let wrong = Output::at("influx:http://h h/write?token=secret").err().unwrap().to_string();
         assert!(wrong.contains("h h/write") && !wrong.contains("secret"), "{wrong}");
     }

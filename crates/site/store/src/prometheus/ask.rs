@@ -1,4 +1,4 @@
-//! Who used how much: sums of samples over time, by labels.
+//! Use of cores: sums of samples over time, by labels.
 //!
 //! Owns the queries of `usage` and what was lost. Samples are whole numbers below 2^53, whose sums
 //! are exact; nanoseconds are made of them here, by the period that is a label.
@@ -29,7 +29,7 @@ pub(super) struct Sums {
 
 impl Sums {
     /// Of samples that each stood for the period that is a label.
-    pub(super) fn of(found: &Found, samples: f64) -> Self {
+    pub(super) fn from_samples(found: &Found, samples: f64) -> Self {
         let period: u64 = found.label("period").and_then(|p| p.parse().ok()).unwrap_or(0);
         let samples = samples.max(0.0).round() as u128;
         Self { samples, nanos: samples.saturating_mul(u128::from(period)) }
@@ -79,7 +79,7 @@ pub(super) fn query(
 
 pub(super) fn usage(server: &Server, question: &Question) -> Result<Answer, StoreError> {
     let mut gaps = Gaps::default();
-    let windows = window::of(server, question, &mut gaps)?;
+    let windows = window::windows(server, question, &mut gaps)?;
     at_windows(server, question, &windows, gaps)
 }
 
@@ -95,7 +95,7 @@ pub(super) fn at_windows(
     let mut groups: BTreeMap<Vec<Value>, Sums> = BTreeMap::new();
     let mut matched = Sums::default();
     for found in each(server, windows, functions, metric, &select::rows(question))? {
-        let sums = Sums::of(&found, found.number().unwrap_or(0.0));
+        let sums = Sums::from_samples(&found, found.number().unwrap_or(0.0));
         groups.entry(select::key(&found, &question.by)).or_default().add(sums);
         matched.add(sums);
     }
@@ -103,7 +103,7 @@ pub(super) fn at_windows(
     let everything = select::visible(question.visible);
     let functions = ("sum by (period)", "sum_over_time");
     for found in each(server, windows, functions, WORK, &everything)? {
-        all.add(Sums::of(&found, found.number().unwrap_or(0.0)));
+        all.add(Sums::from_samples(&found, found.number().unwrap_or(0.0)));
     }
     let time = frame(server, windows, question, &mut gaps)?;
     let mut sorted: Vec<(Vec<Value>, Sums)> = groups.into_iter().collect();
@@ -114,8 +114,8 @@ pub(super) fn at_windows(
         key,
         samples: sums.samples(),
         core_seconds: sums.core_seconds(),
-        of_all: Proportion::of(sums.samples(), all.samples()),
-        of_matched: Proportion::of(sums.samples(), matched.samples()),
+        of_all: Proportion::new(sums.samples(), all.samples()),
+        of_matched: Proportion::new(sums.samples(), matched.samples()),
     });
     let rows = rows.collect();
     let totals = Totals {
@@ -128,7 +128,7 @@ pub(super) fn at_windows(
     Ok(Answer { by: question.by.clone(), rows, groups, totals, gaps })
 }
 
-/// What every answer says of its time: when it is of, and what was lost in it.
+/// Time and losses of every answer.
 pub(super) fn frame(
     server: &Server,
     windows: &[Window],
@@ -167,7 +167,7 @@ pub(super) fn at(found: &Found) -> Option<Nanos> {
     found.number().map(|at| Nanos((at.max(0.0).round() as u64).saturating_mul(1_000_000)))
 }
 
-/// What agents told of losses in the time; to a user only that they did, where own work ran.
+/// Losses that agents reported in the time; to a user only their existence, where own work ran.
 fn losses(
     server: &Server,
     windows: &[Window],
@@ -181,7 +181,7 @@ fn losses(
         let functions = ("count by (node)", "count_over_time");
         for found in each(server, windows, functions, GAP_SEEN, &select::who(&own))? {
             let node = name(found.label("node").unwrap_or_default());
-            let detail = format!("node {node}: agents told of losses; operators see which");
+            let detail = format!("node {node}: agents reported losses; operators see which");
             told.insert(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 }, 0);
         }
     } else {
@@ -211,7 +211,7 @@ fn losses(
         gaps.note(Gap {
             kind: GapKind::MemoryBound,
             rank: None,
-            detail: format!("further gaps of nodes beside the {MOST_TOLD} told"),
+            detail: format!("further gaps of nodes beside the {MOST_TOLD} listed"),
             count: untold,
         });
     }

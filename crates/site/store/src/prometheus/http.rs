@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use talea_model::{Gap, GapKind, Gaps};
 
-use crate::address::{has_user, shown};
+use crate::address::{has_user, redacted};
 use crate::error::StoreError;
 
 /// Most bytes of an answer.
@@ -33,7 +33,7 @@ pub(super) struct Server {
     partial: Cell<bool>,
 }
 
-/// What became of a write.
+/// Outcome of a write.
 pub(super) enum Written {
     Taken,
     /// It will never be.
@@ -92,7 +92,7 @@ impl Server {
     /// A server by the address of its API, without `/api/v1`. Nothing is sent.
     pub(super) fn at(address: &str, patience: Duration) -> Result<Self, StoreError> {
         let refused = |why: &str| {
-            let address = shown(&format!("prometheus:{address}"));
+            let address = redacted(&format!("prometheus:{address}"));
             Err(StoreError::Address { address, why: why.to_owned() })
         };
         let Some((scheme, rest)) = address.split_once("://") else {
@@ -121,7 +121,7 @@ impl Server {
         Ok(Self { agent, address, closed: OnceCell::new(), partial: Cell::new(false) })
     }
 
-    /// A question begins: what was in part before is not told with its answer.
+    /// Begins a query: earlier partial results are no part of its answer.
     pub(super) fn begin(&self) {
         self.partial.set(false);
     }
@@ -139,7 +139,7 @@ impl Server {
     }
 
     pub(super) fn failed(&self, why: impl std::fmt::Display) -> StoreError {
-        // What a server says is text from outside, and may be long.
+        // A server's message is text from outside, and may be long.
         let why = why.to_string().chars().take(300).collect();
         StoreError::Server { address: self.address.clone(), why }
     }
@@ -167,7 +167,7 @@ impl Server {
         Err(self.failed(why))
     }
 
-    /// What a query gives at a time in milliseconds; at the server's own where there is none.
+    /// Result of a query at a time in milliseconds; at the server's own where there is none.
     pub(super) fn at_time(&self, query: &str, time: Option<u64>) -> Result<Vec<Found>, StoreError> {
         let time = time.map(rfc3339);
         let mut form = vec![("query", query), ("nocache", "1")];
@@ -175,7 +175,7 @@ impl Server {
         self.ask("query", form)
     }
 
-    /// What it gives at times from `first` to `last` in steps, all in milliseconds.
+    /// Its result at times from `first` to `last` in steps, all in milliseconds.
     pub(super) fn over_time(
         &self,
         query: &str,
@@ -237,7 +237,7 @@ impl Server {
         Ok(format!("{}ms", milliseconds.saturating_sub(u64::from(closed)).max(1)))
     }
 
-    /// What the server's page of flags says, where it is `VictoriaMetrics`.
+    /// The server's page of flags, where it is `VictoriaMetrics`.
     pub(super) fn flags(&self) -> Result<Option<String>, StoreError> {
         let from = self.address.find("://").map_or(0, |at| at + 3);
         let host = self.address[from..].find('/').map_or(self.address.len(), |at| from + at);
@@ -253,9 +253,9 @@ impl Server {
     }
 }
 
-/// Whether a refusal is of what is in the batch, which the same batch would meet for ever. All else -
-/// a proxy's limit, a wrong address, a route that is not there, too many series for now - people
-/// mend, while batches wait.
+/// Whether a refusal is about the batch's samples, so that the same batch would be refused again.
+/// Other causes (a proxy's limit, a wrong address, an absent route, too many series for now) are
+/// mended while batches wait.
 fn is_about_samples(said: &str) -> bool {
     /// Of Prometheus (`storage/interface.go`), `VictoriaMetrics` and Mimir (its catalogue of
     /// errors).

@@ -69,7 +69,7 @@ struct Seen {
 }
 
 pub(super) fn jobs(server: &Server, question: &Question) -> Result<Vec<JobSeen>, StoreError> {
-    let windows = window::of(server, question, &mut Gaps::default())?;
+    let windows = window::windows(server, question, &mut Gaps::default())?;
     let any = |mut matchers: Vec<String>| {
         matchers.push("job!=\"\"".to_owned());
         matchers
@@ -85,7 +85,7 @@ pub(super) fn jobs(server: &Server, question: &Question) -> Result<Vec<JobSeen>,
     for found in each(server, &windows, functions, metric, &rows)? {
         let Some(job) = job(&found) else { continue };
         let seen = jobs.entry(job).or_default();
-        seen.sums.add(Sums::of(&found, found.number().unwrap_or(0.0)));
+        seen.sums.add(Sums::from_samples(&found, found.number().unwrap_or(0.0)));
         seen.nodes.insert(node(&found));
     }
     let who = any(select::who(question));

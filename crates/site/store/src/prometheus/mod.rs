@@ -54,7 +54,7 @@ pub struct Options {
     pub addresses: usize,
     /// How long to wait for an answer.
     pub patience: Duration,
-    /// What may take a while to be on the server's disk: `VictoriaMetrics` keeps some seconds in
+    /// Delay until samples are on the server's disk: `VictoriaMetrics` keeps some seconds in
     /// memory.
     pub settles: Duration,
 }
@@ -163,7 +163,7 @@ impl Prometheus {
                 }
             }
         }
-        // What is too late by now would be for ever.
+        // A batch that is too late now would be too late for ever.
         self.unsettled.retain(|kept| !refused.contains(&kept.id));
         self.unsettled.make_contiguous().sort_by_key(|kept| kept.since);
         self.was_away = false;

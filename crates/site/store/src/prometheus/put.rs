@@ -1,9 +1,9 @@
 //! A batch as series: one sample each, at the begin of the batch.
 //!
-//! Owns the names of metrics and labels, what of a batch is kept and how many series it may make.
-//! The value is the number of samples of this batch alone, so that a batch that is sent again puts
-//! the same values at the same times. Cores and addresses are in series apart, of which a batch
-//! makes few: what is beyond is kept without, and told.
+//! Owns the names of metrics and labels, the part of a batch that is kept and the maximum number of
+//! its series. The value is the number of samples of this batch alone, so that a batch that is sent
+//! again puts the same values at the same times. Cores and addresses are in series apart. A batch
+//! makes few of these: further samples are kept without core and address, with a gap.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ pub(super) fn request(batch: &Batch, options: &Options) -> WriteRequest {
     let mut cores: BTreeMap<Labels, u64> = BTreeMap::new();
     let mut addresses: BTreeMap<Labels, u64> = BTreeMap::new();
     let mut work: BTreeMap<Labels, u64> = BTreeMap::new();
-    let activities = Activities::of(&batch.modules);
+    let activities = Activities::from_modules(&batch.modules);
     for share in &batch.shares {
         let part = part(batch, share, &activities, &agent);
         let with = |label, value: Option<String>| {
@@ -100,7 +100,7 @@ pub(super) fn request(batch: &Batch, options: &Options) -> WriteRequest {
     series.add(BEGIN, &of_batch, begin);
     series.add(END, &of_batch, end);
     series.add(WIDTH, &of_batch, end - begin);
-    // What says that the batch is there is the last of it.
+    // The sample that marks the batch as complete is the last one.
     series.add(NUMBER, &of_batch, batch.id.number);
     WriteRequest { timeseries: series.made }
 }
@@ -137,7 +137,7 @@ fn add(sums: &mut BTreeMap<Labels, u64>, labels: Labels, samples: u64) {
     *sum = sum.saturating_add(samples).min(EXACT);
 }
 
-/// Which start of which agent.
+/// Start of the agent.
 pub(super) fn agent(batch: &Batch) -> Labels {
     // Two agents of one node must not write to one series: both may have begun a batch at the same
     // time.
@@ -152,7 +152,7 @@ fn part(batch: &Batch, share: &Share, activities: &Activities, agent: &Labels) -
     labels
 }
 
-/// What was hit, and whose it is.
+/// Place of the samples, and its owner.
 fn hit(
     batch: &Batch,
     agent: &Labels,
@@ -182,7 +182,7 @@ fn hit(
     labels
 }
 
-/// What counters did, and how that was spread.
+/// Growth of counters, and its spread.
 fn rates(batch: &Batch, agent: &Labels, series: &mut Series, gaps: &mut Gaps) {
     let counted = |labels: &mut Labels, counter: u32| {
         if let Some(counter) = batch.counters.get(counter as usize) {
@@ -270,7 +270,7 @@ fn kept(gaps: &Gaps, agent: &Labels) -> BTreeMap<Labels, u64> {
             add(&mut sums, labels, gap.count);
         } else {
             labels.insert("kind", kind(GapKind::MemoryBound));
-            labels.insert("detail", "further gaps, of which this many".to_owned());
+            labels.insert("detail", "further gaps, counted only".to_owned());
             add(&mut sums, labels, 1);
         }
     }

@@ -1,4 +1,4 @@
-//! What counters did around samples, and how their rates were spread over the cores of jobs.
+//! Growth of counters around samples, and the spread of their rates over the cores of jobs.
 //!
 //! Owns the queries of both, which ask for the time and what was lost in it, and not for anybody's
 //! usage. Sums are whole numbers as far as 2^53, above which engines round them.
@@ -30,7 +30,7 @@ fn whole(found: &Found) -> u128 {
 
 pub(super) fn rates(server: &Server, question: &Question) -> Result<Rates, StoreError> {
     let mut gaps = Gaps::default();
-    let windows = window::of(server, question, &mut gaps)?;
+    let windows = window::windows(server, question, &mut gaps)?;
     let by = select::labels(&question.by).replace("period", "counter,unit");
     let sum = format!("sum by ({by})");
     let matchers = select::rows(question);
@@ -70,7 +70,7 @@ pub(super) fn rates(server: &Server, question: &Question) -> Result<Rates, Store
 }
 
 pub(super) fn spreads(server: &Server, question: &Question) -> Result<Vec<SpreadSeen>, StoreError> {
-    let windows = window::of(server, question, &mut Gaps::default())?;
+    let windows = window::windows(server, question, &mut Gaps::default())?;
     let functions = ("sum by (counter,unit,bucket)", "sum_over_time");
     let mut buckets: BTreeMap<Counter, BTreeMap<i16, u128>> = BTreeMap::new();
     for found in each(server, &windows, functions, SPREAD, &select::who(question))? {
@@ -80,7 +80,8 @@ pub(super) fn spreads(server: &Server, question: &Question) -> Result<Vec<Spread
             *buckets.entry(counter(&found)).or_default().entry(bucket).or_default() += cores;
         }
     }
-    let spreads =
-        buckets.into_iter().filter_map(|(counter, cores)| SpreadSeen::of(counter, &cores));
+    let spreads = buckets
+        .into_iter()
+        .filter_map(|(counter, cores)| SpreadSeen::from_buckets(counter, &cores));
     Ok(spreads.take(question.limit).collect())
 }

@@ -22,7 +22,7 @@ pub(super) fn node(question: &Question) -> Matchers {
     question.node.iter().map(|text| matcher("node", text)).collect()
 }
 
-/// Whose rows may be seen at all.
+/// Permission of the query.
 pub(super) fn visible(visible: Visible) -> Matchers {
     match visible {
         Visible::All => Vec::new(),

@@ -31,7 +31,7 @@ pub(super) fn series(
     }
     let steps = Steps { server, step: step.0 / 1_000_000 };
     let mut gaps = Gaps::default();
-    let windows = window::of(server, question, &mut gaps)?;
+    let windows = window::windows(server, question, &mut gaps)?;
     let answer = at_windows(server, question, &windows, gaps)?;
     let keys: Vec<Vec<Value>> = answer.rows.into_iter().map(|row| row.key).collect();
     let mut points: BTreeMap<u64, Point> = BTreeMap::new();
@@ -69,7 +69,7 @@ pub(super) fn series(
     let windows = if keys.is_empty() { Vec::new() } else { windows };
     steps.each(&windows, functions, metric, &rows, &mut |found, begin, n| {
         if let Some(&place) = places.get(select::key(found, &question.by).as_slice()) {
-            sums.entry((begin, place)).or_default().add(Sums::of(found, n));
+            sums.entry((begin, place)).or_default().add(Sums::from_samples(found, n));
         }
     })?;
     for ((begin, place), sums) in sums {

@@ -50,7 +50,7 @@ pub(super) fn everything(server: &Server) -> Result<Window, StoreError> {
 }
 
 /// The windows of a question: batches that begin in its time, and those that only reach into it.
-pub(super) fn of(
+pub(super) fn windows(
     server: &Server,
     question: &Question,
     gaps: &mut Gaps,

@@ -14,7 +14,7 @@ use talea_model::Nanos;
 use talea_model::shares::Batch;
 
 use crate::access::{Server, Way, WayError, unreached};
-use crate::address::shown;
+use crate::address::redacted;
 use crate::answer::{Answer, JobSeen, NodeSeen, Series};
 use crate::error::StoreError;
 use crate::question::{Question, Text, Visible};
@@ -42,7 +42,7 @@ impl Remote {
     /// An address that is none, and files that cannot be read or hold something else.
     pub fn open(server: &Server) -> Result<Self, StoreError> {
         let refused = |error: WayError| StoreError::Server {
-            address: shown(&server.address),
+            address: redacted(&server.address),
             why: error.to_string(),
         };
         let way = Way::new(server, PATIENCE).map_err(refused)?;
@@ -53,7 +53,7 @@ impl Remote {
         StoreError::Server { address: self.address.clone(), why: why.into() }
     }
 
-    /// What a route answers.
+    /// Answer of a route.
     fn get(&self, path: &str, parameters: &[(&str, String)]) -> Result<Json, StoreError> {
         let request = self.way.get(path);
         let pairs = parameters.iter().map(|(name, value)| (*name, value.as_str()));
@@ -152,7 +152,7 @@ impl Store for Remote {
         self.read(&value, |value| read::series(value, &question.by))
     }
 
-    /// Who asks is the token's owner, whatever `visible` says.
+    /// The permission is that of the token's owner, whatever `visible` is.
     fn nodes(&self, _: Visible) -> Result<Vec<NodeSeen>, StoreError> {
         let value = self.get("nodes", &[])?;
         self.read(&value, read::nodes)

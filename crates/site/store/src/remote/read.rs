@@ -62,8 +62,8 @@ pub(super) fn answer(value: &Json, by: &[Dimension]) -> Option<Answer> {
             key: keys(row, by)?,
             samples,
             core_seconds: row.get("core_seconds")?.as_f64()?,
-            of_all: Proportion::of(samples, totals.all_samples),
-            of_matched: Proportion::of(samples, totals.samples),
+            of_all: Proportion::new(samples, totals.all_samples),
+            of_matched: Proportion::new(samples, totals.samples),
         })
     };
     let rows: Option<Vec<Row>> = value.get("rows")?.as_array()?.iter().map(row).collect();
@@ -100,12 +100,12 @@ pub(super) fn series(value: &Json, by: &[Dimension]) -> Option<Series> {
     };
     let points: Option<Vec<Point>> = value.get("points")?.as_array()?.iter().map(point).collect();
     let step = Nanos(value.get("step_ns")?.as_u64()?);
-    // What it would tell, the server has told.
+    // Its gaps are in the server's answer.
     let widest = Nanos(0);
     Some(Series { by: by.to_vec(), points: points?, keys, step, gaps: gaps(value)?, widest })
 }
 
-/// Whose samples who asks may see.
+/// Permission of the token's owner.
 pub(super) fn sees(value: &Json) -> Option<Visible> {
     let user = || of(value.get("uid")?).map(Visible::User);
     if of(value.get("operator")?)? { Some(Visible::All) } else { user() }

@@ -1,9 +1,9 @@
-//! What a block of the queue's files says.
+//! Content of a block of the queue's files.
 //!
 //! Owns its bytes. A batch stands behind what the queue needs without unpacking it:
 //!
 //! ```text
-//! BTCH  first live file u64 | losses that it tells u64 | first file whose damage is not told u64
+//! BTCH  first live file u64 | losses that it reports u64 | first file with unreported damage u64
 //!       | length of the id u32 | id as JSON | batch as `wire`
 //! DONE  file u64 | offset u64 of the batch that was acknowledged
 //! ```
@@ -31,14 +31,14 @@ pub(super) struct Entry {
     pub(super) checksum: u32,
 }
 
-/// What a batch says of the queue.
+/// State of the queue in a batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Head {
-    /// Files before it are gone, and told to be.
+    /// Files before it are removed, and their loss is reported.
     pub(super) first: u64,
     /// Losses that it tells.
     pub(super) tells: u64,
-    /// Damage in files before it was told.
+    /// Damage in files before it was reported.
     pub(super) scanned: u64,
 }
 

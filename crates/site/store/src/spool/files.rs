@@ -39,7 +39,7 @@ pub(super) struct Files {
     opened: u64,
 }
 
-/// What one file says.
+/// Content of one file.
 #[derive(Debug, Default)]
 struct Says {
     damaged: u64,
@@ -94,7 +94,8 @@ impl Files {
                 None => damage.push((number, u64::from(size > HEADER))),
             }
         }
-        // What a batch told to be gone is gone, also where the process died before it was removed.
+        // A file whose loss a batch reports is removed, also where the process died before it
+        // removed the file.
         waiting.retain(|entry: &Entry| {
             entry.file >= first && !done.contains(&(entry.file, entry.offset))
         });
@@ -104,7 +105,7 @@ impl Files {
         Ok((files, waiting, damaged))
     }
 
-    /// What a file says and where it is damaged. None where it is no journal.
+    /// Content of a file and its damage. `None` where it is no journal.
     fn scan(
         &self,
         file: u64,
@@ -206,7 +207,7 @@ impl Files {
             return Err(self.failed(io::Error::other("no file")));
         };
         if let Err(source) = writer.append(tag, payload) {
-            // What was written of it goes, or else the file grows with every trial. The next block
+            // The partial write is removed, or else the file grows with every trial. The next block
             // begins a new file.
             let _ = writer.to().set_len(before);
             self.writer = None;

@@ -1,12 +1,12 @@
 //! A queue of batches on disk, for as long as the store is away.
 //!
-//! Owns order, bound and what is told of losses. Files are journals (`talea_run::journal`), begun
-//! anew at an eighth of the bound and removed when all before and in them are acknowledged. What
-//! was appended survives the death of the process; that of the machine, as far as the system had
-//! written it. When the bound is reached the oldest file goes, and the next batch tells how many
-//! went with it. What is acknowledged but not yet noted when the process dies is sent again: stores
-//! count it once. Beside the queue stands what a process has of the interval in progress, as far as
-//! there is room: if it is killed, the next one finds it.
+//! Owns order, bound and the report of losses. Files are journals (`talea_run::journal`), begun
+//! anew at an eighth of the bound and removed when all before and in them are acknowledged.
+//! Appended data survive the death of the process, and that of the machine as far as the system had
+//! written them. When the bound is reached the oldest file goes, and the next batch reports how
+//! many went with it. Batches that are acknowledged but not yet noted when the process dies are
+//! sent again: stores count them once. Beside the queue stands the interval in progress, as far as
+//! there is room: if the process is killed, the next one finds it.
 
 mod entry;
 mod files;
@@ -41,7 +41,7 @@ pub enum SpoolError {
     /// The system refused.
     #[error("spool: {source}: `{path}`")]
     Io {
-        /// What it said.
+        /// The system's error.
         source: io::Error,
         /// The file or folder.
         path: PathBuf,
@@ -65,7 +65,7 @@ pub enum SpoolError {
     Wire(WireError),
 }
 
-/// What was lost and no batch has told yet.
+/// Losses that no batch has reported yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Untold {
     /// Batches that went because the bound was reached.
@@ -84,7 +84,7 @@ pub struct Spool {
     /// Batches and places of damage that went since it was opened.
     lost: u64,
     progress: Progress,
-    /// What the process before has left of an interval, until it is taken.
+    /// Interval that the process before left, until it is taken.
     left: Found,
     _lock: File,
 }
@@ -107,7 +107,7 @@ impl Spool {
         Ok(spool)
     }
 
-    /// Adds a batch at the end. Losses that were not told yet become gaps of it.
+    /// Adds a batch at the end. Losses that were not reported yet become gaps of it.
     ///
     /// # Errors
     /// A batch that is too long, or a disk that is full: it then counts as lost, and the next one
@@ -131,8 +131,7 @@ impl Spool {
         }
         let first = self.files.first_after(bytes, self.most);
         let going = self.waiting.iter().take_while(|entry| entry.file < first);
-        // What those that go had to tell, somebody else must.
-        // Files may claim any number.
+        // Reports of removed batches become a later batch's. Files may claim any number.
         let dropped = going.fold(self.untold.dropped, |sum, entry| {
             sum.saturating_add(1).saturating_add(entry.tells)
         });
@@ -151,7 +150,7 @@ impl Spool {
         }
         let head = Head { first, tells: dropped, scanned: self.files.opened() };
         let entry = self.files.append(head, &batch.id, &wire)?;
-        // From here on the batch is there and has told.
+        // From here on the batch is stored, with its report of losses.
         self.untold = Untold::default();
         while self.waiting.front().is_some_and(|old| old.file < first) {
             self.waiting.pop_front();
@@ -161,8 +160,9 @@ impl Spool {
         Ok(first)
     }
 
-    /// Keeps until when this process has sampled, with the interval in progress, in place of what was kept so before. False where there is no room for the
-    /// interval, which then is not kept: what was kept before stays.
+    /// Keeps until when this process has sampled, with the interval in progress, in place of what
+    /// was kept so before. False where there is no room for the interval, which then is not kept:
+    /// what was kept before stays.
     ///
     /// # Errors
     /// What the system refuses, as a disk that is full; nothing of it is kept then.
@@ -183,8 +183,8 @@ impl Spool {
         Ok(true)
     }
 
-    /// Adds the interval that the process before had in progress, if it was killed in it, and says until when that process sampled. `note` may add to the batch what
-    /// is to be told of it.
+    /// Adds the interval that the process before had in progress, if it was killed in it, and
+    /// returns the time until which that process sampled. `note` may add gaps to the batch.
     pub fn recover(&mut self, note: impl FnOnce(&mut Batch)) -> Option<Until> {
         let Found { until, batch, is_damaged } = std::mem::take(&mut self.left);
         if is_damaged {
@@ -195,17 +195,19 @@ impl Spool {
         let is_new = |batch: &Batch| self.waiting.iter().all(|entry| entry.id != batch.id);
         if let Some(mut batch) = batch.filter(is_new) {
             note(&mut batch);
-            // What it does not take counts as lost, and the next batch tells.
+            // A batch that the store does not accept counts as lost, and the next batch reports it.
             let _ = self.append(&batch);
         }
         if let Some(until) = &until {
-            // From here on it waits. A file that cannot be written is removed, and the store counts a batch once.
+            // From here on it waits. A file that cannot be written is removed, and the store counts
+            // a batch once.
             let _ = self.progress.write(until, &[]);
         }
         until
     }
 
-    /// The batch that waits longest; it stays until it is acknowledged. Damaged ones are passed over and counted.
+    /// The batch that waits longest; it stays until it is acknowledged. Damaged ones are passed
+    /// over and counted.
     ///
     /// # Errors
     /// What the system refuses.

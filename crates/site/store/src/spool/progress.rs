@@ -7,7 +7,8 @@
 //! longer before:
 //!
 //! ```text
-//! PROG  number u64, the larger is the newer | length u32 | `Until` as JSON | the batch so far as `wire`, or nothing
+//! PROG  number u64, the larger is the newer | length u32 | `Until` as JSON
+//!       | the batch so far as `wire`, or nothing
 //! ```
 
 use std::fs::{self, File};
@@ -45,7 +46,7 @@ pub struct Until {
     pub since_boot: Nanos,
 }
 
-/// What is found.
+/// Result of reading.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) until: Option<Until>,
@@ -98,7 +99,7 @@ impl Progress {
             if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
         });
         if let Err(source) = written {
-            // What is there is of before, and would be taken for the newest.
+            // Existing files are of an earlier process, and would be taken for the newest.
             self.remove();
             return Err(SpoolError::Io { source, path });
         }

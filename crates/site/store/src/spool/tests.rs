@@ -104,7 +104,9 @@ proptest! {
                     drop(spool);
                     if let Some(path) = newest(folder.path()) {
                         let mut whole = fs::read(&path).unwrap();
-                        whole.extend(b"\x1aBK\nBTCHxxxxxxxxxxxxxxxx".iter().cycle().take(bytes as usize));
+                        whole.extend(
+                            b"\x1aBK\nBTCHxxxxxxxxxxxxxxxx".iter().cycle().take(bytes as usize)
+                        );
                         fs::write(&path, whole).unwrap();
                     }
                     spool = Spool::open(folder.path(), LEAST).unwrap();
@@ -118,7 +120,10 @@ proptest! {
     }
 
     #[test]
-    fn dropped_and_told_are_the_same(sizes in prop::collection::vec(0_u64..150, 20..60), die in 0_usize..60) {
+    fn dropped_and_told_are_the_same(
+        sizes in prop::collection::vec(0_u64..150, 20..60),
+        die in 0_usize..60
+    ) {
         let (folder, mut spool) = spool();
         for (number, &hundreds) in sizes.iter().enumerate() {
             spool.append(&long(number as u64, hundreds)).unwrap();

@@ -1,4 +1,4 @@
-//! Who used how much: sums of rows by dimensions.
+//! Use of cores: sums of rows by dimensions.
 //!
 //! Owns the statement. Rows are summed by numbers first and get names afterwards, as far fewer
 //! groups than rows need names. Sums are taken in two halves of 32 bits each: sixty-four are not
@@ -25,7 +25,7 @@ pub(super) struct Sums {
 
 impl Sums {
     /// From four columns that [`halves`] made.
-    pub(super) fn of(row: &Found<'_>, at: usize) -> rusqlite::Result<Self> {
+    pub(super) fn from_row(row: &Found<'_>, at: usize) -> rusqlite::Result<Self> {
         let half = |at| row.get::<_, Option<i64>>(at).map(|half| half.unwrap_or(0).max(0) as u128);
         Ok(Self {
             samples: (half(at)? << 32) + half(at + 1)?,
@@ -68,7 +68,7 @@ pub(super) struct Keys {
 
 impl Keys {
     /// `activity` is the number of a row's activity, as SQL.
-    pub(super) fn of(by: &[Dimension], activity: &str) -> Self {
+    pub(super) fn new(by: &[Dimension], activity: &str) -> Self {
         let mut keys = Self::default();
         for dimension in by {
             let mut named = |column: &str, table: &str, alias: &str, names: &[&str]| {
@@ -148,20 +148,20 @@ pub(super) fn at_a_moment(
     connection: &Connection,
     question: &Question,
 ) -> rusqlite::Result<Answer> {
-    let scan = Scan::of(connection, question, Grain::of(question))?;
+    let scan = Scan::filtered(connection, question, Grain::for_question(question))?;
     let sql = statement(&scan, &question.by);
     let mut select = connection.prepare_cached(&sql)?;
     let mut found = select.query(params_from_iter(scan.values()))?;
     let (mut kept, mut matched, mut groups) = (Vec::new(), Sums::default(), 0);
     while let Some(row) = found.next()? {
-        let sums = Sums::of(row, 0)?;
+        let sums = Sums::from_row(row, 0)?;
         matched.add(sums);
         groups += 1;
         if kept.len() < question.limit {
             kept.push((key(row, &question.by, 4)?, sums));
         }
     }
-    let mut gaps = loss::of(connection, question)?;
+    let mut gaps = loss::gaps(connection, question)?;
     let (mut totals, all) = totals(connection, question, &mut gaps)?;
     totals.samples = matched.samples();
     totals.core_seconds = matched.core_seconds();
@@ -169,8 +169,8 @@ pub(super) fn at_a_moment(
         key,
         samples: sums.samples(),
         core_seconds: sums.core_seconds(),
-        of_all: Proportion::of(sums.samples(), all.samples()),
-        of_matched: Proportion::of(sums.samples(), matched.samples()),
+        of_all: Proportion::new(sums.samples(), all.samples()),
+        of_matched: Proportion::new(sums.samples(), matched.samples()),
     });
     Ok(Answer { by: question.by.clone(), rows: rows.collect(), groups, totals, gaps })
 }
@@ -180,7 +180,7 @@ fn statement(scan: &Scan, by: &[Dimension]) -> String {
     if by.is_empty() {
         return format!("SELECT {halves} {shares} HAVING count(*) > 0");
     }
-    let Keys { inner, outer, joins } = Keys::of(by, scan.activity());
+    let Keys { inner, outer, joins } = Keys::new(by, scan.activity());
     let (inner, outer) = (inner.join(", "), outer.join(", "));
     let places: Vec<String> = (1..=by_columns(by)).map(|place| place.to_string()).collect();
     let groups = places.join(", ");
@@ -242,13 +242,13 @@ fn count(connection: &Connection, scan: &Scan) -> rusqlite::Result<i64> {
     select.query_row(params_from_iter(scan.slice_values()), |row| row.get(0))
 }
 
-/// What the time has in all, and in what the answer is coarser than the question.
+/// Totals of the time, and in what the answer is coarser than the query.
 pub(super) fn totals(
     connection: &Connection,
     question: &Question,
     gaps: &mut Gaps,
 ) -> rusqlite::Result<(Totals, Sums)> {
-    let scan = Scan::of_time(connection, question, Grain::of(question))?;
+    let scan = Scan::of_time(connection, question, Grain::for_question(question))?;
     let sql = format!(
         "SELECT {}, {}, {}, sum(s.level IN ({HOURS}, {DAYS})) {}",
         halves(Scan::whole(question)),
@@ -261,7 +261,7 @@ pub(super) fn totals(
     let (all, mut time, hours, coarse) = select.query_row(values, |row| {
         let hours = row.get::<_, Option<i64>>(6)?.zip(row.get(7)?).zip(row.get(8)?);
         let coarse: Option<i64> = row.get(9)?;
-        Ok((Sums::of(row, 0)?, times(row, 4)?, hours, coarse.unwrap_or(0)))
+        Ok((Sums::from_row(row, 0)?, times(row, 4)?, hours, coarse.unwrap_or(0)))
     })?;
     if let Some(((first, last), widest)) = hours {
         let ends = ends(connection, question, [first, last, widest])?;

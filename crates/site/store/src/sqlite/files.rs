@@ -20,7 +20,7 @@ pub(super) struct Files {
     beside: Vec<(PathBuf, Identity)>,
 }
 
-/// What is at the path of a database now.
+/// File at the path of a database now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// The files that are open.
@@ -33,7 +33,7 @@ pub(super) enum Found {
     Other(Stamp),
 }
 
-/// What tells that a file no longer changes: identity, size, and time of the last change.
+/// Version of a file: identity, size, and time of the last change.
 pub(super) type Stamp = (u64, u64, u64, i64, i64);
 
 fn identity(found: &Metadata) -> Identity {
@@ -42,7 +42,7 @@ fn identity(found: &Metadata) -> Identity {
 
 impl Files {
     /// The files of a database that was opened just now.
-    pub(super) fn of(path: &Path) -> Self {
+    pub(super) fn stat(path: &Path) -> Self {
         let main = fs::metadata(path).ok().map(|found| identity(&found));
         // SQLite puts both beside the file that a link leads to.
         let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -55,7 +55,7 @@ impl Files {
         Self { main, beside: beside.collect() }
     }
 
-    /// What is at the path now.
+    /// File at the path now.
     pub(super) fn look(&self, path: &Path) -> Found {
         let Some(main) = self.main else { return Found::Same };
         let Ok(found) = fs::metadata(path) else { return Found::Gone };

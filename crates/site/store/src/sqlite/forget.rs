@@ -16,7 +16,7 @@ use crate::sqlite::retain::{SAME, add, find, remove};
 use crate::sqlite::rows::slice_id;
 use crate::sqlite::{HOUR, spans};
 
-/// What is to be removed.
+/// Data to be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forget {
     /// Exact name of the node.
@@ -27,7 +27,7 @@ pub struct Forget {
     pub until: Nanos,
     /// Nanoseconds since 1970.
     pub now: Nanos,
-    /// Who does it, as the system numbers users.
+    /// User that removes them, by the system's number.
     pub user: u32,
     /// Only tells what would go.
     pub dry: bool,
@@ -171,7 +171,7 @@ fn unsummed(change: &Transaction<'_>, node: i64, hour: i64) -> rusqlite::Result<
     Ok(())
 }
 
-/// What the store still knows of the node: its times, or nothing at all.
+/// Remaining data of the node: its times, or none.
 fn rest(change: &Transaction<'_>, node: i64) -> rusqlite::Result<()> {
     let left: (Option<i64>, Option<i64>) = change.query_row(
         "SELECT min(begin), max(begin + width) FROM slice WHERE node = ?1 AND level != ?2",

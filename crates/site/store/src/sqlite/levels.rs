@@ -33,14 +33,14 @@ pub(super) enum Grain {
 }
 
 impl Grain {
-    /// What the rows of a question need.
-    pub(super) fn of(question: &Question) -> Self {
+    /// Grain that the rows of a query need.
+    pub(super) fn for_question(question: &Question) -> Self {
         if question.is_fine() { Self::Fine } else { Self::Hours }
     }
 
-    /// What a series needs, whose slices count where they begin.
+    /// Grain of a series, whose slices count where they begin.
     pub(super) fn of_series(question: &Question, step: i64) -> Self {
-        if step % HOUR.0 as i64 == 0 { Self::of(question) } else { Self::Fine }
+        if step % HOUR.0 as i64 == 0 { Self::for_question(question) } else { Self::Fine }
     }
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    pub(super) fn of(question: &Question, grain: Grain) -> Self {
+    pub(super) fn new(question: &Question, grain: Grain) -> Self {
         let [from, to] = [question.from, question.to].map(|at| at.0.min(i64::MAX as u64) as i64);
         let hour = HOUR.0 as i64;
         let (first, last) = (from.saturating_add((hour - from % hour) % hour), to - to % hour);

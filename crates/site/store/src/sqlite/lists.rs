@@ -1,8 +1,7 @@
 //! Which nodes and jobs there are.
 //!
-//! Owns both lists. A user's list of nodes says nothing of when others used them.
-//! Slices of a node are looked for by their level, as the index has them: the finest of which there
-//! are any.
+//! Owns both lists. A user's list of nodes has no times of other users. Slices of a node are
+//! searched by their level, as the index has them: the finest that exists.
 
 use rusqlite::{Connection, params_from_iter};
 use talea_model::Nanos;
@@ -72,13 +71,16 @@ pub(super) fn jobs(connection: &Connection, question: &Question) -> rusqlite::Re
         || question.core.is_some()
         || question.activity.is_some()
         // A user who asks for somebody else's: no rows, which only the rows' filters know.
-        || matches!(question.visible, Visible::User(user) if question.user.is_some_and(|other| other != user));
+        || matches!(
+            question.visible,
+            Visible::User(user) if question.user.is_some_and(|other| other != user)
+        );
     // Sums of a job and slice are kept: without filters of rows there is no need to look at any.
     // `*` is every job, and none without one.
     let every = question.job.clone().unwrap_or_else(|| Text::Like("*".to_owned()));
     let asked = &Question { job: Some(every), by: Vec::new(), ..question.clone() };
     // Not from hours: begin and end of jobs are as exact as they can be.
-    let scan = Scan::of(connection, asked, Grain::Fine)?;
+    let scan = Scan::filtered(connection, asked, Grain::Fine)?;
     let (from, table) = if rows { (scan.shares(), "r") } else { (scan.slices(), "a") };
     let sql = format!(
         "SELECT g.a, g.b, g.c, g.d, j.name, j.owner, g.first, g.last, g.nodes
@@ -92,7 +94,7 @@ pub(super) fn jobs(connection: &Connection, question: &Question) -> rusqlite::Re
     let values = if rows { scan.values() } else { scan.slice_values() };
     let mut select = connection.prepare_cached(&sql)?;
     let jobs = select.query_map(params_from_iter(values), |row| {
-        let sums = Sums::of(row, 0)?;
+        let sums = Sums::from_row(row, 0)?;
         let user = u32::try_from(row.get::<_, i64>(5)?).ok();
         Ok(JobSeen {
             job: Job { id: row.get(4)?, user },

@@ -53,7 +53,7 @@ pub(super) fn note(connection: &Connection, slice: i64, gap: &Gap) -> rusqlite::
     if kept < MOST_OF_SLICE {
         return add.execute(params![slice, number(gap.kind), rank, gap.detail, count]).map(|_| ());
     }
-    let (kind, detail) = (number(GapKind::MemoryBound), "further gaps, of which this many");
+    let (kind, detail) = (number(GapKind::MemoryBound), "further gaps, counted only");
     // One that came from another slice stands for as many as it says.
     let count = if gap.detail == detail { count } else { 1 };
     if more.execute(params![slice, kind, -1, detail, count])? == 0 {
@@ -79,20 +79,20 @@ pub(super) fn gap(row: &Row<'_>, at: usize) -> rusqlite::Result<Gap> {
 
 /// Gaps of the slices of a question: by node, and those of many nodes together where there are too
 /// many for that.
-pub(super) fn of(connection: &Connection, question: &Question) -> rusqlite::Result<Gaps> {
+pub(super) fn gaps(connection: &Connection, question: &Question) -> rusqlite::Result<Gaps> {
     // Not of hours, which have the gaps of times when a job or user was not there.
-    let scan = Scan::of(connection, question, Grain::Fine)?;
+    let scan = Scan::filtered(connection, question, Grain::Fine)?;
     match question.visible {
         Visible::All => {
             let mut gaps = told(connection, &scan)?;
-            removals::told(connection, question, &mut gaps)?;
+            removals::note(connection, question, &mut gaps)?;
             Ok(gaps)
         }
         Visible::User(_) => nodes(connection, &scan),
     }
 }
 
-/// Gaps and the nodes that told of them, as they come: those of all nodes with the same words
+/// Gaps and the nodes that reported them, as they come: those of all nodes with the same words
 /// behind each other.
 #[derive(Default)]
 struct Told {
@@ -159,7 +159,7 @@ impl Told {
                 kind: GapKind::MemoryBound,
                 rank: None,
                 detail: format!(
-                    "{more} further gaps of nodes, with less than the {MOST_TOLD} told"
+                    "{more} further gaps of nodes, with less than the {MOST_TOLD} listed"
                 ),
                 count,
             });
@@ -199,7 +199,7 @@ fn nodes(connection: &Connection, scan: &Scan) -> rusqlite::Result<Gaps> {
     let mut rows = select.query(rusqlite::params_from_iter(scan.slice_values()))?;
     let mut told = Told::default();
     while let Some(row) = rows.next()? {
-        let detail = "agents told of losses; operators see which".to_owned();
+        let detail = "agents reported losses; operators see which".to_owned();
         told.add(row.get(0)?, Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
     }
     Ok(told.gaps())

@@ -13,6 +13,9 @@ mod levels;
 mod lists;
 mod loss;
 mod names;
+mod options;
+#[cfg(test)]
+mod plans;
 mod put;
 mod put_rates;
 mod rates;
@@ -41,7 +44,7 @@ use crate::sqlite::files::{Files, Found};
 use crate::sqlite::levels::{BESIDE, FINE};
 use crate::{Put, Retained, Store};
 
-/// What files of ours carry in their header ("TALE").
+/// Application id in the header of our files ("TALE").
 const APPLICATION: i64 = 0x5441_4c45;
 /// Each entry brings a file from the version before to its own; the first makes one.
 const MIGRATIONS: [&str; 5] = [
@@ -61,45 +64,11 @@ const STEPS: i32 = 10_000;
 const SETTLES: Duration = Duration::from_secs(2);
 
 pub use forget::Forget;
+pub use options::Options;
 pub use talea_results::site::Forgotten;
 
 pub(crate) const HOUR: Nanos = Nanos(3_600_000_000_000);
 pub(crate) const DAY: Nanos = Nanos(24 * HOUR.0);
-
-/// How a file is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Length of the finest slices; shorter batches are summed up in them. 0 keeps each batch's own
-    /// interval. Decided when the file is made; at most an hour.
-    pub slice: Nanos,
-    /// How old fine slices become before they are merged into hours, without addresses and cores.
-    pub fine_for: Nanos,
-    /// How old hours become before they are merged into days, which are kept for ever.
-    pub hours_for: Nanos,
-    /// Most bytes of the file, without its log; absent for as much as there is room.
-    pub most: Option<Bytes>,
-    /// How long to wait for another process that writes.
-    pub patience: Duration,
-    /// How long a question may take; for ever if absent.
-    pub longest: Option<Duration>,
-    /// Whether a batch is refused whose time has a batch of its node already, or that fills a slice
-    /// with more than the node's cores can do: for who does not believe nodes.
-    pub strict: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            slice: Nanos(HOUR.0 / 6),
-            fine_for: Nanos(7 * DAY.0),
-            hours_for: Nanos(90 * DAY.0),
-            most: None,
-            patience: Duration::from_secs(10),
-            longest: None,
-            strict: false,
-        }
-    }
-}
 
 /// An open file.
 #[derive(Debug)]
@@ -107,17 +76,17 @@ pub struct Sqlite {
     connection: Connection,
     path: PathBuf,
     options: Options,
-    /// What is asked now.
+    /// Bounds of the current query.
     under_way: Arc<Mutex<Option<Arc<Bounds>>>>,
-    /// What all that is asked may take together, if somebody said so.
+    /// Memory limit of all queries together, if one is set.
     bounds: Option<Arc<Bounds>>,
     files: Files,
     /// Another file at the path, and since when it has not changed.
     other: Option<(files::Stamp, Instant)>,
 }
 
-/// What an earlier version or a link to a file that was missing left open: the file, its log and
-/// the log's index.
+/// Removes permissions that an earlier version or a link to a missing file left: of the file, its
+/// log and the log's index.
 fn close_to_others(path: &Path) {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     for end in ["", "-wal", "-shm"] {
@@ -145,7 +114,7 @@ impl Sqlite {
         Self::connect(path, flags, options).and_then(|mut store| {
             let path = store.path.clone();
             close_to_others(&path);
-            store.prepare().map_err(|error| StoreError::of(error, &path))?;
+            store.prepare().map_err(|error| StoreError::from_sqlite(error, &path))?;
             Ok(store)
         })
     }
@@ -164,7 +133,7 @@ impl Sqlite {
     fn connect(path: &Path, flags: OpenFlags, options: &Options) -> Result<Self, StoreError> {
         // Without the flag for URIs: a path is a path, whatever is in it.
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let failed = |error| StoreError::of(error, path);
+        let failed = |error| StoreError::from_sqlite(error, path);
         let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
         connection.busy_timeout(options.patience).map_err(failed)?;
         connection.set_prepared_statement_cache_capacity(64);
@@ -174,7 +143,7 @@ impl Sqlite {
             let is_over = move || locked(&under_way).as_ref().is_some_and(|asked| asked.is_over());
             connection.progress_handler(STEPS, Some(is_over)).map_err(failed)?;
         }
-        let files = Files::of(path);
+        let files = Files::stat(path);
         let path = path.to_owned();
         let mut store = Self {
             connection,
@@ -185,7 +154,7 @@ impl Sqlite {
             files,
             other: None,
         };
-        let failed = |error| StoreError::of(error, &store.path);
+        let failed = |error| StoreError::from_sqlite(error, &store.path);
         let version = store.pragma("user_version").map_err(failed)?;
         let tables: i64 = store
             .connection
@@ -202,7 +171,7 @@ impl Sqlite {
             return Err(StoreError::Newer { found: version, newest, path: store.path });
         }
         // The first read has made the log and its index.
-        store.files = Files::of(&store.path);
+        store.files = Files::stat(&store.path);
         Ok(store)
     }
 
@@ -225,7 +194,7 @@ impl Sqlite {
             self.other = None;
             return Ok(());
         }
-        // What was acknowledged reaches the file that is open, wherever somebody moved it to.
+        // Acknowledged batches reach the file that is open, wherever it was moved.
         let _ = self.connection.pragma_update(None, "wal_checkpoint", "PASSIVE");
         let Found::Other(stamp) = found else {
             // Without its log the same database cannot be opened a second time: other handles of
@@ -292,7 +261,7 @@ impl Sqlite {
             })?;
         change.commit()?;
         self.options.slice = Nanos(kept.max(0) as u64);
-        self.files = Files::of(&self.path);
+        self.files = Files::stat(&self.path);
         Ok(())
     }
 
@@ -318,7 +287,7 @@ impl Sqlite {
         })
     }
 
-    /// What was removed by [`Sqlite::forget`], oldest first.
+    /// Removals by [`Sqlite::forget`], oldest first.
     ///
     /// # Errors
     /// What the system refuses.
@@ -326,39 +295,8 @@ impl Sqlite {
         self.asked(removals::list)
     }
 
-    /// How `SQLite` would find the rows of a question.
-    #[cfg(test)]
-    pub(crate) fn plan(&self, question: &Question) -> rusqlite::Result<Vec<String>> {
-        self.explained(&scan::Scan::of(&self.connection, question, levels::Grain::of(question))?)
-    }
-
-    /// The same for its rates.
-    #[cfg(test)]
-    pub(crate) fn plan_of_rates(&self, question: &Question) -> rusqlite::Result<Vec<String>> {
-        self.explained(&scan::Scan::of_counters(&self.connection, question, "rate")?)
-    }
-
-    /// Steps of `SQLite` that it takes to find the rows of a question.
-    #[cfg(test)]
-    pub(crate) fn steps(&self, question: &Question) -> rusqlite::Result<i32> {
-        let scan = scan::Scan::of(&self.connection, question, levels::Grain::of(question))?;
-        let mut select =
-            self.connection.prepare(&format!("SELECT sum(r.samples) {}", scan.shares()))?;
-        let values = rusqlite::params_from_iter(scan.values());
-        select.query_row(values, |row| row.get::<_, Option<i64>>(0))?;
-        Ok(select.get_status(rusqlite::StatementStatus::VmStep))
-    }
-
-    #[cfg(test)]
-    fn explained(&self, scan: &scan::Scan) -> rusqlite::Result<Vec<String>> {
-        let sql = format!("EXPLAIN QUERY PLAN SELECT sum(r.samples) {}", scan.shares());
-        let mut explain = self.connection.prepare(&sql)?;
-        let values = rusqlite::params_from_iter(scan.values());
-        explain.query_map(values, |row| row.get(3))?.collect()
-    }
-
     fn named<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
-        result.map_err(|error| StoreError::of(error, &self.path))
+        result.map_err(|error| StoreError::from_sqlite(error, &self.path))
     }
 
     /// An answer, unless it takes longer than it may.
@@ -367,7 +305,7 @@ impl Sqlite {
         ask: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
         self.same()?;
-        // What is late begins nothing more.
+        // A query past its deadline begins nothing more.
         self.bounds.as_ref().map_or(Ok(()), |bounds| bounds.check())?;
         let own = || Some(Arc::new(Bounds::new(self.options.longest?, Bytes(u64::MAX))));
         let bounds = self.bounds.clone().or_else(own);
@@ -376,9 +314,9 @@ impl Sqlite {
         *locked(&self.under_way) = None;
         answer.map_err(|error| match (error.sqlite_error_code(), bounds) {
             (Some(ErrorCode::OperationInterrupted), Some(bounds)) => {
-                bounds.check().err().unwrap_or_else(|| StoreError::of(error, &self.path))
+                bounds.check().err().unwrap_or_else(|| StoreError::from_sqlite(error, &self.path))
             }
-            _ => StoreError::of(error, &self.path),
+            _ => StoreError::from_sqlite(error, &self.path),
         })
     }
 }
@@ -389,7 +327,7 @@ impl Store for Sqlite {
         self.current()?;
         let put = put::all(&mut self.connection, &self.options, batches);
         let put = self.named(put)??;
-        // What went into a file that somebody removed meanwhile is lost: it is not acknowledged.
+        // Batches in a file that was removed meanwhile are lost: they are not acknowledged.
         self.same()?;
         Ok(put)
     }
@@ -415,7 +353,7 @@ impl Store for Sqlite {
 
     fn rates(&self, question: &Question) -> Result<Rates, StoreError> {
         question.check_rates()?;
-        // Who only reads a file of before cannot bring it to this version.
+        // A reader of an earlier version's file cannot bring it to this version.
         if self.named(self.pragma("user_version"))? < WITH_RATES {
             return self.asked(|connection| rates::none(connection, question));
         }

@@ -54,7 +54,7 @@ pub(super) fn all(
     Ok(Ok(puts))
 }
 
-/// What became of a batch, or why it is not taken.
+/// Outcome of a batch, or the reason for which it is refused.
 fn one(
     change: &Transaction<'_>,
     options: &Options,
@@ -93,7 +93,7 @@ fn one(
     {
         return Ok(Err(why));
     }
-    let mut tables = Tables::of(change, batch);
+    let mut tables = Tables::new(change, batch);
     shares(change, slice, batch, &mut tables)?;
     put_rates::rates(change, slice, batch, &mut tables)?;
     put_rates::spreads(change, slice, batch, &mut tables)?;

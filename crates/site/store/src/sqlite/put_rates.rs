@@ -1,7 +1,7 @@
-//! What counters did, into rows of the same transaction.
+//! Growth of counters, into rows of the same transaction.
 //!
 //! Owns rates and spreads of a batch, and the table that leads to them: a rate may be of a sample
-//! that an earlier batch told, so that shares cannot lead there.
+//! in an earlier batch, so that shares cannot lead there.
 
 use std::collections::BTreeSet;
 

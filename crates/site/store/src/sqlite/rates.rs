@@ -1,7 +1,7 @@
-//! What counters did: sums of rates by dimensions, and spreads of jobs.
+//! Growth of counters: sums of rates by dimensions, and spreads of jobs.
 //!
-//! Owns both statements. Whom rows are visible to is decided by the scan, as for shares; sums are
-//! taken in halves for the same reason as there.
+//! Owns both statements. The scan decides the visibility of rows, as for shares; sums are taken in
+//! halves for the same reason as there.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ pub(super) fn rates(connection: &Connection, question: &Question) -> rusqlite::R
         }
     }
     kept.next();
-    let mut gaps = loss::of(connection, question)?;
+    let mut gaps = loss::gaps(connection, question)?;
     note_beyond(beyond, &mut gaps);
     let time = totals(connection, question, &mut gaps)?.0.time;
     moment.finish()?;
@@ -88,7 +88,7 @@ pub(super) fn none(connection: &Connection, question: &Question) -> rusqlite::Re
 }
 
 fn statement(scan: &Scan, by: &[Dimension]) -> String {
-    let Keys { inner, outer, joins } = Keys::of(by, scan.activity());
+    let Keys { inner, outer, joins } = Keys::new(by, scan.activity());
     let list = |columns: Vec<String>| [vec![String::new()], columns].concat().join(", ");
     let numbers = |from: usize, to: usize| list((from..to).map(|n| n.to_string()).collect());
     // By key first, so that the rows of a key come together.
@@ -112,7 +112,7 @@ fn statement(scan: &Scan, by: &[Dimension]) -> String {
 
 /// A row; none where its sums do not fit.
 fn rate(row: &Found<'_>, key: Vec<Value>) -> rusqlite::Result<Option<RateRow>> {
-    let sums = Sums::of(row, 0)?;
+    let sums = Sums::from_row(row, 0)?;
     let half = |at| row.get::<_, i64>(at).map(|half| half.max(0) as u128);
     let count = (half(4)? << 32) + half(5)?;
     let counter = Counter { name: row.get(6)?, unit: row.get(7)? };
@@ -144,7 +144,7 @@ pub(super) fn spreads(
     }
     let spreads = of_counter.into_iter().filter_map(|(counter, buckets)| {
         let buckets = buckets.into_iter().filter(|&(_, cores)| cores > 0).collect();
-        SpreadSeen::of(counter, &buckets)
+        SpreadSeen::from_buckets(counter, &buckets)
     });
     Ok(spreads.take(question.limit).collect())
 }

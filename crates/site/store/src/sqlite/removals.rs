@@ -37,14 +37,14 @@ pub(super) fn list(connection: &Connection) -> rusqlite::Result<Vec<Forgotten>> 
     all.collect()
 }
 
-/// Who only reads a file of before has no such table.
+/// A file of an earlier version that is only read has no such table.
 fn is_kept(connection: &Connection) -> rusqlite::Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'forgotten')";
     connection.prepare_cached(sql)?.query_row([], |row| row.get(0))
 }
 
-/// What a question's time no longer has.
-pub(super) fn told(
+/// Notes the data that were removed from a query's time.
+pub(super) fn note(
     connection: &Connection,
     question: &Question,
     gaps: &mut Gaps,

@@ -61,7 +61,7 @@ const MODULES: &str = "INSERT OR IGNORE INTO module_at
     SELECT executable, ?2 FROM part WHERE slice = ?1 AND executable > 0
     UNION SELECT library, ?2 FROM part WHERE slice = ?1 AND library > 0";
 
-/// What goes before the parts and rates that lead to it.
+/// Deletions of a slice, in order: rows before the parts and rates that lead to them.
 const GOES: [&str; 10] = [
     "DELETE FROM user_at WHERE slice = ?1 AND user IN (SELECT user FROM part WHERE slice = ?1)",
     "DELETE FROM job_at WHERE slice = ?1 AND job IN (SELECT job FROM part WHERE slice = ?1)",
@@ -100,7 +100,7 @@ pub(super) fn retain(
     let gone = before(HOUR, options.fine_for);
     // Where fine slices are nearly hours, sums beside them would be as many.
     let summed = if options.slice.0 > HOUR.0 / 2 { gone } else { gone.max(before(HOUR, SETTLES)) };
-    // What makes room comes first: a full file can do no more.
+    // Steps that make room come first: a full file can do no more.
     let levels =
         [(BESIDE, HOUR, gone), (FINE, HOUR, summed), (HOURS, DAY, before(DAY, options.hours_for))];
     let mut left = steps;

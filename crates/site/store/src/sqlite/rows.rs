@@ -50,7 +50,7 @@ pub(super) struct Tables<'a> {
 }
 
 impl<'a> Tables<'a> {
-    pub(super) fn of(change: &'a Transaction<'a>, batch: &'a Batch) -> Self {
+    pub(super) fn new(change: &'a Transaction<'a>, batch: &'a Batch) -> Self {
         Self {
             change,
             batch,

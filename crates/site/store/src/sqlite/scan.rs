@@ -1,9 +1,11 @@
 //! Which rows a question is about, as SQL with everything from outside bound.
 //!
 //! Owns the way to them: by job before user before module, or by the slices of the time where these
-//! are fewer, so that what is asked of an hour is not looked for in all years. Who may see what is
-//! decided here and nowhere else: for a user every scan goes through that user's rows. `SQLite` is
-//! told the order of tables (`CROSS JOIN`), since it would guess without statistics.
+//! are fewer, so that a query of an hour does not search all years. Visibility is decided here and
+//! nowhere else: for a user every scan goes through that user's rows. Statements fix the order of
+//! tables (`CROSS JOIN`), since `SQLite` would guess without statistics.
+
+mod lead;
 
 use rusqlite::types::Value as Bound;
 use rusqlite::{Connection, params_from_iter};
@@ -14,6 +16,7 @@ use crate::question::{Dimension, Question, Text, Visible};
 use crate::sqlite::levels::{self, Ends, Grain};
 use crate::sqlite::names::{JOBS, NODES, PHASES, ids, modules, network_libraries};
 use crate::sqlite::rows::number_of_activity;
+use lead::Lead;
 
 /// Indexes that slices in front of all other tables are found by.
 const BY_TIME: &str = "slice_time";
@@ -22,31 +25,10 @@ const BY_NODE: &str = "slice_node";
 /// How far is counted first; so few that tests with little in their files go both ways.
 const FEW: usize = 2;
 
-/// A table `a` with a row for what is asked for and each slice that has it.
-#[derive(Debug)]
-struct Lead {
-    table: &'static str,
-    /// Where its rows are counted: it, or what leads to it.
-    by: &'static str,
-    /// It, and the slices behind it.
-    from: String,
-    /// The index that it is looked into by slice.
-    index: &'static str,
-    /// How often it is looked into for each slice when these come first; 0 where it cannot be.
-    each: usize,
-}
-
-impl Lead {
-    fn of(table: &'static str) -> Self {
-        let from = format!("{table} a CROSS JOIN slice s ON s.id = a.slice");
-        Self { table, by: table, from, index: "", each: 1 }
-    }
-}
-
 /// The rows of a question: `s` is the slice, `r` the share.
 #[derive(Debug)]
 pub(super) struct Scan {
-    /// What comes behind slices that are the first table, else all of it.
+    /// Joins behind slices that are the first table, else all of it.
     from: String,
     /// The index by which slices are found where they are the first table.
     by: Option<&'static str>,
@@ -65,7 +47,7 @@ pub(super) struct Scan {
 
 impl Scan {
     /// The rows that pass the question's filters.
-    pub(super) fn of(
+    pub(super) fn filtered(
         connection: &Connection,
         question: &Question,
         grain: Grain,
@@ -91,7 +73,7 @@ impl Scan {
             };
             let each = modules.matches(',').count() + 1;
             scan.on_slices = format!("a.module IN {}", scan.list(modules.clone()));
-            scan.lead(connection, question, Lead { each, ..Lead::of("module_at") })?;
+            scan.lead(connection, question, Lead { each, ..Lead::new("module_at") })?;
         } else if question.node.is_some() {
             scan.by = Some(BY_NODE);
         }
@@ -139,7 +121,7 @@ impl Scan {
         if question.job.is_some() || user.is_some() {
             // Jobs are not looked for by slice: one has only as many as it ran.
             let each = usize::from(question.job.is_none());
-            scan.lead(connection, question, Lead { each, ..Lead::of("rate_at") })?;
+            scan.lead(connection, question, Lead { each, ..Lead::new("rate_at") })?;
         }
         scan.filter(connection, question, modules(connection, question)?)?;
         Ok(scan)
@@ -158,7 +140,7 @@ impl Scan {
         Ok(())
     }
 
-    /// What every scan is filtered by.
+    /// Filters of every scan.
     fn filter(
         &mut self,
         connection: &Connection,
@@ -251,7 +233,7 @@ impl Scan {
         if let Some(user) = &user {
             self.also(&format!("a.user = {user}"));
         }
-        let mut lead = Lead::of("job_at");
+        let mut lead = Lead::new("job_at");
         if is_indexed(connection)? {
             lead.index = "INDEXED BY job_slice";
             if let Some(user) = user.filter(|_| is_every) {
@@ -276,7 +258,7 @@ impl Scan {
         self.join = "r.slice = s.id AND r.user = a.user";
         let user = self.bind(i64::from(user));
         self.also(&format!("a.user = {user}"));
-        self.lead(connection, question, Lead::of("user_at"))
+        self.lead(connection, question, Lead::new("user_at"))
     }
 
     /// Goes by the table that the conditions so far are of, or by the slices of the time, whichever
@@ -323,7 +305,7 @@ impl Scan {
 
     /// Slices that the question's time touches, of the levels that its grain needs.
     fn time(&mut self, question: &Question) {
-        let ends = Ends::of(question, self.grain);
+        let ends = Ends::new(question, self.grain);
         let ends = [ends.from, ends.to, ends.first, ends.last].map(|at| self.bind(at));
         let [from, to, first, last] = &ends;
         if self.by.is_some() {
@@ -380,12 +362,12 @@ impl Scan {
         &self.activity
     }
 
-    /// What is bound in [`Scan::slices`].
+    /// Values that are bound in [`Scan::slices`].
     pub(super) fn slice_values(&self) -> &[Bound] {
         &self.values[..self.slice_values]
     }
 
-    /// What is bound in [`Scan::shares`], and after it.
+    /// Values that are bound in [`Scan::shares`], and after it.
     pub(super) fn values(&self) -> &[Bound] {
         &self.values
     }

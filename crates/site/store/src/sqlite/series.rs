@@ -58,7 +58,7 @@ fn points(
         widest = widest.max(row.get::<_, Option<i64>>(5)?.unwrap_or(0));
         let point = Point {
             begin: Nanos(begin.max(0) as u64),
-            all_samples: Sums::of(row, 0)?.samples(),
+            all_samples: Sums::from_row(row, 0)?.samples(),
             samples: 0,
             by_key: vec![0; keys],
             core_seconds: vec![0.0; keys],
@@ -116,10 +116,10 @@ fn fill(
     let by = &question.by;
     let places: HashMap<&[Value], usize> =
         keys.iter().enumerate().map(|(place, key)| (key.as_slice(), place)).collect();
-    let mut scan = Scan::of(connection, question, Grain::of_series(question, step))?;
+    let mut scan = Scan::filtered(connection, question, Grain::of_series(question, step))?;
     let shares = scan.shares();
     let step = scan.bind(step);
-    let parts = Keys::of(by, scan.activity());
+    let parts = Keys::new(by, scan.activity());
     let list = |columns: Vec<String>| [vec![String::new()], columns].concat().join(", ");
     let numbers = |from: usize, to: usize| list((from..to).map(|n| n.to_string()).collect());
     let sql = format!(
@@ -137,7 +137,7 @@ fn fill(
     let mut rows = select.query(params_from_iter(scan.values()))?;
     while let Some(row) = rows.next()? {
         let Some(point) = points.get_mut(&row.get(4)?) else { continue };
-        let sums = Sums::of(row, 0)?;
+        let sums = Sums::from_row(row, 0)?;
         point.samples = point.samples.saturating_add(sums.samples());
         if let Some(&place) = places.get(key(row, by, 5)?.as_slice()) {
             point.by_key[place] = sums.samples();

@@ -56,7 +56,7 @@ fn those_of_many_nodes_are_told_together() {
     let many = told(&of(150), Visible::All);
     assert_eq!(lines(&many), ["150 nodes: a (300)", "150 nodes: b (300)", "node other: c (7)"]);
     let own = told(&of(250), Visible::User(1000));
-    assert_eq!(lines(&own), ["251 nodes: agents told of losses; operators see which (0)"]);
+    assert_eq!(lines(&own), ["251 nodes: agents reported losses; operators see which (0)"]);
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn further_gaps_are_as_many_when_times_become_coarser() {
     }
     let further = |store: &dyn crate::Store| -> u64 {
         let gaps = store.usage(&whole(Visible::All)).unwrap().gaps;
-        let of = gaps.iter().filter(|gap| gap.detail.contains("of which this many"));
+        let of = gaps.iter().filter(|gap| gap.detail.contains("counted only"));
         of.map(|gap| gap.count).sum()
     };
     assert_eq!(further(&store), 3 * 8);
@@ -100,9 +100,9 @@ fn further_gaps_are_as_many_when_times_become_coarser() {
 fn unexplained_missing_samples_widen_the_intervals_of_shares() {
     let question = Question { by: vec![Dimension::Activity], ..whole(Visible::All) };
     let (plain, low, high) = (
-        Proportion::of(10, 20).unwrap(),
-        Proportion::of(10, 30).unwrap().low,
-        Proportion::of(20, 30).unwrap().high,
+        Proportion::new(10, 20).unwrap(),
+        Proportion::new(10, 30).unwrap().low,
+        Proportion::new(20, 30).unwrap().high,
     );
     let wide = Proportion { low, high, ..plain };
     for (detail, expected) in [("samples are missing", plain), (UNEXPLAINED, wide)] {

@@ -44,7 +44,7 @@ fn slices() -> impl Strategy<Value = u64> {
 }
 
 fn whole(visible: Visible) -> Question {
-    Question::of(visible, Nanos(0), Nanos(i64::MAX as u64))
+    Question::everything(visible, Nanos(0), Nanos(i64::MAX as u64))
 }
 
 /// The question with what rates and spreads are kept without left out.
@@ -150,13 +150,23 @@ proptest! {
         let (_folder, mut store) = store(&options(slice));
         store.put_all(&batches).unwrap();
         let now = Nanos(START + days * DAY.0);
-        let by = [Dimension::User, Dimension::Job, Dimension::Executable, Dimension::Library, Dimension::Phase];
+        let by = [
+            Dimension::User,
+            Dimension::Job,
+            Dimension::Executable,
+            Dimension::Library,
+            Dimension::Phase
+        ];
         let sums = |store: &Sqlite| {
             let asked = Question { by: by.to_vec(), ..whole(Visible::All) };
             let answer = store.usage(&asked).unwrap();
             let totals = answer.totals;
             let rates = store.rates(&asked).unwrap().rows;
-            let whole = (totals.all_samples, totals.all_core_seconds, store.jobs(&asked).unwrap().len());
+            let whole = (
+                totals.all_samples,
+                totals.all_core_seconds,
+                store.jobs(&asked).unwrap().len()
+            );
             (answer.rows, whole, rates, store.spreads(&asked).unwrap())
         };
         let before = sums(&store);
@@ -226,7 +236,7 @@ fn the_longest_slice_of_a_user_is_none_of_somebody_else() {
     other.rates[0].user = Some(7);
     store.put_all(&[batch("n", 0, 1), other]).unwrap();
     let widest = |store: &Sqlite, visible| {
-        let day = Question::of(visible, Nanos(START), Nanos(START + DAY.0));
+        let day = Question::everything(visible, Nanos(START), Nanos(START + DAY.0));
         store.series(&day, HOUR).unwrap().widest.0 / SECOND
     };
     // Before and after their hour is summed.
@@ -316,7 +326,7 @@ fn functions_say_what_they_lack() {
 fn slices_longer_than_steps_are_told() {
     let (_folder, mut store) = store(&options(0));
     store.put(&batch("n", 0, 0)).unwrap();
-    let asked = Question::of(Visible::All, Nanos(START), Nanos(START) + HOUR);
+    let asked = Question::everything(Visible::All, Nanos(START), Nanos(START) + HOUR);
     let told = |store: &Sqlite, step: Nanos| {
         let mut gaps = talea_model::Gaps::default();
         store.series(&asked, step).unwrap().note_wide(step, &mut gaps);
@@ -364,7 +374,7 @@ fn the_longest_slice_of_a_user_is_no_other_users() {
     };
     let batches = [of(0, 1, 1), of(1, 2, 30), of(2, 1, 2), of(3, 2, 5)];
     let after = |hours: u64| Nanos(START + hours * HOUR.0);
-    let asked = |visible| Question::of(visible, Nanos(START), after(3));
+    let asked = |visible| Question::everything(visible, Nanos(START), after(3));
     let check = |sqlite: &Sqlite, oracle: &Oracle, expected: [u64; 3]| {
         for (visible, minutes) in
             [Visible::User(1), Visible::User(2), Visible::All].into_iter().zip(expected)
@@ -517,7 +527,7 @@ fn what_is_read_does_not_grow_with_the_file() {
     };
     let last = |number: u64| {
         let begin = START + number * 60 * SECOND;
-        Question::of(Visible::All, Nanos(begin), Nanos(begin + 60 * SECOND))
+        Question::everything(Visible::All, Nanos(begin), Nanos(begin + 60 * SECOND))
     };
     let asked = |number: u64| {
         let last = last(number);
@@ -565,7 +575,7 @@ fn long_batches_of_files_of_before_are_found() {
     file.execute("DELETE FROM setting WHERE name = 'longest'", []).unwrap();
     let asked = |hours: u64| {
         let from = Nanos(START + hours * HOUR.0);
-        Question::of(Visible::All, from, from + HOUR)
+        Question::everything(Visible::All, from, from + HOUR)
     };
     let reads = Sqlite::open_to_read(&path, &options(0)).unwrap();
     assert_eq!(reads.usage(&asked(22)).unwrap().totals.samples, 20);

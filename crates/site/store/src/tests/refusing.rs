@@ -145,7 +145,7 @@ fn questions_ask_for_no_more_than_they_need() {
     );
     script.lock().unwrap().query = one;
     let day = 86_400_000_000_000;
-    let asked = Question::of(Visible::All, Nanos(20_000 * day), Nanos(20_001 * day));
+    let asked = Question::everything(Visible::All, Nanos(20_000 * day), Nanos(20_001 * day));
     store.rates(&asked).unwrap();
     let seen = std::mem::take(&mut script.lock().unwrap().asked);
     assert!(!seen.iter().any(|query| query.contains("talea_samples")), "{seen:?}");
@@ -222,7 +222,7 @@ fn writes_that_will_never_be_taken() {
 #[test]
 fn answers_that_are_none() {
     let (script, store) = fake();
-    let asked = Question::of(Visible::All, Nanos(0), Nanos(i64::MAX as u64));
+    let asked = Question::everything(Visible::All, Nanos(0), Nanos(i64::MAX as u64));
     let deep = "[".repeat(100_000);
     for said in [
         answer("200 OK", "garbage"),

@@ -165,7 +165,7 @@ fn recent(node: &str, number: u64) -> Batch {
 }
 
 fn samples(store: &dyn Store) -> u64 {
-    let everything = Question::of(Visible::All, Nanos(0), Nanos(i64::MAX as u64));
+    let everything = Question::everything(Visible::All, Nanos(0), Nanos(i64::MAX as u64));
     store.usage(&everything).unwrap().totals.samples
 }
 
@@ -179,7 +179,9 @@ fn a_server_that_is_killed_loses_and_doubles_nothing() {
             if number == 10 || number == 25 {
                 server.kill();
                 assert!(matches!(store.put(&batch), Err(StoreError::Server { .. })));
-                assert!(store.usage(&Question::of(Visible::All, Nanos(0), Nanos(1))).is_err());
+                assert!(
+                    store.usage(&Question::everything(Visible::All, Nanos(0), Nanos(1))).is_err()
+                );
                 server.again("-dedup.minScrapeInterval=1ms");
             }
             store.put(&batch).unwrap();
@@ -212,7 +214,7 @@ fn what_is_too_late_is_an_error_once() {
     // Nothing comes round for ever.
     assert_eq!(store.put_all(&[late, recent("n", 2)]).unwrap(), [Put::Already; 2]);
     assert_eq!(samples(&store), 40);
-    let everything = Question::of(Visible::All, Nanos(0), Nanos(i64::MAX as u64));
+    let everything = Question::everything(Visible::All, Nanos(0), Nanos(i64::MAX as u64));
     // Its agent tells with the next batch: the store's word would be a second one.
     let gaps = store.usage(&everything).unwrap().gaps;
     assert!(gaps.iter().all(|gap| gap.kind != GapKind::Missing), "{gaps:?}");
@@ -227,7 +229,7 @@ fn few_series_of_cores_and_addresses() {
     batch.shares[0].samples = 30;
     batch.shares[1].address = Some(7);
     store.put(&batch).unwrap();
-    let everything = Question::of(Visible::All, Nanos(0), Nanos(i64::MAX as u64));
+    let everything = Question::everything(Visible::All, Nanos(0), Nanos(i64::MAX as u64));
     for by in [Dimension::Core, Dimension::Function] {
         let answer = store.usage(&Question { by: vec![by], ..everything.clone() }).unwrap();
         let samples: Vec<u64> = answer.rows.iter().map(|row| row.samples).collect();

@@ -60,7 +60,7 @@ pub(super) fn iterations(
 ) {
     let thread = analysis.recorded(at);
     let walked = walk(&analysis.run.recording, analysis.process(at.process), thread);
-    let flow = Flow::of(&analysis.run.recording, thread, &walked, &analysis.paths);
+    let flow = Flow::from_thread(&analysis.run.recording, thread, &walked, &analysis.paths);
     let names = loop_names(analysis, thread, &flow);
     for (number, (one, name)) in flow.timeline.loops.iter().zip(names).enumerate() {
         let mut kinds = Vec::new();

@@ -89,7 +89,7 @@ pub(super) struct Kind {
     pub(super) event: u32,
     /// Its number.
     pub(super) value: i64,
-    /// What the thread does in it.
+    /// The thread's activity in it.
     pub(super) state: u32,
 }
 
@@ -243,7 +243,7 @@ impl<'a> Callers<'a> {
         let frames = analysis.places.frames(path).iter().filter(|frame| !starts_programs(frame));
         for (level, frame) in (0..types::CALLER.count() as u32).zip(frames) {
             let (function, line) = self.frame(frame);
-            // A call has a place also where no line is known, unlike a sample, of which each would
+            // A call has a place also where no line is known. Samples have none there: each would
             // have its own.
             let line = if line == 1 { self.lines.number(&frame.short()) } else { line };
             pairs.push((types::CALLER.start() + level, function));

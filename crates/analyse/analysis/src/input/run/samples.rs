@@ -5,21 +5,21 @@
 //! what they grew by since the thread's last entry, as in every trace of Paraver; where the set of
 //! counters changed in between that is not known, and nothing stands there.
 
-use std::collections::{BTreeMap, HashMap};
+mod pictures;
+
+use std::collections::BTreeMap;
 
 use talea_flow::iterations::TimedEvent;
-use talea_model::trace::{Labels, StateRecord, types};
-use talea_model::{Frame, Gap, GapKind, Gaps, Nanos, ResolvedFrame, Trace};
+use talea_model::trace::{StateRecord, types};
+use talea_model::{Gap, GapKind, Nanos, Trace};
 use talea_run::recording::Process;
 use talea_run::samples::{
-    PhaseKind, PhaseMarks, ProbeKind, Probes, ProcessSamples, RunSamples, Series, Stacks,
-    ThreadSamples,
+    PhaseKind, PhaseMarks, ProbeKind, Probes, ProcessSamples, RunSamples, Series, ThreadSamples,
 };
 
-use super::names::{self, Callers};
-use talea_run::sampled::SampleSites;
+pub(super) use pictures::Pictures;
 
-/// What a thread's entries are, in the order in which those of the same time stand.
+/// Kinds of a thread's entries, in the order of those with the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Entry {
     Sample,
@@ -53,7 +53,7 @@ pub(super) struct Sampled<'a> {
 impl<'a> Sampled<'a> {
     /// The samples of a recorded process; none if it was not sampled, or nobody knows when it
     /// started.
-    pub(super) fn of(samples: &'a RunSamples, process: &Process) -> Option<Self> {
+    pub(super) fn for_process(samples: &'a RunSamples, process: &Process) -> Option<Self> {
         let same = |one: &ProcessSamples| one.pid == process.pid && one.host == process.host;
         let number = samples.processes.iter().position(same)?;
         let axis = Axis { monotonic: process.started.monotonic.0, at: process.started.at.0 };
@@ -74,7 +74,7 @@ impl<'a> Sampled<'a> {
 
     fn new(process: &'a ProcessSamples, number: usize, axis: Axis) -> Self {
         let others = process.threads.iter().filter(|thread| thread.number.is_none());
-        // A thread of which nothing is known takes no row.
+        // A thread without any data takes no row.
         let some =
             |one: &&ThreadSamples| !one.samples.series.is_empty() || !one.phases.series.is_empty();
         let others = others.filter(some).collect();
@@ -210,8 +210,8 @@ impl<'a> Sampled<'a> {
         }
     }
 
-    /// What happened to a phase; `inside` are those that the thread is in. What was left without
-    /// having been entered is left out.
+    /// Change of a phase; `inside` are the phases that the thread is in. An end without a begin is
+    /// left out.
     fn phase(
         &self,
         phases: &PhaseMarks,
@@ -233,7 +233,7 @@ impl<'a> Sampled<'a> {
         }
     }
 
-    /// What the counters of an entry's set grew by since the entry before.
+    /// Growth of the counters of an entry's set since the entry before.
     fn growth(
         &self,
         before: Option<(&Series, usize)>,
@@ -299,8 +299,8 @@ fn begin_of_burst(probes: &Probes, at: usize, events: &[TimedEvent]) -> Option<u
     events.get(before).map(|event| event.end.0)
 }
 
-/// What of a growth between two readings lies before the begin of a burst between them: not every
-/// call's end is read. It is taken to be even over time; the rest stays.
+/// Part of a growth between two readings that lies before the begin of a burst between them: not
+/// every call's end is read. Growth is assumed to be even over time; the rest stays.
 fn share_before(
     begin: u64,
     (last, time): (u64, u64),
@@ -320,120 +320,7 @@ fn share_before(
     (!part.0.is_empty()).then_some(part)
 }
 
-/// Stacks and counters in the numbers of the trace.
-pub(super) struct Pictures<'a, 'b> {
-    sites: &'a SampleSites,
-    callers: &'b mut Callers<'a>,
-    stacks: HashMap<(usize, u32), Vec<(u32, i64)>>,
-    /// Number and label of each counter.
-    counters: BTreeMap<String, (u32, String)>,
-    deepest: u32,
-    /// Names of phases, from value 1.
-    phases: Vec<String>,
-    /// The same the other way round.
-    values: HashMap<String, i64>,
-    /// Bursts before whose begin the last reading stands.
-    shared_out: u64,
-}
-
-impl<'a, 'b> Pictures<'a, 'b> {
-    /// None yet.
-    pub(super) fn new(sites: &'a SampleSites, callers: &'b mut Callers<'a>) -> Self {
-        Self {
-            sites,
-            callers,
-            stacks: HashMap::new(),
-            counters: BTreeMap::new(),
-            deepest: 0,
-            phases: Vec::new(),
-            values: HashMap::new(),
-            shared_out: 0,
-        }
-    }
-
-    fn stack(&mut self, number: usize, process: &ProcessSamples, stack: u32) -> &[(u32, i64)] {
-        let (sites, callers, deepest) = (self.sites, &mut *self.callers, &mut self.deepest);
-        self.stacks.entry((number, stack)).or_insert_with(|| {
-            let first = *types::SAMPLE_CALLER.start();
-            if stack == Stacks::UNKNOWN {
-                return vec![(first, 1), (*types::SAMPLE_LINE.start(), 1)];
-            }
-            let frames: Vec<Frame> = process.stacks.frames(stack).collect();
-            let resolved: Vec<&ResolvedFrame> =
-                frames.iter().flat_map(|&frame| sites.frames(number, frame)).collect();
-            let own = resolved.into_iter().filter(|frame| !names::starts_programs(frame));
-            let mut pairs = Vec::new();
-            for (level, frame) in (0..types::SAMPLE_CALLER.count() as u32).zip(own) {
-                let (function, line) = callers.frame(frame);
-                pairs.push((first + level, function));
-                pairs.push((types::SAMPLE_LINE.start() + level, line));
-                *deepest = (*deepest).max(level + 1);
-            }
-            pairs
-        })
-    }
-
-    fn counter(&mut self, name: &str, unit: &str) -> u32 {
-        if let Some(known) = self.counters.get(name) {
-            return known.0;
-        }
-        let next = NATIVE + self.counters.len() as u32;
-        let known = PRESETS.iter().find(|(own, ..)| *own == name);
-        let entry = match known {
-            Some(&(_, number, preset)) => (number, format!("{preset} ({name})")),
-            None if unit.is_empty() => (next, name.to_owned()),
-            None => (next, format!("{name} ({unit})")),
-        };
-        self.counters.insert(name.to_owned(), entry.clone());
-        entry.0
-    }
-
-    /// The value of a phase of this name; processes share it.
-    fn phase(&mut self, name: &str) -> i64 {
-        let name = if name.is_empty() { "(unknown)" } else { name };
-        if let Some(&known) = self.values.get(name) {
-            return known;
-        }
-        self.phases.push(name.to_owned());
-        let value = self.phases.len() as i64;
-        self.values.insert(name.to_owned(), value);
-        value
-    }
-
-    /// Labels of counters and phases, estimates, and the number of levels of stacks.
-    pub(super) fn label(self, labels: &mut Labels, gaps: &mut Gaps) -> u32 {
-        for (number, label) in self.counters.values() {
-            names::plain(labels, *number, label);
-        }
-        names::phases(labels, self.phases);
-        if self.shared_out > 0 {
-            let count = self.shared_out;
-            let detail = format!(
-                "at the begin of {count} bursts counters were not read: what they grew by is shared out by time"
-            );
-            gaps.note(Gap { kind: GapKind::Estimated, rank: None, detail, count });
-        }
-        self.deepest
-    }
-}
-
-/// Counters that Extrae has no number for count from here, as its native ones do.
-const NATIVE: u32 = 44_000_000;
-
-/// Counters of perf events that are presets of PAPI, with their numbers in traces.
-const PRESETS: [(&str, u32, &str); 9] = [
-    ("instructions", 42_000_050, "PAPI_TOT_INS"),
-    ("cycles", 42_000_059, "PAPI_TOT_CYC"),
-    ("cpu-cycles", 42_000_059, "PAPI_TOT_CYC"),
-    ("ref-cycles", 42_000_107, "PAPI_REF_CYC"),
-    ("branch-instructions", 42_000_055, "PAPI_BR_INS"),
-    ("branches", 42_000_055, "PAPI_BR_INS"),
-    ("branch-misses", 42_000_046, "PAPI_BR_MSP"),
-    ("L1-dcache-load-misses", 42_000_000, "PAPI_L1_DCM"),
-    ("cache-misses", 42_000_008, "PAPI_L3_TCM"),
-];
-
-/// What is missing of the samples, beside what they say themselves.
+/// Losses of the samples, beside those in the samples themselves.
 pub(super) fn note_unplaced(samples: &RunSamples, placed: usize, trace: &mut Trace) {
     trace.gaps.merge(samples.gaps.clone());
     let left = samples.processes.len().saturating_sub(placed);

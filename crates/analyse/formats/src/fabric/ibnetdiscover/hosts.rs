@@ -52,7 +52,7 @@ pub(super) fn groups(devices: &[Device], sides: &[Side]) -> (Vec<Group>, u64) {
     }
     let alike = hosts.iter().filter(|&&at| named(at).is_some_and(|key| by_name.contains(&key)));
     let alike = alike.count() as u64;
-    // Names of hosts take precedence over descriptions, of which each must be of one adapter.
+    // Names of hosts take precedence over descriptions. Each description must be of one adapter.
     let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
     for (key, adapters) in &groups {
         let name = match key {

@@ -85,7 +85,7 @@ fn cables_that_one_end_tells_alone() {
     let lines: Vec<&str> = LINES.lines().collect();
     let found = read(lines[..5].join("\n").as_bytes()).unwrap();
     assert_eq!(found.fabric, read(LINES.as_bytes()).unwrap().fabric);
-    let told: Vec<String> = found.gaps.iter().map(talea_model::Gap::told).collect();
+    let told: Vec<String> = found.gaps.iter().map(talea_model::Gap::sentence).collect();
     insta::assert_snapshot!(told.join("\n"), @"cables that one end tells alone: the other way is taken to be alike (5)");
 }
 
@@ -95,7 +95,7 @@ fn what_is_no_host_or_several() {
     let told = |text: &str| -> (Vec<String>, Vec<String>) {
         let found = read(text.as_bytes()).unwrap();
         let hosts = found.fabric.hosts().iter().map(|host| host.name.clone()).collect();
-        (hosts, found.gaps.iter().map(talea_model::Gap::told).collect())
+        (hosts, found.gaps.iter().map(talea_model::Gap::sentence).collect())
     };
     let [plain, sums] = ["MT25408", "Mellanox Technologies Aggregation Node"];
     let inside = LINES.replace(&format!("{plain}' - 'top"), &format!("{sums}' - 'top"));
@@ -158,7 +158,7 @@ fn a_name_of_many_hosts_groups_nothing() {
     let found = read(text.as_bytes()).unwrap();
     assert_eq!((found.fabric.hosts().len(), found.fabric.ports().len()), (6, 6));
     assert!(found.fabric.hosts().iter().all(|host| host.name.starts_with("H-")));
-    let told: Vec<String> = found.gaps.iter().map(talea_model::Gap::told).collect();
+    let told: Vec<String> = found.gaps.iter().map(talea_model::Gap::sentence).collect();
     insta::assert_snapshot!(told.join("\n"), @"adapters whose host's name others have too: each is taken for a host of its own (6)");
     // A host's name beside an adapter that is described by that word alone stays the host's.
     let text = rails(2, 1, |node, _| ["n1 mlx5_0", "n1"][node].to_owned());

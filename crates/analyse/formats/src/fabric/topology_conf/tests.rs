@@ -51,7 +51,7 @@ fn error(text: &str) -> String {
 }
 
 fn told(gaps: &Gaps) -> Vec<String> {
-    gaps.iter().map(Gap::told).collect()
+    gaps.iter().map(Gap::sentence).collect()
 }
 
 /// Each host with the switches of its ports.

@@ -1,5 +1,4 @@
-//! `topology.yaml`, which Slurm has since 25.05: a list of topologies, of which one is the
-//! cluster's.
+//! `topology.yaml`, which Slurm has since 25.05: a list of topologies; one is the cluster's.
 //!
 //! Owns the choice of the topology (the first with `cluster_default: true`, else the first of
 //! switches or blocks) and its form: `tree: {switches: [{switch, children, nodes}]}`, `block:

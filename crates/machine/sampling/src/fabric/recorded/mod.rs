@@ -9,9 +9,9 @@
 //! set                                        counters that ports have; the first set is 0
 //! counter tx_bytes sent 1B 64 wraps          name, role, unit, bits, what it does at its end
 //! counter tx_waited sent-stalled 0Hz 32 stops
-//! port eth0 ethernet 0 1.25e8 up             name, kind, set, bytes a second, state; - where nobody knows
-//! at 1700000000000000000                     a time in nanoseconds; then a line for each port, in their order:
-//! 4711 -                                     a total for each counter; - is absent, 12@5 has a time of its own
+//! port eth0 ethernet 0 1.25e8 up             name, kind, set, bytes a second, state; - if unknown
+//! at 1700000000000000000                     a time in ns; then a line for each port, in order:
+//! 4711 -                                     a total a counter; - is absent, 12@5 has a time
 //! ```
 //!
 //! Times grow. A reading whose time lies before that of an earlier one is left out, which is a gap;
@@ -37,16 +37,16 @@ pub use text::{head, totals};
 const MOST_OF_SET: usize = 1 << 12;
 const MOST_PORTS: usize = 1 << 20;
 const MOST_COUNTERS: usize = 1 << 22;
-/// What a last line lacks whose last digits may be missing.
+/// Expected text where the last line may lack its last digits.
 const END: &str = "the end of the line: the file was cut";
 
-/// What is wrong with a recording.
+/// Mistake in a recording.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: expected {expected}")]
 pub struct RecordedError {
     /// Counted from 1.
     pub line: usize,
-    /// What would have been right.
+    /// The expected text.
     pub expected: &'static str,
 }
 
@@ -108,7 +108,7 @@ impl Recorded {
         let mut sets: Vec<Vec<Counter>> = Vec::new();
         let mut ports: Vec<(Port, usize)> = Vec::new();
         let mut all = 0;
-        // Who is there twice would count twice.
+        // A port that is there twice would count twice.
         let (mut counters, mut names) = (HashSet::new(), HashSet::new());
         let mut before = at;
         while let Some((number, line)) = next_line(&text, &mut at) {
@@ -185,7 +185,7 @@ impl Recorded {
 
     /// The next totals with their line and time; none at the end.
     fn any(&mut self) -> Option<Result<(usize, Nanos, Readings), RecordedError>> {
-        let mut readings = Readings::of(&self.ports);
+        let mut readings = Readings::absent(&self.ports);
         let (number, line) = next_line(&self.text, &mut self.at)?;
         let expect = |line: usize, expected| Some(Err(RecordedError { line: line + 1, expected }));
         if !line.ends_with('\n') {

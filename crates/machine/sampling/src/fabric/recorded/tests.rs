@@ -1,3 +1,6 @@
+//! Tests of recorded counters of ports: round trips, cut files, wrong lines and times that
+//! decrease. Any text must be read or refused.
+
 use proptest::prelude::*;
 
 use super::text::{ROLES, UNITS};
@@ -88,7 +91,7 @@ fn times_that_do_not_grow_are_said() {
     let (readings, gaps) = all(&format!("{head}{}", times.concat()));
     let first = |readings: &Readings| readings.port(0)[0].unwrap().at.0;
     assert_eq!(readings.iter().map(first).collect::<Vec<_>>(), [5, 9, 9, 12]);
-    let said: Vec<_> = gaps.iter().map(talea_model::Gap::told).collect();
+    let said: Vec<_> = gaps.iter().map(talea_model::Gap::sentence).collect();
     assert_eq!(
         said,
         [
@@ -162,11 +165,18 @@ fn of_one_name(mut counters: Vec<Counter>) -> Vec<Counter> {
 prop_compose! {
     fn any_ports()(
         ports in prop::collection::vec(
-            (prop::collection::vec(any_counter(), 1..4), any::<prop::sample::Index>(), prop::option::of(1e-3..1e12)),
+            (
+                prop::collection::vec(any_counter(), 1..4),
+                any::<prop::sample::Index>(),
+                prop::option::of(1e-3..1e12)
+            ),
             1..5,
         ),
     ) -> Vec<Port> {
-        let port = |(at, (counters, kind, speed)): (usize, (Vec<Counter>, prop::sample::Index, Option<f64>))| Port {
+        let port = |(at, (counters, kind, speed)): (
+            usize,
+            (Vec<Counter>, prop::sample::Index, Option<f64>)
+        )| Port {
             name: format!("p{at}/1"),
             kind: PortKind::ALL[kind.index(PortKind::ALL.len())],
             speed,
@@ -196,12 +206,14 @@ proptest! {
         ports in any_ports(),
         values in prop::collection::vec(prop::option::of((any::<u64>(), 0_u64..3)), 12),
     ) {
-        let mut readings = Readings::of(&ports);
+        let mut readings = Readings::absent(&ports);
         let mut values = values.into_iter();
         for (at, port) in ports.iter().enumerate() {
             for (reading, counter) in readings.port_mut(at).iter_mut().zip(&*port.counters) {
                 let value = values.next().flatten();
-                *reading = value.map(|(value, at)| Reading { at: Nanos(at), value: value & counter.width.largest() });
+                *reading = value.map(
+                    |(value, at)| Reading { at: Nanos(at), value: value & counter.width.largest() }
+                );
             }
         }
         let given = Given(ports);

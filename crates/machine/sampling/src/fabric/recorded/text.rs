@@ -72,7 +72,7 @@ pub(super) fn port<'a>(
     Some((Port { name, kind, speed, state, counters: Arc::new([]) }, set))
 }
 
-/// What is no total.
+/// Error for a text that is no total.
 pub(super) struct NoTotal;
 
 /// A total, which may be absent.

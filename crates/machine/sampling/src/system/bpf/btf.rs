@@ -55,8 +55,8 @@ struct Pieces<'a> {
 }
 
 impl Pieces<'_> {
-    /// What `use_it` makes of the bytes from a place on, of which there are [`LONGEST`] unless the
-    /// end is nearer.
+    /// Result of `use_it` on the bytes from a place on: [`LONGEST`] of them unless the end is
+    /// nearer.
     fn with<T>(&self, at: usize, use_it: impl FnOnce(&[u8]) -> T) -> T {
         let number = at / STEP;
         let mut kept = self.kept.borrow_mut();
@@ -148,7 +148,7 @@ impl<'a> Types<'a> {
         self.at(*self.begins.get(number as usize).filter(|_| number > 0)? as usize)
     }
 
-    /// What `use_it` makes of a text. One that is too long is none.
+    /// Result of `use_it` on a text; `None` for one that is too long.
     fn text<T>(&self, at: u32, use_it: impl FnOnce(&[u8]) -> T) -> T {
         let left = self.texts.len().saturating_sub(at as usize);
         self.pieces.with(self.texts.start.saturating_add(at as usize), |bytes| {
@@ -157,7 +157,7 @@ impl<'a> Types<'a> {
         })
     }
 
-    /// What a type is behind its names.
+    /// The type behind typedefs and qualifiers.
     fn plain(&self, number: u32) -> Option<Type> {
         let mut found = self.get(number)?;
         for _ in 0..DEEPEST {
@@ -367,7 +367,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_a_description_or_none(at in 0_usize..1500, new: [u8; 4], cut in 0_usize..2000) {
+        fn any_bytes_are_a_description_or_none(
+            at in 0_usize..1500,
+            new: [u8; 4],
+            cut in 0_usize..2000
+        ) {
             let _ = reduced(&new);
             if let Ok(bytes) = std::fs::read("/sys/kernel/btf/vmlinux") {
                 // Damage to the small one, so that this takes no minutes.

@@ -22,7 +22,7 @@ pub(super) struct Counting {
     pub(super) events: Vec<MapData>,
     /// Another tool has them.
     pub(super) released: bool,
-    /// What cannot be counted here, to be told with the next samples.
+    /// Counters that cannot be counted here; reported with the next samples.
     pub(super) untold: Gaps,
 }
 

@@ -72,7 +72,7 @@ pub(super) fn hit(key: &[u8; KEY], count: u64) -> (Hit, u64) {
     (hit, word(key, 32))
 }
 
-/// What the first counters did; none if that is nothing.
+/// Growth of the first counters; `None` without any.
 pub(super) fn sums(bytes: &[u8; SUMS], counters: usize) -> Option<Vec<Sum>> {
     let sum = |at| Sum {
         samples: word(bytes, at),

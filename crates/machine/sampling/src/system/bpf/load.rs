@@ -31,7 +31,7 @@ pub(super) enum LoadError {
     Map {
         /// The map.
         name: String,
-        /// What the kernel said.
+        /// The kernel's error.
         error: io::Error,
     },
     /// The kernel refused the object's own types.
@@ -40,7 +40,7 @@ pub(super) enum LoadError {
     /// The verifier refused the program.
     #[error("{error}; {reason}")]
     Program {
-        /// What the kernel said.
+        /// The kernel's error.
         error: io::Error,
         /// The last line of its log.
         reason: String,
@@ -48,7 +48,7 @@ pub(super) enum LoadError {
 }
 
 impl LoadError {
-    /// What the kernel said, unless it is the verifier, which says EACCES of programs that it finds
+    /// The kernel's error, unless it is the verifier's, which is EACCES for programs that it finds
     /// unsafe.
     pub(super) fn refusal(&self) -> Option<(&io::Error, bool)> {
         match self {
@@ -59,7 +59,7 @@ impl LoadError {
     }
 }
 
-/// What an object is to be like.
+/// Properties of an object.
 #[derive(Debug)]
 pub(super) struct Wanted<'a> {
     /// Fields of the kernel that the program looks into.
@@ -70,7 +70,7 @@ pub(super) struct Wanted<'a> {
     pub(super) constants: &'a [(&'a str, &'a [u8])],
 }
 
-/// What is in the kernel.
+/// Objects in the kernel.
 #[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) program: OwnedFd,
@@ -170,10 +170,10 @@ fn of_map(name: &str, error: MapError) -> LoadError {
     LoadError::Map { name: name.to_owned(), error }
 }
 
-/// What the verifier's log ends with, behind the reason.
+/// End of the verifier's log, behind the reason.
 const FIGURES: [&str; 4] = ["processed ", "stack depth ", "verification time ", "insns "];
 
-/// What the verifier did not like: the last line of its log but for figures.
+/// The verifier's reason: the last line of its log but for figures.
 fn last_words(log: &str) -> String {
     let figures = |line: &&str| FIGURES.iter().any(|begin| line.starts_with(begin));
     let last = log.lines().rev().find(|line| !figures(line) && !line.trim().is_empty());

@@ -9,6 +9,7 @@
 
 mod btf;
 mod counting;
+mod kernel;
 mod layout;
 mod load;
 
@@ -16,13 +17,10 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use aya::Endianness;
 use aya::maps::{ArrayOfMaps, HashMap, Map, MapData, MapError, PerCpuArray};
-use aya_obj::btf::Btf;
 use rustix::io::Errno;
 use talea_model::shares::{Counter, Sampler};
 use talea_model::{GapKind, Gaps};
@@ -38,11 +36,10 @@ use crate::root::Root;
 use crate::sys::{bpf, clock, perf};
 use counting::Counting;
 use layout::{FILE_ID, KEY, NAME, SUMS, TEXT, TLS};
-use load::{LoadError, Loaded, Wanted};
+use load::{Loaded, Wanted};
 
 /// The program. Alignment is what the parser of ELF wants.
 static OBJECT: &[u8] = aya::include_bytes_aligned!("../../../bpf/system.bpf.o");
-const BTF: &str = "sys/kernel/btf/vmlinux";
 const WHAT: &str = "counting samples by a BPF program";
 const EVENTS: [&str; MOST_COUNTERS] = [
     "events_0", "events_1", "events_2", "events_3", "events_4", "events_5", "events_6", "events_7",
@@ -53,7 +50,7 @@ const MOST_CORES: usize = 4095;
 const ROOM: u64 = 30_000_000_000;
 /// Entries of a map of counts, least and most. One takes about 150 bytes of the kernel's memory.
 const ENTRIES: (u64, u64) = (1024, 65_536);
-/// Those of rates, of which addresses make no more.
+/// Those of a map of rates; addresses add none.
 const RATES: (u64, u64) = (512, 16_384);
 
 /// Bytes of a map: plain numbers and texts, taken apart by [`layout`].
@@ -76,7 +73,7 @@ pub(super) struct Counted {
     phases: Hash<8, TEXT>,
     threads: Hash<4, TLS>,
     losses: PerCpuArray<MapData, u64>,
-    /// Losses of all cores that were told.
+    /// Losses of all cores that were reported.
     told: [u64; 8],
 }
 
@@ -137,12 +134,12 @@ impl Counted {
         sizes.extend(EVENTS.map(|name| (name, cores as u32)));
         let constants: [(&str, &[u8]); 2] =
             [("counters", &count.to_ne_bytes()), ("longest", &longest.to_ne_bytes())];
-        let kernel = kernel(&root)?;
+        let kernel = kernel::types(&root)?;
         let wanted = Wanted { kernel: &kernel, entries: &sizes, constants: &constants };
         let Loaded { program, mut maps } =
-            load::load(OBJECT, &wanted).map_err(|error| explain(&root, &error))?;
+            load::load(OBJECT, &wanted).map_err(|error| kernel::explain(&root, &error))?;
         let wrong = |error: MapError| OpenError::Program {
-            release: release(&root),
+            release: kernel::release(&root),
             reason: error.to_string(),
         };
         let mut map = |name: &str| {
@@ -187,7 +184,7 @@ impl Counted {
         })
     }
 
-    /// What a core counted of one kind.
+    /// One core's counts of one kind.
     fn of_cores(&self, what: u32) -> io::Result<Vec<u64>> {
         let values = self.losses.get(&what, 0).map_err(plain)?;
         Ok(values.iter().copied().collect())
@@ -363,43 +360,4 @@ fn plain(error: MapError) -> io::Error {
         MapError::SyscallError(error) => error.io_error,
         other => io::Error::other(other),
     }
-}
-
-fn release(root: &Root) -> String {
-    root.line("proc/sys/kernel/osrelease").unwrap_or_else(|| "unknown".to_owned())
-}
-
-/// Where this kernel has the fields that the program looks into.
-fn kernel(root: &Root) -> Result<Btf, OpenError> {
-    let wrong = |reason| OpenError::Program { release: release(root), reason };
-    let file = File::open(root.path(BTF)).map_err(|_| OpenError::NoBtf)?;
-    let small = btf::reduce(&|at, bytes| read_at(&file, at, bytes)).map_err(wrong)?;
-    Btf::parse(&small, Endianness::default()).map_err(|error| wrong(error.to_string()))
-}
-
-/// Reads as much as there is, up to all of `bytes`; what cannot be read is not there.
-fn read_at(file: &File, at: usize, bytes: &mut [u8]) -> usize {
-    let mut length = 0;
-    while length < bytes.len() {
-        match file.read_at(&mut bytes[length..], (at + length) as u64) {
-            Ok(read @ 1..) => length += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            _ => break,
-        }
-    }
-    length
-}
-
-/// What an error of the loader means.
-fn explain(root: &Root, error: &LoadError) -> OpenError {
-    if let Some((error, is_verifier)) = error.refusal() {
-        // The verifier says EACCES for programs that it finds unsafe, so that only EPERM is about
-        // permission there.
-        match Errno::from_io_error(error) {
-            Some(Errno::PERM) => return OpenError::Namespace { what: WHAT },
-            Some(Errno::ACCESS) if !is_verifier => return OpenError::Namespace { what: WHAT },
-            _ => {}
-        }
-    }
-    OpenError::Program { release: release(root), reason: error.to_string() }
 }

@@ -20,7 +20,7 @@ impl Builder<'_> {
         for visit in visits {
             let span = visit.span;
             length_of[visit.iteration as usize] = Some(u64::from(span.end - span.begin));
-            for &node in span.of(self.sequence) {
+            for &node in span.slice(self.sequence) {
                 let place = *places.entry(node).or_insert(nodes.len());
                 if place == nodes.len() {
                     nodes.push((self.ids[node as usize], 0));

@@ -81,7 +81,7 @@ impl Builder<'_> {
         let mut uses = 0;
         for row in 0..rows.iter().map(Vec::len).max().unwrap_or(0) {
             for span in rows.iter().filter_map(|execution| execution.get(row)) {
-                for &node in span.of(self.sequence) {
+                for &node in span.slice(self.sequence) {
                     let place = self.place_of[node as usize] as usize;
                     if counted[place] != row as u32 {
                         counted[place] = row as u32;

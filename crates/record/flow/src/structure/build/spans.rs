@@ -11,7 +11,7 @@ use super::super::region::{NONE, Span};
 pub(super) fn divide(sequence: &[u32], span: Span, begins: impl Fn(u32, u32) -> bool) -> Vec<Span> {
     let mut pieces = Vec::new();
     let mut begin = span.begin;
-    for (at, pair) in (span.begin + 1..).zip(span.of(sequence).windows(2)) {
+    for (at, pair) in (span.begin + 1..).zip(span.slice(sequence).windows(2)) {
         if begins(pair[0], pair[1]) {
             pieces.push(Span { begin, end: at });
             begin = at;
@@ -30,8 +30,8 @@ pub(super) fn distinct(sequence: &[u32], spans: &[Span]) -> (Vec<u32>, Vec<Span>
     let mut by_hash: HashMap<u64, u32> = HashMap::new();
     let mut next: Vec<u32> = Vec::new();
     for span in spans {
-        let events = span.of(sequence);
-        let same = |number: u32| first[number as usize].of(sequence) == events;
+        let events = span.slice(sequence);
+        let same = |number: u32| first[number as usize].slice(sequence) == events;
         if let Some(&last) = numbers.last().filter(|&&last| same(last)) {
             numbers.push(last);
             continue;

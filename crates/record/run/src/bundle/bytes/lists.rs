@@ -67,7 +67,7 @@ impl ListTable {
             }
             Form::Packed => Self::packed(from)?,
         };
-        Self::of(lists)
+        Self::from_lists(lists)
     }
 
     fn packed(from: &mut Cursor<'_>) -> Option<Lists> {

@@ -197,7 +197,13 @@ mod tests {
     proptest! {
         #[test]
         fn cells_are_apart_and_inside(
-            shape in (1..5_usize, 1..4_usize, 1..5_usize, 1..9_usize, 1..5_usize), width in 58..200_usize, height in 5..60_usize,
+            shape in (
+                1..5_usize,
+                1..4_usize,
+                1..5_usize,
+                1..9_usize,
+                1..5_usize
+            ), width in 58..200_usize, height in 5..60_usize,
         ) {
             let topology = node(shape.0, shape.1, shape.2, shape.3, shape.4);
             let groups = pus(&topology);

@@ -90,7 +90,9 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn no_figure_is_wider_than_its_column(value in -1e18..1e18_f64) {
-            proptest::prop_assert!(signed(value, "B/s").chars().count() <= usize::from(width("B/s")));
+            proptest::prop_assert!(
+                signed(value, "B/s").chars().count() <= usize::from(width("B/s"))
+            );
             proptest::prop_assert!(short(value, true).chars().count() <= 6);
         }
     }

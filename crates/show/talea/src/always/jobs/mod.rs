@@ -1,7 +1,7 @@
 //! `talea jobs`: the jobs of a store, one job with where its time went, and what rules found.
 //!
-//! Owns what is asked and the public keys of the JSON. A job of a list and its findings have those
-//! of the server's routes; what else is told of one job only this has (docs/server.md, "From a
+//! Owns the options and the public keys of the JSON. A job of a list and its findings have the keys
+//! of the server's routes; further data of one job only this has (docs/server.md, "From a
 //! terminal"). Shares of one job are of the job's own samples, those included in which its cores
 //! waited.
 
@@ -25,7 +25,7 @@ use super::AlwaysError;
 /// Most jobs where nobody says how many.
 const LISTED: usize = 100;
 
-/// What is asked for.
+/// Options of the command.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     /// The store.
@@ -36,7 +36,7 @@ pub(crate) struct Options {
     pub(crate) last: Option<Nanos>,
     /// Only this user's.
     pub(crate) user: Option<u32>,
-    /// What rules find now, of all jobs and nodes, instead of the list.
+    /// Current findings of all jobs and nodes, instead of the list.
     pub(crate) findings: bool,
     /// Folder of the user's own rules.
     pub(crate) rules: Option<PathBuf>,
@@ -55,7 +55,7 @@ pub(crate) fn jobs(options: &Options) -> Result<(), AlwaysError> {
         user: options.user,
         job: options.job.clone().map(Text::Is),
         limit: options.limit.unwrap_or(LISTED),
-        ..Question::of(Visible::All, from, to)
+        ..Question::everything(Visible::All, from, to)
     };
     let out = if options.findings {
         let asked = Asked { visible: Visible::All, time: Time::Now(now), job: None };
@@ -122,7 +122,7 @@ fn one_job(
     })
 }
 
-/// What rules find in all of a job's time.
+/// Findings in all of a job's time.
 fn findings(
     store: &dyn Store,
     rules: &[Rule],

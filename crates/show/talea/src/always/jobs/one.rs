@@ -1,7 +1,7 @@
 //! One job: what its cores did, where, and how differently.
 //!
-//! Owns the questions and the form of the answer. The spread over cores is as agents told it;
-//! without agents that count it is absent.
+//! Owns the questions and the form of the answer. The spread over cores comes from agents; without
+//! agents that count, it is absent.
 
 use talea_model::Gaps;
 use talea_model::shares::Activity;
@@ -14,7 +14,7 @@ use talea_store::{
 
 use crate::always::rates;
 
-/// The parts that a job's time is told apart by.
+/// The groups of a job's time.
 pub(super) const PARTS: [(Dimension, &str); 4] = [
     (Dimension::Executable, "executable"),
     (Dimension::Library, "library"),
@@ -30,14 +30,14 @@ pub(super) struct Part {
     pub(super) share: Option<Proportion>,
 }
 
-/// What is known of a job.
+/// Data of a job.
 pub(super) struct Detail {
     /// In the order of [`Activity::ALL`].
     pub(super) activities: Vec<(Activity, Part)>,
     /// In the order of [`PARTS`].
     pub(super) parts: Vec<Vec<Part>>,
     pub(super) spreads: Vec<SpreadSeen>,
-    /// What counters did around samples, by library.
+    /// Growth of counters around samples, by library.
     pub(super) rates: Rates,
     pub(super) gaps: Gaps,
 }

@@ -84,7 +84,7 @@ pub(super) fn one(seen: &JobSeen, detail: &Detail, found: &Findings) -> String {
     }
     if !detail.rates.rows.is_empty() {
         lines.push(String::new());
-        lines.push("What was counted around its samples: rates of a core in a library".to_owned());
+        lines.push("Counters around its samples: rates of a core in a library".to_owned());
         lines.extend(rates::rows(&detail.rates).lines());
     }
     let mut missing: Gaps = detail.gaps.clone();
@@ -115,7 +115,7 @@ pub(super) fn all_findings(found: &Findings) -> String {
     lines.join("\n") + "\n"
 }
 
-/// What was found, then what to do, indented.
+/// The finding, then the advice, indented.
 fn lines_of(finding: &Finding, palette: Palette) -> Vec<String> {
     let (word, category) = match finding.severity {
         Severity::Critical => ("critical", Some(Category::Waiting)),
@@ -134,7 +134,7 @@ fn lines_of(finding: &Finding, palette: Palette) -> Vec<String> {
     title.chain(hint).collect()
 }
 
-/// A table of parts of a job's time, told apart by what the last column says.
+/// A table of a job's time, grouped by the last column.
 fn parts_table(word: &str) -> Table {
     Table::new(&[
         ("share", Column::Right),

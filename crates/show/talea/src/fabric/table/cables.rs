@@ -5,7 +5,7 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use talea_model::written::grouped;
+use talea_model::notation::grouped;
 use talea_network::links::cables::cables;
 use talea_topology::svg::amount;
 

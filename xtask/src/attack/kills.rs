@@ -16,7 +16,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     Attack {
         name: "agent killed 6 times under load, 7 s after each start, with an interval of 60 s",
         before: "6.0 of 86.9 core seconds kept, no gap",
-        limit: "kept and told as gap together 90 to 110 % of the time, kept at least half",
+        limit: "kept and reported as gap together 90 to 110 % of the time, kept at least half",
         extent: Extent::Full,
         make: agent,
     },
@@ -66,10 +66,10 @@ fn agent(site: &Site, _: Extent) -> Result<Outcome, String> {
     let of_time = |gap: &&Value| {
         gap["detail"].as_str().is_some_and(|text| text.contains("milliseconds were not sampled"))
     };
-    let told: f64 = gaps.filter(of_time).filter_map(|gap| gap["count"].as_f64()).sum();
-    let told = told / 1000.0 * cores as f64;
-    let figures = format!("{kept:.1} of {all:.1} core seconds kept, {told:.1} told as gap");
-    let part = (kept + told) / all;
+    let lost: f64 = gaps.filter(of_time).filter_map(|gap| gap["count"].as_f64()).sum();
+    let lost = lost / 1000.0 * cores as f64;
+    let figures = format!("{kept:.1} of {all:.1} core seconds kept, {lost:.1} reported as gap");
+    let part = (kept + lost) / all;
     Ok(Outcome::of((0.9..1.1).contains(&part) && kept > 0.5 * all, figures))
 }
 

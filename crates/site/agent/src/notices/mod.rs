@@ -1,9 +1,9 @@
-//! Jobs that somebody told of: a prolog that one begins, an epilog that it has ended.
+//! Notices of jobs: of the begin, by a prolog, and of the end, by an epilog.
 //!
-//! Owns the folder where that is told, a file for each job. Files rather than a socket: what was
-//! told holds when the agent is started anew or was not there, a prolog never waits, and each file
-//! is put in place whole (rename(2)). A file decides whose samples are kept, so that a folder which
-//! others may write to is refused. Which process belongs to a job, [`Known`] says.
+//! Owns the folder of these notices, a file for each job. Files rather than a socket: a notice
+//! holds when the agent is started anew or was not running, a prolog never waits, and each file is
+//! put in place whole (rename(2)). A file decides whose samples are kept, so that a folder which
+//! others may write to is refused. [`Known`] finds the job of a process.
 
 mod known;
 mod text;
@@ -22,9 +22,9 @@ const LONGEST_ID: usize = 128;
 /// The folder below the agent's.
 const JOBS: &str = "jobs";
 
-/// What was told of a job.
+/// Notice of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct Notice {
     /// Its name.
     pub id: String,
     /// Its owner.
@@ -47,9 +47,9 @@ pub enum Cores {
     All,
 }
 
-/// Why something cannot be told.
+/// Reason for which a notice cannot be written.
 #[derive(Debug, thiserror::Error)]
-pub enum ToldError {
+pub enum NoticeError {
     /// A name that could not be a file's.
     #[error(
         "expected a job's name of at most {LONGEST_ID} letters, digits and `_-.+@[]`, beginning with a letter or digit: `{id}`"
@@ -61,25 +61,25 @@ pub enum ToldError {
     /// The folder or the file.
     #[error("{what}: {error}: `{}`", path.display())]
     Files {
-        /// What was tried.
+        /// The action that failed.
         what: &'static str,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
         /// Where.
         path: PathBuf,
     },
 }
 
-/// Tells the agent that a job begins; told again, the last one counts.
+/// Notifies the agent that a job begins; a second notice replaces the first.
 ///
 /// # Errors
 /// A name that is none, a folder that cannot be used.
-pub fn start(run_dir: &Path, told: &Told) -> Result<(), ToldError> {
-    vet_id(&told.id)?;
+pub fn start(run_dir: &Path, notice: &Notice) -> Result<(), NoticeError> {
+    vet_id(&notice.id)?;
     let folder = run_dir.join(JOBS);
     let failed = |what, path: &Path| {
         let path = path.to_owned();
-        move |error| ToldError::Files { what, error, path }
+        move |error| NoticeError::Files { what, error, path }
     };
     DirBuilder::new()
         .recursive(true)
@@ -90,26 +90,26 @@ pub fn start(run_dir: &Path, told: &Told) -> Result<(), ToldError> {
         vet_folder(path).map_err(failed("the folder cannot be looked at", path))?;
     }
     // Names that begin with a dot are no jobs': half a file is never read.
-    let beside = folder.join(format!(".{}.{}", told.id, std::process::id()));
-    let written = write(&beside, &text::of(told))
-        .and_then(|()| fs::rename(&beside, folder.join(&told.id)))
-        .map_err(failed("the job cannot be told", &beside));
+    let beside = folder.join(format!(".{}.{}", notice.id, std::process::id()));
+    let written = write(&beside, &text::format(notice))
+        .and_then(|()| fs::rename(&beside, folder.join(&notice.id)))
+        .map_err(failed("the job's notice cannot be written", &beside));
     if written.is_err() {
         let _ = fs::remove_file(&beside);
     }
     written
 }
 
-/// Tells the agent that a job has ended; one that it was never told of is no mistake.
+/// Notifies the agent that a job has ended; a job without a notice is no error.
 ///
 /// # Errors
 /// A name that is none, a file that cannot be removed.
-pub fn end(run_dir: &Path, id: &str) -> Result<(), ToldError> {
+pub fn end(run_dir: &Path, id: &str) -> Result<(), NoticeError> {
     vet_id(id)?;
     let path = run_dir.join(JOBS).join(id);
     match fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(ToldError::Files { what: "the job's end cannot be told", error, path })
+            Err(NoticeError::Files { what: "the job's notice cannot be removed", error, path })
         }
         _ => Ok(()),
     }
@@ -127,9 +127,9 @@ fn is_id(id: &str) -> bool {
     first && rest && id.len() <= LONGEST_ID
 }
 
-fn vet_id(id: &str) -> Result<(), ToldError> {
+fn vet_id(id: &str) -> Result<(), NoticeError> {
     let shown = || id.chars().take(LONGEST_ID).collect();
-    if is_id(id) { Ok(()) } else { Err(ToldError::Id { id: shown() }) }
+    if is_id(id) { Ok(()) } else { Err(NoticeError::Id { id: shown() }) }
 }
 
 /// Whether only this user and root may put files there.
@@ -152,16 +152,16 @@ mod tests {
 
     use super::*;
 
-    fn told(id: &str) -> Told {
-        Told { id: id.to_owned(), user: Some(7), cores: Cores::All, monitored: true }
+    fn notice(id: &str) -> Notice {
+        Notice { id: id.to_owned(), user: Some(7), cores: Cores::All, monitored: true }
     }
 
     #[test]
     fn jobs_are_files_of_their_name() {
         let folder = tempfile::tempdir().unwrap();
         let run = folder.path().join("run");
-        start(&run, &told("4711_3")).unwrap();
-        start(&run, &Told { user: Some(8), ..told("4711_3") }).unwrap();
+        start(&run, &notice("4711_3")).unwrap();
+        start(&run, &Notice { user: Some(8), ..notice("4711_3") }).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
         assert_eq!((mode(&run), mode(&run.join(JOBS))), (0o700, 0o700));
         assert_eq!(mode(&run.join(JOBS).join("4711_3")), 0o600);
@@ -176,11 +176,14 @@ mod tests {
     fn names_lead_nowhere_else() {
         let folder = tempfile::tempdir().unwrap();
         for id in ["", ".", "..", "../x", "a/b", ".a", "a\nb", "é", &"9".repeat(129)] {
-            assert!(matches!(start(folder.path(), &told(id)), Err(ToldError::Id { .. })), "{id}");
-            assert!(matches!(end(folder.path(), id), Err(ToldError::Id { .. })), "{id}");
+            assert!(
+                matches!(start(folder.path(), &notice(id)), Err(NoticeError::Id { .. })),
+                "{id}"
+            );
+            assert!(matches!(end(folder.path(), id), Err(NoticeError::Id { .. })), "{id}");
         }
         for id in ["1", "4711_3", "123[4].server", "a-b+c@d"] {
-            start(folder.path(), &told(id)).unwrap();
+            start(folder.path(), &notice(id)).unwrap();
         }
     }
 
@@ -188,7 +191,7 @@ mod tests {
     fn folders_that_others_may_write_to_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
-        let said = start(folder.path(), &told("1")).unwrap_err().to_string();
+        let said = start(folder.path(), &notice("1")).unwrap_err().to_string();
         assert!(said.contains("nobody else may write to"), "{said}");
     }
 }

@@ -21,7 +21,7 @@ struct Entry {
 
 /// The table.
 #[derive(Debug)]
-pub(super) struct Recent(Vec<Entry>);
+pub(super) struct PlaceCache(Vec<Entry>);
 
 /// A place in the table for the result of reading.
 pub(super) struct Miss {
@@ -40,7 +40,7 @@ fn slot(key: u128) -> usize {
     (mixed >> 54) as usize
 }
 
-impl Recent {
+impl PlaceCache {
     pub(super) fn new() -> Self {
         Self(vec![Entry::default(); ENTRIES])
     }

@@ -1,9 +1,9 @@
-//! The jobs that are told of now, and to which of them a process belongs.
+//! Jobs with a notice now, and the job of each process.
 //!
 //! Owns looking at the folder, which costs one stat(2) while nothing changes, and the order in
 //! which a process's job is found. A job that has ended is known a little longer, as its last
-//! samples are named when its epilog has run. Where it cannot be told which of a user's jobs has a
-//! process, and one of them wants no samples, the process has none: privacy before figures.
+//! samples are named when its epilog has run. Where the job of a process is one of several of its
+//! user, and one of these wants no samples, the process has none: privacy before figures.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime};
 use talea_model::shares::Job;
 use talea_model::{Gap, GapKind, Gaps};
 
-use super::{Cores, JOBS, Told, text, vet_folder};
+use super::{Cores, JOBS, Notice, text, vet_folder};
 
 /// Jobs that are known at a time, and longest file of one.
 const MOST: usize = 4096;
@@ -24,7 +24,7 @@ const LONGEST: u64 = 64 << 10;
 const LOOK: Duration = Duration::from_millis(200);
 const LINGERS: Duration = Duration::from_secs(2);
 
-/// What is known of a process that was hit.
+/// Data of a sampled process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts<'a> {
     /// The job that a scheduler's control group names.
@@ -37,10 +37,10 @@ pub struct Facts<'a> {
     pub core: u32,
 }
 
-/// Whose time a sample is.
+/// Owner of a sample's time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Whose {
-    /// Of no job that was told of.
+    /// Of no job.
     Nobody,
     /// Of this one.
     Job(Job),
@@ -48,42 +48,46 @@ pub enum Whose {
     Hidden,
 }
 
-/// Jobs that were told of.
+/// Jobs with a notice.
 #[derive(Debug, Default)]
 pub struct Known {
     folder: PathBuf,
     /// The last look, and what the folder's time of change was then.
     looked: Option<(Instant, Option<SystemTime>)>,
-    jobs: HashMap<String, (Told, Option<Instant>)>,
+    jobs: HashMap<String, (Notice, Option<Instant>)>,
     of_user: HashMap<u32, Vec<String>>,
     /// Jobs whose owner nobody said.
     of_nobody: Vec<String>,
-    /// Samples of users of whom several jobs were told, which could not be told apart.
+    /// Samples of users with several jobs, which could not be distinguished.
     pub ambiguous: u64,
-    /// Samples of processes whose environments name jobs that nobody told of.
+    /// Samples of processes whose environments name jobs without a notice.
     pub untold: u64,
 }
 
 impl Known {
-    /// Jobs that are told of in the agent's folder.
+    /// Jobs with a notice in the agent's folder.
     pub fn new(run_dir: &Path) -> Self {
         Self { folder: run_dir.join(JOBS), ..Self::default() }
     }
 
     /// Jobs that are there, by name.
-    pub fn jobs(&self) -> impl Iterator<Item = &Told> {
-        let mut all: Vec<&Told> =
-            self.jobs.values().filter(|(_, ended)| ended.is_none()).map(|(told, _)| told).collect();
+    pub fn jobs(&self) -> impl Iterator<Item = &Notice> {
+        let mut all: Vec<&Notice> = self
+            .jobs
+            .values()
+            .filter(|(_, ended)| ended.is_none())
+            .map(|(notice, _)| notice)
+            .collect();
         all.sort_by(|one, other| one.id.cmp(&other.id));
         all.into_iter()
     }
 
-    /// What was told of a job.
-    pub fn job(&self, id: &str) -> Option<&Told> {
-        self.jobs.get(id).map(|(told, _)| told)
+    /// Notice of a job.
+    pub fn job(&self, id: &str) -> Option<&Notice> {
+        self.jobs.get(id).map(|(notice, _)| notice)
     }
 
-    /// True if nobody told of any job.
+    /// True without any notice.
     pub fn is_empty(&self) -> bool {
         self.jobs.is_empty()
     }
@@ -119,11 +123,11 @@ impl Known {
         let mut note = |detail: String| {
             gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
         };
-        let mut found: HashMap<String, Told> = HashMap::new();
+        let mut found: HashMap<String, Notice> = HashMap::new();
         match vet_folder(&self.folder) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => note(format!(
-                "jobs that are told of are not believed: {error}: `{}`",
+                "notices of jobs are not accepted: {error}: `{}`",
                 self.folder.display()
             )),
             Ok(()) => {
@@ -135,15 +139,15 @@ impl Known {
                     }
                     if found.len() >= MOST {
                         note(format!(
-                            "more than {MOST} jobs are told of: the others are not known"
+                            "more than {MOST} jobs have notices: further ones are ignored"
                         ));
                         break;
                     }
                     match read(&entry.path(), &name) {
-                        Ok(told) => {
-                            found.insert(name, told);
+                        Ok(notice) => {
+                            found.insert(name, notice);
                         }
-                        Err(why) => note(format!("a job that is told of is not understood: {why}")),
+                        Err(why) => note(format!("a job's notice is not understood: {why}")),
                     }
                 }
             }
@@ -153,20 +157,21 @@ impl Known {
                 *ended = Some(now);
             }
         }
-        for (id, told) in found {
-            self.jobs.insert(id, (told, None));
+        for (id, notice) in found {
+            self.jobs.insert(id, (notice, None));
         }
     }
 
     fn index(&mut self) {
         self.of_user.clear();
         self.of_nobody.clear();
-        let mut all: Vec<&Told> = self.jobs.values().map(|(told, _)| told).collect();
+        let mut all: Vec<&Notice> = self.jobs.values().map(|(notice, _)| notice).collect();
         all.sort_by(|one, other| one.id.cmp(&other.id));
-        for told in all {
-            let list =
-                told.user.map_or(&mut self.of_nobody, |user| self.of_user.entry(user).or_default());
-            list.push(told.id.clone());
+        for notice in all {
+            let list = notice
+                .user
+                .map_or(&mut self.of_nobody, |user| self.of_user.entry(user).or_default());
+            list.push(notice.id.clone());
         }
     }
 
@@ -176,63 +181,65 @@ impl Known {
             return Whose::Nobody;
         }
         if let Some(grouped) = facts.grouped {
-            return self.job(&grouped.id).map_or(Whose::Nobody, |told| {
-                let user = grouped.user.or(told.user).or(facts.user);
-                whose(told, user)
+            return self.job(&grouped.id).map_or(Whose::Nobody, |notice| {
+                let user = grouped.user.or(notice.user).or(facts.user);
+                whose(notice, user)
             });
         }
         let named = facts.environment.and_then(|id| self.job(id));
         // Anybody may write anything there, but for jobs of others.
-        if let Some(told) = named.filter(|told| told.user.is_none() || told.user == facts.user) {
-            return whose(told, facts.user);
+        if let Some(notice) =
+            named.filter(|notice| notice.user.is_none() || notice.user == facts.user)
+        {
+            return whose(notice, facts.user);
         }
         // Of a job whose prolog did not come, it is no other one's.
         if named.is_none() && facts.environment.is_some() {
             self.untold += samples;
             let own = facts.user.and_then(|user| self.of_user.get(&user)).into_iter().flatten();
             // In doubt it is of the one that wants no samples.
-            let hidden = own.filter_map(|id| self.job(id)).any(|told| !told.monitored);
+            let hidden = own.filter_map(|id| self.job(id)).any(|notice| !notice.monitored);
             return if hidden { Whose::Hidden } else { Whose::Nobody };
         }
-        // What belongs to the node is root's too.
+        // Samples of the node itself are root's too.
         let Some(user) = facts.user.filter(|&user| user != 0) else { return Whose::Nobody };
         let none = Vec::new();
         let own = self.of_user.get(&user).unwrap_or(&none);
         if let [only] = &own[..] {
-            return self.job(only).map_or(Whose::Nobody, |told| whose(told, Some(user)));
+            return self.job(only).map_or(Whose::Nobody, |notice| whose(notice, Some(user)));
         }
         let unowned = own.is_empty();
         let candidates = || {
             let all = if unowned { &self.of_nobody } else { own };
             all.iter().filter_map(|id| self.job(id))
         };
-        let here = |told: &&Told| match &told.cores {
+        let here = |notice: &&Notice| match &notice.cores {
             Cores::These(set) => set.contains(facts.core as usize),
             Cores::All => true,
             Cores::Unknown => false,
         };
         let mut having = candidates().filter(here);
-        if let (Some(told), None) = (having.next(), having.next()) {
-            return whose(told, Some(user));
+        if let (Some(notice), None) = (having.next(), having.next()) {
+            return whose(notice, Some(user));
         }
         if unowned {
             return Whose::Nobody;
         }
-        let hidden = candidates().any(|told| !told.monitored);
+        let hidden = candidates().any(|notice| !notice.monitored);
         self.ambiguous += samples;
         if hidden { Whose::Hidden } else { Whose::Nobody }
     }
 }
 
-fn whose(told: &Told, user: Option<u32>) -> Whose {
-    if told.monitored {
-        Whose::Job(Job { id: told.id.clone(), user: told.user.or(user) })
+fn whose(notice: &Notice, user: Option<u32>) -> Whose {
+    if notice.monitored {
+        Whose::Job(Job { id: notice.id.clone(), user: notice.user.or(user) })
     } else {
         Whose::Hidden
     }
 }
 
-fn read(path: &Path, name: &str) -> Result<Told, String> {
+fn read(path: &Path, name: &str) -> Result<Notice, String> {
     let file = File::open(path).map_err(|error| format!("{error}: `{name}`"))?;
     let plain = file.metadata().is_ok_and(|found| found.is_file() && found.mode() & 0o022 == 0);
     if !plain {
@@ -240,21 +247,25 @@ fn read(path: &Path, name: &str) -> Result<Told, String> {
     }
     let mut text = String::new();
     file.take(LONGEST).read_to_string(&mut text).map_err(|error| format!("{error}: `{name}`"))?;
-    let told = text::parse(&text).map_err(|why| format!("{why}: `{name}`"))?;
-    if told.id == name { Ok(told) } else { Err(format!("expected the job's name as id: `{name}`")) }
+    let notice = text::parse(&text).map_err(|why| format!("{why}: `{name}`"))?;
+    if notice.id == name {
+        Ok(notice)
+    } else {
+        Err(format!("expected the job's name as id: `{name}`"))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::told::{end, start};
+    use crate::notices::{end, start};
 
-    fn told(id: &str, user: Option<u32>) -> Told {
-        Told { id: id.to_owned(), user, cores: Cores::Unknown, monitored: true }
+    fn notice(id: &str, user: Option<u32>) -> Notice {
+        Notice { id: id.to_owned(), user, cores: Cores::Unknown, monitored: true }
     }
 
-    fn known(all: &[Told]) -> Known {
-        let jobs = all.iter().map(|told| (told.id.clone(), (told.clone(), None))).collect();
+    fn known(all: &[Notice]) -> Known {
+        let jobs = all.iter().map(|notice| (notice.id.clone(), (notice.clone(), None))).collect();
         let mut known = Known { jobs, ..Known::default() };
         known.index();
         known
@@ -270,7 +281,7 @@ mod tests {
 
     #[test]
     fn groups_count_before_environments_before_users() {
-        let mut known = known(&[told("1", Some(7)), told("2", Some(8)), told("3", None)]);
+        let mut known = known(&[notice("1", Some(7)), notice("2", Some(8)), notice("3", None)]);
         assert_eq!(known.whose(&of(7), 1), job("1", 7));
         assert_eq!(known.whose(&of(9), 1), Whose::Nobody);
         let by_name = |user, id| Facts { environment: Some(id), ..of(user) };
@@ -280,7 +291,7 @@ mod tests {
         assert_eq!(known.whose(&by_name(8, "1"), 1), job("2", 8));
         // Nor is a job that nobody told of another one.
         assert_eq!((known.whose(&by_name(8, "9"), 4), known.untold), (Whose::Nobody, 4));
-        let mut silent = self::known(&[Told { monitored: false, ..told("1", Some(7)) }]);
+        let mut silent = self::known(&[Notice { monitored: false, ..notice("1", Some(7)) }]);
         assert_eq!(silent.whose(&by_name(7, "9"), 1), Whose::Hidden);
         let group = Job { id: "3".to_owned(), user: None };
         let facts = Facts { grouped: Some(&group), ..by_name(7, "1") };
@@ -292,16 +303,16 @@ mod tests {
 
     #[test]
     fn of_several_jobs_of_a_user_the_one_with_the_core_counts() {
-        let these = |id, list| Told {
+        let these = |id, list| Notice {
             cores: Cores::These(talea_topology::CpuSet::from_list(list).unwrap()),
-            ..told(id, Some(7))
+            ..notice(id, Some(7))
         };
         let mut several = known(&[these("1", "0-1"), these("2", "1-2")]);
         let on = |core| Facts { core, ..of(7) };
         assert_eq!(several.whose(&on(0), 1), job("1", 7));
         assert_eq!(several.whose(&on(2), 1), job("2", 7));
         assert_eq!((several.whose(&on(1), 3), several.ambiguous), (Whose::Nobody, 3));
-        let hidden = Told { monitored: false, ..these("2", "1-2") };
+        let hidden = Notice { monitored: false, ..these("2", "1-2") };
         let mut several = known(&[these("1", "0-1"), hidden]);
         assert_eq!(several.whose(&on(0), 1), job("1", 7));
         assert_eq!(several.whose(&on(1), 1), Whose::Hidden);
@@ -311,7 +322,7 @@ mod tests {
 
     #[test]
     fn processes_of_root_are_the_nodes_own() {
-        let mut known = known(&[Told { cores: Cores::All, ..told("1", Some(0)) }]);
+        let mut known = known(&[Notice { cores: Cores::All, ..notice("1", Some(0)) }]);
         assert_eq!(known.whose(&of(0), 1), Whose::Nobody);
         assert_eq!(known.whose(&Facts { environment: Some("1"), ..of(0) }, 1), job("1", 0));
     }
@@ -322,7 +333,7 @@ mod tests {
         let mut known = Known::new(folder.path());
         let mut gaps = Gaps::default();
         assert!(!known.look(&mut gaps));
-        start(folder.path(), &told("1", Some(7))).unwrap();
+        start(folder.path(), &notice("1", Some(7))).unwrap();
         std::fs::write(folder.path().join("jobs/2"), "talea-job 1\nid=3\n").unwrap();
         std::fs::write(folder.path().join("jobs/.4.7"), "half").unwrap();
         known.looked = None;

@@ -53,7 +53,7 @@ impl Asked {
             executable: of(paths(), question.executable.as_ref()),
             library: of(paths(), question.library.as_ref()),
             phase: of(batch.phases.iter(), question.phase.as_ref()),
-            activities: Activities::of(&batch.modules),
+            activities: Activities::from_modules(&batch.modules),
         }
     }
 
@@ -101,8 +101,8 @@ impl Recent {
         self.batches.back()
     }
 
-    /// Who used how much of what is kept; as [`Store::usage`](crate::Store::usage), with the gaps
-    /// of all batches of the time.
+    /// Use of cores in the kept batches; as [`Store::usage`](crate::Store::usage), with the gaps of
+    /// all batches of the time.
     ///
     /// # Errors
     /// A question that cannot be meant.
@@ -160,8 +160,8 @@ impl Recent {
             key,
             samples: sum.0,
             core_seconds: seconds(sum),
-            of_all: Proportion::of(sum.0, all.0),
-            of_matched: Proportion::of(sum.0, matched.0),
+            of_all: Proportion::new(sum.0, all.0),
+            of_matched: Proportion::new(sum.0, matched.0),
         };
         let answer = Answer {
             by: question.by.clone(),
@@ -253,13 +253,18 @@ mod tests {
             let mut recent = Recent::new(Nanos(40 * DAY.0));
             for batch in batches {
                 // Slices of one node with the same begin are one, as long as the longest of them.
-                let same = |other: &Batch| other.id.node == batch.id.node && other.begin == batch.begin;
-                if !recent.batches.iter().any(same) && oracle.put(&batch).unwrap() == crate::Put::New {
+                let (node, begin) = (&batch.id.node, batch.begin);
+                let same = |other: &Batch| other.id.node == *node && other.begin == begin;
+                let known = recent.batches.iter().any(same);
+                if !known && oracle.put(&batch).unwrap() == crate::Put::New {
                     recent.push(batch).unwrap();
                 }
             }
             for asked in asked {
-                let (mut mine, mut other) = (recent.usage(&asked).unwrap(), oracle.usage(&asked).unwrap());
+                let (mut mine, mut other) = (
+                    recent.usage(&asked).unwrap(),
+                    oracle.usage(&asked).unwrap()
+                );
                 // What a batch of the time lost is told whatever the filters.
                 (mine.gaps, other.gaps) = Default::default();
                 prop_assert_eq!(mine, other);
@@ -273,7 +278,7 @@ mod tests {
         for number in 0..10 {
             recent.push(batch("n", 1, number)).unwrap();
         }
-        let all = Question::of(Visible::All, Nanos(0), Nanos(i64::MAX as u64));
+        let all = Question::everything(Visible::All, Nanos(0), Nanos(i64::MAX as u64));
         let answer = recent.usage(&all).unwrap();
         assert_eq!(answer.totals.all_samples, 3 * 20);
         assert_eq!(answer.totals.time.unwrap().0, Nanos(START + 70_000_000_000));
