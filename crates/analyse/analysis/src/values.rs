@@ -83,7 +83,7 @@ impl<'a> Values<'a> {
             recording,
             process,
             nodes: nodes
-                .map(|node| NodePlan::for_procedure(spec(usize::from(node.signature.procedure.0))))
+                .map(|node| NodePlan::of(spec(usize::from(node.signature.procedure.0))))
                 .collect(),
             requests: Requests::default(),
             lists: RefCell::new(recording.lists.cursor()),

@@ -80,7 +80,7 @@ pub fn walk(recording: &Recording, process: &Process, thread: &Thread) -> Walked
             .unwrap_or_else(|| ProcedureSpec { name: "?".to_owned(), args: Vec::new() })
     };
     let specs: Vec<ProcedureSpec> = log.nodes.iter().map(|node| spec(node.signature)).collect();
-    let plans: Vec<NodePlan> = specs.iter().map(NodePlan::for_procedure).collect();
+    let plans: Vec<NodePlan> = specs.iter().map(NodePlan::of).collect();
     let mut walked = Walked::default();
     walked.nodes.extend(specs.iter().map(|spec| NodeFigures {
         bracket: is_bracket(&spec.name),
