@@ -32,7 +32,7 @@ use probing::probe;
 /// Called by every entry with the call on the stack and the entry's number.
 ///
 /// # Safety
-/// `words` was laid on the stack by `entry::enter` for the entry with this number.
+/// `words` was laid on the stack by `trampoline::enter` for the entry with this number.
 pub unsafe extern "C-unwind" fn dispatch(words: *mut usize, index: u32) -> usize {
     let call = Call(words);
     // SAFETY: entries pass their own numbers, and a thread's state is its own.

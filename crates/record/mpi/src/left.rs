@@ -26,7 +26,7 @@ impl Frames {
     /// Frames of the thread that makes `call`.
     ///
     /// # Safety
-    /// `call` was made by `entry::enter`, which has called `dispatch` and is waiting for it.
+    /// `call` was made by `trampoline::enter`, which has called `dispatch` and is waiting for it.
     pub(crate) unsafe fn of(call: Call) -> Self {
         // SAFETY: `enter` lays the call right above the return address of `dispatch`.
         Self { stack: own_stack(), back: unsafe { *call.0.sub(1) } }

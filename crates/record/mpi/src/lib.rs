@@ -50,6 +50,7 @@ mod sites;
 pub mod symbols;
 pub mod table;
 mod thread;
+mod trampoline;
 mod values;
 
 /// Run by the loader before the program's own initialisers.
