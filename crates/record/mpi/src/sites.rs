@@ -4,13 +4,11 @@
 //! creation of nodes for new ones. Complete stacks are compared, so that a routine with several
 //! call paths has a node for each; the numbers of sites and stacks are bounded.
 
-use std::sync::OnceLock;
-
 use talea_run::live::layout::{INLINE_FRAMES, Node, PathFrame, TUPLE_SLOTS};
 
-use crate::entry::{Binding, Call, ENTRIES, Entry, RETURN};
+use crate::entry::{Binding, Call, Entry, RETURN};
 use crate::paths::{self, Frame, Return};
-use crate::plan::Plan;
+use crate::plan::plan_of;
 use crate::record::{HotNode, MAX_WORDS};
 use crate::thread::{BUSY, State};
 
@@ -218,12 +216,4 @@ impl State {
             Some(Box::into_raw(Box::new(HotNode::new(node, plan, index))))
         }
     }
-}
-
-/// The plan of an entry, made when it is first called.
-pub(crate) fn plan_of(entry: &'static Entry) -> &'static Plan {
-    static PLANS: [OnceLock<Plan>; ENTRIES.len()] = [const { OnceLock::new() }; ENTRIES.len()];
-    let start = ENTRIES.as_ptr() as usize;
-    let index = (std::ptr::from_ref(entry) as usize - start) / size_of::<Entry>();
-    PLANS[index].get_or_init(|| Plan::of(entry))
 }
