@@ -29,6 +29,7 @@ mod fabric;
 pub mod fortran;
 pub mod gather;
 pub mod handles;
+mod host;
 mod kept;
 mod left;
 pub mod memory;
@@ -52,6 +53,7 @@ pub mod table;
 mod thread;
 mod trampoline;
 mod values;
+pub mod world;
 
 /// Run by the loader before the program's own initialisers.
 extern "C" fn loaded(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
