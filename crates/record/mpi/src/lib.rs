@@ -35,6 +35,7 @@ mod host;
 mod kept;
 mod left;
 pub mod memory;
+mod nodes;
 pub mod offsets;
 pub mod paths;
 pub mod plan;

@@ -12,16 +12,18 @@ use crate::around::Around;
 use crate::clock;
 use crate::frames::Frames;
 use crate::memory::Memory;
-use crate::paths;
 use crate::process::Process;
 use crate::pu_time;
 use crate::record::{HotNode, MAX_WORDS, Recorder};
 use crate::sampler;
 use crate::sampler::probes::ProbeThread;
 use crate::series::Series;
-use crate::sites::{Known, Signature};
+use crate::sites::Sites;
 use crate::table::PROCEDURES;
 use crate::values::Reader;
+
+/// Procedure, and module and offset of each frame of the path.
+pub(crate) type Signature = (u16, Vec<(u32, u64)>);
 
 /// State of a thread for every call; the fields that all calls need stand first.
 #[derive(Debug)]
@@ -35,13 +37,8 @@ pub(crate) struct State {
     pub(crate) number: u32,
     /// Place on the stack of the newest recorded call.
     pub(crate) open_at: usize,
-    pub(crate) stack_top: usize,
     pub(crate) process: &'static Process,
-    /// Open addressing by site: index + 1 into `known`.
-    pub(crate) table: Vec<u32>,
-    pub(crate) known: Vec<Known>,
-    /// The one of `known` that was met last.
-    pub(crate) met: u32,
+    pub(crate) sites: Sites,
     /// Ticks of the next reading of the two clocks.
     pub(crate) next_sync: u64,
     pub(crate) recorder: Recorder,
@@ -55,6 +52,7 @@ pub(crate) struct State {
     pub(crate) status: [u64; 8],
     /// Reads counters at calls, in a thread that is sampled.
     pub(crate) probe: Option<&'static ProbeThread>,
+    /// Nodes by their signatures.
     pub(crate) nodes: HashMap<Signature, *mut HotNode>,
     pub(crate) frames: Frames,
 }
@@ -97,16 +95,13 @@ impl State {
                 number,
                 process,
                 recorder: Recorder::new(memory, thread, process.quantiser.clone(), process.mode),
-                table: vec![0; 256],
-                known: Vec::new(),
-                met: 0,
+                sites: Sites::none(),
                 nodes: HashMap::new(),
                 around: Around::default(),
                 series: Series::none(),
                 words: [0; MAX_WORDS],
                 status: [0; 8],
                 counts: memory.at(counts),
-                stack_top: paths::own_stack().end,
                 open_at: 0,
                 frames,
                 next_sync: process.start,
