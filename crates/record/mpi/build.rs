@@ -1,8 +1,9 @@
-//! Turns `procedures.tsv` into the table of procedures and one exported entry for each name that a
-//! program can call.
+//! Turns `procedures.tsv` into the table of procedures, and into an entry and an exported function
+//! for each name that a program can call.
 //!
 //! Owns the spellings: the C name and, for each Fortran binding, every one that compilers and
-//! implementations use. What the table means is `table`'s, what an entry does `entry`'s.
+//! implementations use. The meaning of the table is `table`'s, that of an entry `entry`'s; the
+//! functions are `trampoline`'s.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -20,7 +21,10 @@ fn main() {
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     fs::write(Path::new(&out).join("procedures.rs"), procedures(&rows))
         .expect("OUT_DIR is writable");
-    fs::write(Path::new(&out).join("entries.rs"), entries(&rows)).expect("OUT_DIR is writable");
+    let names = names(&rows);
+    fs::write(Path::new(&out).join("entries.rs"), entries(&names)).expect("OUT_DIR is writable");
+    fs::write(Path::new(&out).join("trampolines.rs"), trampolines(&names))
+        .expect("OUT_DIR is writable");
 }
 
 struct Row<'a> {
@@ -95,15 +99,24 @@ fn procedures(rows: &[Row<'_>]) -> String {
     out
 }
 
-fn entries(rows: &[Row<'_>]) -> String {
-    let mut names: Vec<(String, usize, &str)> = Vec::new();
+/// A name that a program can call.
+struct Name {
+    name: String,
+    /// Number of its row.
+    procedure: usize,
+    binding: &'static str,
+}
+
+fn names(rows: &[Row<'_>]) -> Vec<Name> {
+    let mut names = Vec::new();
+    let mut add = |name, procedure, binding| names.push(Name { name, procedure, binding });
     for (procedure, row) in rows.iter().enumerate() {
-        names.push((row.name.to_owned(), procedure, "C"));
+        add(row.name.to_owned(), procedure, "C");
         let (short, large) = row.name.strip_suffix("_c").map_or((row.name, false), |s| (s, true));
         let lower = short.to_lowercase();
         if large {
-            names.push((format!("{lower}_f08_large_"), procedure, "Fortran"));
-            names.push((format!("{lower}_f08ts_large_"), procedure, "Fortran"));
+            add(format!("{lower}_f08_large_"), procedure, "Fortran");
+            add(format!("{lower}_f08ts_large_"), procedure, "Fortran");
             continue;
         }
         if short.ends_with("_c2f")
@@ -121,7 +134,7 @@ fn entries(rows: &[Row<'_>]) -> String {
             format!("{lower}_f08_"),
             format!("{lower}_f08ts_"),
         ] {
-            names.push((name, procedure, "Fortran"));
+            add(name, procedure, "Fortran");
         }
         // Where the module has an interface with TYPE(C_PTR) beside the one with an address as
         // integer.
@@ -132,19 +145,28 @@ fn entries(rows: &[Row<'_>]) -> String {
                 format!("{lower}_cptr__"),
                 format!("{}_CPTR", short.to_uppercase()),
             ] {
-                names.push((name, procedure, "Fortran"));
+                add(name, procedure, "Fortran");
             }
         }
     }
+    names
+}
+
+fn entries(names: &[Name]) -> String {
     let mut out = format!(
         "/// Every name that a program can call.\npub static ENTRIES: [Entry; {}] = [\n",
         names.len()
     );
-    for (name, procedure, binding) in &names {
+    for Name { name, procedure, binding } in names {
         writeln!(out, "Entry::new(c{name:?}, {procedure}, Binding::{binding}),").expect("a String");
     }
     out.push_str("];\n");
-    for (index, (name, ..)) in names.iter().enumerate() {
+    out
+}
+
+fn trampolines(names: &[Name]) -> String {
+    let mut out = String::new();
+    for (index, Name { name, .. }) in names.iter().enumerate() {
         writeln!(
             out,
             "#[unsafe(naked)] #[unsafe(export_name = {name:?})] extern \"C-unwind\" fn entry_{index}() {{ \

@@ -17,14 +17,15 @@ use talea_run::live::layout::state;
 use crate::arguments;
 use crate::around::Scene;
 use crate::clock;
+use crate::current::this_thread;
 use crate::entry::{Call, ENTRIES, Entry, forward, forward_double};
+use crate::plan::plan_of;
 use crate::polls::found_something;
 use crate::process::{STOP, stop};
 use crate::record::{HotNode, MAX_WORDS};
-use crate::sites::plan_of;
 use crate::symbols::real;
 use crate::table::{Class, PROCEDURES};
-use crate::thread::{BUSY, State, this_thread};
+use crate::thread::{BUSY, State};
 use aside::{aside, control};
 use one::single;
 use probing::probe;
@@ -32,7 +33,7 @@ use probing::probe;
 /// Called by every entry with the call on the stack and the entry's number.
 ///
 /// # Safety
-/// `words` was laid on the stack by `entry::enter` for the entry with this number.
+/// `words` was laid on the stack by `trampoline::enter` for the entry with this number.
 pub unsafe extern "C-unwind" fn dispatch(words: *mut usize, index: u32) -> usize {
     let call = Call(words);
     // SAFETY: entries pass their own numbers, and a thread's state is its own.

@@ -1,8 +1,7 @@
-//! Every name that a program can call, and the path from there to the event path.
+//! Every name that a program can call, with the function that it intercepts.
 //!
-//! Owns the exported symbols: each loads its number and goes to `enter`, which lays the six
-//! register arguments below the return address, so that one function can serve procedures of every
-//! shape.
+//! Owns the table of these names, the place of each argument of a call on the stack, and passing
+//! the call on to the intercepted function. The exported functions are `trampoline`'s.
 
 use std::ffi::CStr;
 use std::sync::atomic::AtomicUsize;
@@ -99,33 +98,6 @@ impl Call {
 #[inline(always)]
 pub const fn place(number: usize) -> usize {
     if number < 6 { number } else { number + 2 }
-}
-
-/// From an entry with its number in `eax` to [`crate::dispatch::dispatch`] and back.
-///
-/// The result is put into both result registers: `MPI_Wtime` and its like return a double.
-#[unsafe(naked)]
-extern "C-unwind" fn enter() {
-    core::arch::naked_asm!(
-        ".cfi_startproc",
-        "sub rsp, 8",
-        "push r9",
-        "push r8",
-        "push rcx",
-        "push rdx",
-        "push rsi",
-        "push rdi",
-        ".cfi_adjust_cfa_offset 56",
-        "mov rdi, rsp",
-        "mov esi, eax",
-        "call {dispatch}",
-        "movq xmm0, rax",
-        "add rsp, 56",
-        ".cfi_adjust_cfa_offset -56",
-        "ret",
-        ".cfi_endproc",
-        dispatch = sym crate::dispatch::dispatch,
-    )
 }
 
 /// Calls the intercepted function with the arguments of `call`.

@@ -23,15 +23,19 @@ pub mod abi;
 mod arguments;
 pub mod around;
 pub mod clock;
+mod current;
 pub mod dispatch;
 pub mod entry;
 mod fabric;
 pub mod fortran;
+mod frames;
 pub mod gather;
 pub mod handles;
+mod host;
 mod kept;
 mod left;
 pub mod memory;
+mod nodes;
 pub mod offsets;
 pub mod paths;
 pub mod plan;
@@ -44,13 +48,16 @@ mod quiet;
 pub mod record;
 pub mod requests;
 mod sampler;
+mod series;
 pub mod shared;
 pub mod single;
 mod sites;
 pub mod symbols;
 pub mod table;
 mod thread;
+mod trampoline;
 mod values;
+pub mod world;
 
 /// Run by the loader before the program's own initialisers.
 extern "C" fn loaded(_: c_int, _: *const *const c_char, environment: *const *const c_char) {

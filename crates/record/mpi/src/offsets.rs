@@ -7,8 +7,8 @@
 
 use crate::abi::abi;
 use crate::clock;
-use crate::gather::World;
 use crate::pmpi;
+use crate::world::World;
 
 const ROUNDS: usize = 20;
 

@@ -5,6 +5,7 @@
 //! two stacks wherever they differ.
 
 use std::ffi::c_void;
+use std::ops::Range;
 
 /// Maximum number of frames: callers further out do not distinguish calls.
 pub const DEEPEST: usize = 48;
@@ -117,17 +118,17 @@ pub unsafe fn is_here(callers: &[Return], first: *const usize, top: usize) -> bo
     })
 }
 
-/// End of this thread's stack, above which nothing may be read.
-pub fn stack_top() -> usize {
+/// The calling thread's stack; empty where unknown.
+pub(crate) fn own_stack() -> Range<usize> {
     // SAFETY: an all-zero attribute object is filled by the first call and destroyed by the last.
     unsafe {
         let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
         if libc::pthread_getattr_np(libc::pthread_self(), &raw mut attributes) != 0 {
-            return 0;
+            return 0..0;
         }
         let (mut low, mut size) = (std::ptr::null_mut(), 0);
         libc::pthread_attr_getstack(&raw const attributes, &raw mut low, &raw mut size);
         libc::pthread_attr_destroy(&raw mut attributes);
-        low as usize + size
+        low as usize..low as usize + size
     }
 }

@@ -4,11 +4,14 @@
 //! from the call and identify the tuple, words that are found around the call (requests, statuses,
 //! lists, new handles), and the columns that are recorded. Made once for each entry that is called.
 
+mod short;
 mod sources;
+
+use std::sync::OnceLock;
 
 use talea_model::{ArgKind, ArgSpec, ProcedureSpec};
 
-use crate::entry::{Binding, Entry};
+use crate::entry::{Binding, ENTRIES, Entry};
 use crate::table::{Class, Kind, Length, PROCEDURES, Param, Procedure};
 pub use sources::{Found, Out, Significance, Source};
 
@@ -53,8 +56,8 @@ pub struct Plan {
     pub makes: Option<u8>,
     /// Argument of a list of statuses.
     pub statuses: Option<u8>,
-    /// For calls about one request, the place of their flag among the found words; see
-    /// [`crate::single::flag_of`].
+    /// For calls about one request, the place of their flag among the found words; `None` inside
+    /// for those that wait.
     pub single: Option<Option<u8>>,
     /// True for a probe that returns at once: its words are its lanes, a flag, and source and tag
     /// of the message.
@@ -129,8 +132,8 @@ impl Plan {
             plan.found(Found::Status { arg }, "status.source", ArgKind::Peer);
             plan.found(Found::Second, "status.tag", ArgKind::Tag);
         }
-        plan.single = crate::single::flag_of(plan.class, &plan.found);
-        plan.probe = crate::probe::is_probe(plan.class, &plan.found);
+        plan.single = short::completion_flag(plan.class, &plan.found);
+        plan.probe = short::is_probe(plan.class, &plan.found);
         plan.plain = plan.found.is_empty()
             && plan.makes.is_none()
             && matches!(procedure.class, Class::Plain);
@@ -242,4 +245,12 @@ impl Plan {
             }
         }
     }
+}
+
+/// The plan of an entry, made when it is first called.
+pub(crate) fn plan_of(entry: &'static Entry) -> &'static Plan {
+    static PLANS: [OnceLock<Plan>; ENTRIES.len()] = [const { OnceLock::new() }; ENTRIES.len()];
+    let start = ENTRIES.as_ptr() as usize;
+    let index = (std::ptr::from_ref(entry) as usize - start) / size_of::<Entry>();
+    PLANS[index].get_or_init(|| Plan::of(entry))
 }

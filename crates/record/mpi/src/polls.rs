@@ -1,140 +1,17 @@
-//! Unsuccessful polls in a row, which are one event for each of their sites.
+//! Counting unsuccessful polls, which are one event for each of their sites.
 //!
-//! Owns the series while it grows: up to eight sites, each with a counter and two sums of times,
-//! however the program alternates between them. These are in the mapped file, so that they survive
-//! the program; nothing else is written for a poll. When the series ends, each site becomes one
-//! event, in the order of first polls. Their gaps and durations divide the time from the begin of
-//! the first poll to the end of the last: time inside a site's polls is its duration, time between
-//! them and the polls before is its gap. The order of polls within a series is not kept.
+//! Owns the counters and sums of a series in the mapped file; nothing else is written for a poll.
+//! The sites of the series are [`crate::series`]'s.
 
 use std::sync::atomic::{Ordering, compiler_fence};
 
 use talea_run::live::layout::{MAX_POLL_SITES, Polls};
 
-use crate::arguments;
-use crate::around::Around;
 use crate::entry::Call;
-use crate::fortran::FortranHandle;
-use crate::plan::{Found, Plan};
-use crate::record::{HotNode, MAX_WORDS};
+use crate::plan::Plan;
+use crate::record::HotNode;
 use crate::single::Single;
 use crate::thread::State;
-
-/// Unsuccessful polls in a row.
-#[derive(Debug)]
-pub(crate) struct Series {
-    /// Number of sites in use.
-    count: usize,
-    /// The site of the last poll.
-    last: usize,
-    sites: [Site; MAX_POLL_SITES],
-}
-
-/// A site of a series.
-#[derive(Debug)]
-pub(crate) struct Site {
-    /// Its node; null without.
-    node: *mut HotNode,
-    /// The site that was polled after this one the last time.
-    next: usize,
-    /// Words that identify the tuple of the first poll.
-    words: [u64; MAX_WORDS],
-    /// The request of the first poll, where there is one.
-    pub(crate) single: Option<Single>,
-    /// State of the requests of the last poll.
-    pub(crate) around: Around,
-    /// Their handles, for polls of a list of them.
-    handles: Vec<usize>,
-    /// Address of the list; 0 without, and where statuses have to be read.
-    list: usize,
-}
-
-impl Site {
-    /// True if a poll is for the list that was noted last, whose state is known.
-    ///
-    /// # Safety
-    /// `call` is a call of the plan's procedure.
-    #[inline(always)]
-    pub(crate) unsafe fn asks_again(&self, plan: &Plan, call: Call) -> bool {
-        let Some(&Found::Requests { arg, length }) = plan.found.first() else { return false };
-        // SAFETY: arguments are as in the table.
-        unsafe {
-            let size = arguments::handle_size(plan);
-            let at = |number: usize| {
-                let address = self.list + number * size;
-                arguments::handle_at(plan, address, FortranHandle::Request)
-            };
-            call.arg(usize::from(arg)) == self.list
-                && arguments::int(plan, call, length) == self.handles.len() as i64
-                && self.handles.iter().enumerate().all(|(number, &handle)| at(number) == handle)
-        }
-    }
-
-    /// Remembers the list of a poll that found nothing, which is unchanged.
-    ///
-    /// # Safety
-    /// `call` is a call of the plan's procedure that `around` has processed.
-    pub(crate) unsafe fn note_list(&mut self, plan: &Plan, call: Call) {
-        self.list = 0;
-        if let Some(&Found::Requests { arg, .. }) = plan.found.first()
-            && !self.around.asked(&mut self.handles)
-        {
-            // SAFETY: by the table the procedure has this argument.
-            self.list = unsafe { call.arg(usize::from(arg)) };
-        }
-    }
-}
-
-impl Series {
-    /// No series.
-    pub(crate) fn none() -> Self {
-        let site = |_| Site {
-            node: std::ptr::null_mut(),
-            next: 0,
-            words: [0; MAX_WORDS],
-            single: None,
-            around: Around::default(),
-            handles: Vec::new(),
-            list: 0,
-        };
-        Self { count: 0, last: 0, sites: [0; MAX_POLL_SITES].map(site) }
-    }
-
-    /// True if the last recorded call was an unsuccessful poll.
-    #[inline(always)]
-    pub(crate) fn is_open(&self) -> bool {
-        self.count != 0
-    }
-
-    /// The place of a node's site, if it is one of the series.
-    #[inline(always)]
-    pub(crate) fn place(&mut self, node: *mut HotNode) -> Option<usize> {
-        if self.count == 0 {
-            return None;
-        }
-        // Loops repeat their polls in the same order.
-        let next = self.sites[self.last].next;
-        if self.sites[next].node == node {
-            self.last = next;
-            return Some(next);
-        }
-        self.search(node)
-    }
-
-    #[inline(never)]
-    fn search(&mut self, node: *mut HotNode) -> Option<usize> {
-        let place = self.sites[..self.count].iter().position(|site| site.node == node)?;
-        self.sites[self.last].next = place;
-        self.last = place;
-        Some(place)
-    }
-
-    /// The site at a place returned by [`Self::place`].
-    #[inline(always)]
-    pub(crate) fn site(&mut self, place: usize) -> &mut Site {
-        &mut self.sites[place]
-    }
-}
 
 impl State {
     /// Adds a site to the series for an unsuccessful poll that began at `begin`; returns its place.
@@ -146,10 +23,10 @@ impl State {
         begin: u64,
         single: Option<Single>,
     ) -> usize {
-        if self.series.count == MAX_POLL_SITES {
+        if self.series.len() == MAX_POLL_SITES {
             self.close_series();
         }
-        let place = self.series.count;
+        let place = self.series.len();
         // SAFETY: the thread's part in the file is its own.
         unsafe {
             let thread = &mut *self.recorder.thread;
@@ -161,13 +38,7 @@ impl State {
             thread.polls[place].node = (*node).index + 1;
         }
         let Self { series, around, words, .. } = self;
-        series.sites[series.last].next = place;
-        let site = &mut series.sites[place];
-        (site.node, site.next, site.words, site.single) = (node, 0, *words, single);
-        std::mem::swap(&mut site.around, around);
-        site.list = 0;
-        series.last = place;
-        series.count = place + 1;
+        series.add(node, words, single, around);
         place
     }
 
@@ -183,30 +54,6 @@ impl State {
             polls.count += 1;
             thread.poll_end = end;
             thread.open_node = 0;
-        }
-    }
-
-    /// Ends the series: an event for each of its sites.
-    #[inline(never)]
-    pub(crate) fn close_series(&mut self) {
-        let count = std::mem::take(&mut self.series.count);
-        self.series.last = 0;
-        let thread = self.recorder.thread;
-        // SAFETY: the thread's part in the file is its own, and so are the nodes.
-        unsafe {
-            let mut at = (*thread).poll_begin;
-            for place in 0..count {
-                let polls = (*thread).polls[place];
-                (*thread).polls[place].node = 0;
-                let site = &mut self.series.sites[place];
-                let node = std::mem::replace(&mut site.node, std::ptr::null_mut());
-                site.next = 0;
-                let words = site.words.as_ptr();
-                let same = (*node).is_current(words);
-                let begin = at + polls.before;
-                at = begin + polls.inside;
-                self.write(node, begin, at, words, same, polls.count);
-            }
         }
     }
 }

@@ -8,17 +8,6 @@ use talea_model::args::special;
 
 use crate::abi::abi;
 use crate::around::Scene;
-use crate::plan::{Found, Out};
-use crate::table::Class;
-
-/// True if calls of this class, with these found words, take the short path.
-pub(crate) fn is_probe(class: Class, found: &[Found]) -> bool {
-    matches!(class, Class::Iprobe | Class::Improbe)
-        && matches!(
-            found,
-            [Found::IntOut { kind: Out::Flag, .. }, Found::Status { .. }, Found::Second]
-        )
-}
 
 /// Passes a status to the call where the program has none.
 ///

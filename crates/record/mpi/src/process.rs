@@ -23,14 +23,16 @@ use talea_run::samples::World;
 use crate::abi::abi;
 use crate::clock;
 use crate::fabric;
-use crate::gather::{World as Ranks, gather};
+use crate::gather::gather;
 use crate::handles::Handles;
+use crate::host::host_name;
 use crate::memory::Memory;
 use crate::offsets::{self, Offset};
 use crate::pmpi;
 use crate::requests::Requests;
 use crate::sampler;
 use crate::shared::{Shared, set_multiple};
+use crate::world::World as Ranks;
 
 /// Everything that the threads of the process share.
 #[derive(Debug)]
@@ -112,14 +114,6 @@ fn merged_by_ranks(offset: Offset) -> Option<PathBuf> {
         return None;
     }
     std::env::var_os("TALEA_OUT").map(PathBuf::from)
-}
-
-pub(crate) fn host_name() -> String {
-    let mut name = [0_u8; 64];
-    // SAFETY: the buffer has the given length; its last byte stays zero.
-    unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
-    let end = name.iter().position(|&b| b == 0).unwrap_or(0);
-    String::from_utf8_lossy(&name[..end]).into_owned()
 }
 
 impl Process {
@@ -248,7 +242,7 @@ impl Process {
         }
         if let Some(directory) = merged_by_ranks(offset) {
             fabric::gather(&directory);
-            gather(Some(self), &directory);
+            gather(Some(self.memory), &directory);
         }
     }
 

@@ -7,9 +7,12 @@
 //! notices nothing of it except one more thread.
 
 mod helper;
+mod pace;
 mod phases;
 pub(crate) mod probes;
+mod ring;
 mod stacks;
+mod thread_phases;
 mod watched;
 
 use std::ffi::{CStr, c_char};

@@ -10,9 +10,8 @@ use crate::abi::abi;
 use crate::arguments;
 use crate::around::Scene;
 use crate::fortran::FortranHandle;
-use crate::plan::{Found, Out, Plan};
+use crate::plan::{Found, Plan};
 use crate::requests::{self, Request};
-use crate::table::Class;
 
 /// The request of a call.
 #[derive(Clone, Copy, Debug)]
@@ -24,32 +23,12 @@ pub struct Single {
     pub age: i64,
 }
 
-/// Place among the found words of the flag that shows the completion of the request; `None` for
-/// calls that wait.
-///
-/// The outer option is `None` for calls which are not about one request.
-pub fn flag_of(class: Class, found: &[Found]) -> Option<Option<u8>> {
-    let (Some(Found::Request { pointer: true, .. }), Class::Wait | Class::Test) =
-        (found.first(), class)
-    else {
-        return None;
-    };
-    let mut flag = None;
-    for (found, place) in found.iter().zip(0..).skip(1) {
-        match found {
-            Found::IntOut { kind: Out::Flag, .. } => flag = Some(place),
-            Found::Status { .. } | Found::Second => {}
-            _ => return None,
-        }
-    }
-    Some(flag)
-}
-
 impl Single {
     /// The handle of a call's request, and the address of the program's variable for it.
     ///
     /// # Safety
-    /// `scene.call` is a call of the plan's procedure, for which [`flag_of`] returned a place.
+    /// `scene.call` is a call of the plan's procedure, which is about one request
+    /// ([`Plan::single`]).
     #[inline(always)]
     pub unsafe fn read(scene: Scene<'_>) -> (usize, usize) {
         let Scene { plan, call, .. } = scene;

@@ -1,22 +1,16 @@
-//! From a call to the node of its events.
+//! Call sites that a thread has seen.
 //!
-//! Owns the table of call sites that a thread has seen, by return address and stack, and the
-//! creation of nodes for new ones. Complete stacks are compared, so that a routine with several
-//! call paths has a node for each; the numbers of sites and stacks are bounded.
+//! Owns their table, by return address and stack. Complete stacks are compared, so that a routine
+//! with several call paths has a node for each. Refuses creating nodes, which [`crate::nodes`]
+//! does.
 
-use std::sync::OnceLock;
-
-use talea_run::live::layout::{INLINE_FRAMES, Node, PathFrame, TUPLE_SLOTS};
-
-use crate::entry::{Binding, Call, ENTRIES, Entry, RETURN};
-use crate::paths::{self, Frame, Return};
-use crate::plan::Plan;
-use crate::record::{HotNode, MAX_WORDS};
-use crate::thread::{BUSY, State};
+use crate::entry::{Call, RETURN};
+use crate::paths::{self, Return};
+use crate::record::HotNode;
 
 /// A call site with one of its stacks.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+struct Known {
     entry: u32,
     /// The one that came next the last time: programs repeat themselves.
     next: u32,
@@ -28,33 +22,38 @@ pub(crate) struct Known {
     node: *mut HotNode,
 }
 
-/// Procedure, and module and offset of each frame of the path.
-pub(crate) type Signature = (u16, Vec<(u32, u64)>);
+/// Call sites of a thread; the fields stand in the order in which a call needs them.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Sites {
+    /// End of the thread's stack.
+    stack_top: usize,
+    /// Open addressing by site: index + 1 into `known`.
+    table: Vec<u32>,
+    known: Vec<Known>,
+    /// The one of `known` that was met last.
+    met: u32,
+}
 
-/// Maximum number of distinct call paths of a thread; further ones are identified by their direct
-/// caller only.
-const MOST_PATHS: usize = 1 << 14;
-/// Maximum number of distinct stacks of one site: each lookup may have to compare with all of them.
-const MOST_STACKS: usize = 1 << 10;
-/// Number of stacks of one site with the same path: frames whose size changes from call to call
-/// (`alloca`, automatic arrays) make them look different. From here on the site alone decides.
-const SAME_STACKS: usize = 64;
+impl Sites {
+    /// No site yet, of the calling thread.
+    pub(crate) fn none() -> Self {
+        let stack_top = paths::own_stack().end;
+        Self { stack_top, table: vec![0; 256], known: Vec::new(), met: 0 }
+    }
 
-impl State {
     #[inline(always)]
     fn place(&self, site: usize, entry: u32) -> usize {
         let hash = (site as u64 ^ u64::from(entry) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (hash >> 32) as usize & (self.table.len() - 1)
     }
 
-    /// The node of a call.
+    /// The node of a call; null for a new site, or a new stack of one.
+    ///
+    /// # Safety
+    /// `call` was made by `trampoline::enter`.
     #[inline(always)]
-    pub(crate) unsafe fn find(
-        &mut self,
-        entry: &'static Entry,
-        index: u32,
-        call: Call,
-    ) -> *mut HotNode {
+    pub(crate) unsafe fn find(&mut self, index: u32, call: Call) -> *mut HotNode {
         // SAFETY: the return address stands in the call; `met` and `next` are numbers of known
         // ones.
         unsafe {
@@ -70,13 +69,13 @@ impl State {
                     return guess.node;
                 }
             }
-            self.search(entry, index, call)
+            self.search(index, call)
         }
     }
 
     /// As [`Self::find`], where the last successor does not match.
     #[inline(never)]
-    unsafe fn search(&mut self, entry: &'static Entry, index: u32, call: Call) -> *mut HotNode {
+    unsafe fn search(&mut self, index: u32, call: Call) -> *mut HotNode {
         // SAFETY: as in `find`; the table holds numbers of known ones, plus 1.
         unsafe {
             let site = call.site();
@@ -84,7 +83,7 @@ impl State {
             loop {
                 let number = *self.table.get_unchecked(at);
                 if number == 0 {
-                    return self.learn(entry, index, call);
+                    return std::ptr::null_mut();
                 }
                 let known = self.known.get_unchecked(number as usize - 1);
                 if known.site == site
@@ -110,38 +109,27 @@ impl State {
         self.met = number;
     }
 
-    /// A new call site, or a new stack of one.
-    #[cold]
-    unsafe fn learn(&mut self, entry: &'static Entry, index: u32, call: Call) -> *mut HotNode {
-        if self.recorder.full.is_some() {
-            return std::ptr::null_mut();
-        }
-        self.busy = BUSY;
-        // SAFETY: as in `find`.
-        let (site, mut stack) = unsafe { (call.site(), paths::unwind(call.0.add(RETURN))) };
-        let here: Vec<*mut HotNode> = self
-            .known
+    /// Nodes of the known stacks of a site.
+    pub(crate) fn nodes(&self, index: u32, site: usize) -> Vec<*mut HotNode> {
+        self.known
             .iter()
             .filter(|known| known.site == site && known.entry == index)
             .map(|known| known.node)
-            .collect();
-        let only = here.first().filter(|first| here.iter().all(|node| node == *first));
-        let same = only.filter(|_| here.len() >= SAME_STACKS).copied();
-        let rest = here.len() >= MOST_STACKS || self.nodes.len() >= MOST_PATHS || same.is_some();
-        if rest {
-            stack.truncate(1);
-            if same.is_none() {
-                self.process.shortened_path();
-            }
-        }
-        let node = same.or_else(|| self.node_of(entry, &stack));
-        let Some(node) = node else {
-            self.busy = 0;
-            return std::ptr::null_mut();
-        };
+            .collect()
+    }
+
+    /// Adds a site with one of its stacks, which the present call has. With `rest` any stack
+    /// matches that is none of the others.
+    pub(crate) fn add(
+        &mut self,
+        index: u32,
+        site: usize,
+        callers: Box<[Return]>,
+        rest: bool,
+        node: *mut HotNode,
+    ) {
         let number = self.known.len() as u32;
         let next = if rest { 0 } else { number };
-        let callers = stack[1..].iter().map(|frame| frame.call).collect();
         self.known.push(Known { entry: index, next, site, callers, rest, node });
         if self.known.len() * 2 > self.table.len() {
             self.table = vec![0; self.table.len() * 2];
@@ -152,22 +140,6 @@ impl State {
             self.enter(self.known.len() - 1);
         }
         self.meet(number);
-        self.busy = 0;
-        node
-    }
-
-    /// The node of a stack; `None` if there is no room for a new one.
-    fn node_of(&mut self, entry: &'static Entry, stack: &[Frame]) -> Option<*mut HotNode> {
-        let frames = self.process.path(stack);
-        let key =
-            (entry.procedure, frames.iter().map(|f| (f.module, f.offset)).collect::<Vec<_>>());
-        let fortran = entry.binding == Binding::Fortran;
-        let known = self.nodes.get(&key).copied();
-        // SAFETY: nodes live as long as the process.
-        let node = known.filter(|&node| unsafe { (*node).plan.fortran } == fortran);
-        let node = node.or_else(|| self.new_node(entry, &frames))?;
-        self.nodes.insert(key, node);
-        Some(node)
     }
 
     fn enter(&mut self, number: usize) {
@@ -177,53 +149,4 @@ impl State {
         }
         self.table[at] = number as u32 + 1;
     }
-
-    fn new_node(&mut self, entry: &'static Entry, frames: &[PathFrame]) -> Option<*mut HotNode> {
-        let plan = plan_of(entry);
-        debug_assert!(plan.words() <= MAX_WORDS && TUPLE_SLOTS > 1);
-        self.process.procedure(plan);
-        let memory = self.process.memory;
-        let (inline, outer) = frames.split_at(frames.len().min(INLINE_FRAMES));
-        let sizes = [size_of::<Node>(), size_of_val(outer)];
-        let [offset, outer_offset] = match sizes.map(|size| memory.allocate(size as u64)) {
-            [Ok(offset), Ok(outer)] => [offset, outer],
-            [Err(full), _] | [_, Err(full)] => {
-                self.recorder.full = Some(full);
-                return None;
-            }
-        };
-        let node = memory.at::<Node>(offset);
-        // SAFETY: the piece is fresh, and the thread's list of nodes is its own.
-        unsafe {
-            let thread = &mut *self.recorder.thread;
-            (*node).index = thread.node_count;
-            (*node).procedure = plan.procedure;
-            (*node).columns = plan.columns.len() as u32;
-            (*node).duration_min = u64::MAX;
-            (*node).path_len = frames.len() as u16;
-            (&mut (*node).path)[..inline.len()].copy_from_slice(inline);
-            if !outer.is_empty() {
-                (*node).outer_path = outer_offset;
-                let place = memory.at::<PathFrame>(outer_offset);
-                place.copy_from_nonoverlapping(outer.as_ptr(), outer.len());
-            }
-            let index = thread.node_count;
-            if thread.last_node == 0 {
-                thread.first_node = offset;
-            } else {
-                (*memory.at::<Node>(thread.last_node)).next = offset;
-            }
-            thread.last_node = offset;
-            thread.node_count += 1;
-            Some(Box::into_raw(Box::new(HotNode::new(node, plan, index))))
-        }
-    }
-}
-
-/// The plan of an entry, made when it is first called.
-pub(crate) fn plan_of(entry: &'static Entry) -> &'static Plan {
-    static PLANS: [OnceLock<Plan>; ENTRIES.len()] = [const { OnceLock::new() }; ENTRIES.len()];
-    let start = ENTRIES.as_ptr() as usize;
-    let index = (std::ptr::from_ref(entry) as usize - start) / size_of::<Entry>();
-    PLANS[index].get_or_init(|| Plan::of(entry))
 }

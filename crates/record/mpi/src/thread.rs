@@ -1,8 +1,8 @@
 //! State of one thread for every call.
 //!
-//! Owns the thread's own variable, its part of the mapped file, and writing an event there.
+//! Owns the thread's part of the mapped file, and writing an event there, also those of a series of
+//! polls that ends. Refuses reading arguments.
 
-use std::arch::{asm, global_asm};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,61 +10,20 @@ use talea_run::live::layout::{MAX_THREADS, Thread};
 
 use crate::around::Around;
 use crate::clock;
-use crate::left::Frames;
+use crate::frames::Frames;
 use crate::memory::Memory;
-use crate::paths;
-use crate::polls::Series;
 use crate::process::Process;
 use crate::pu_time;
 use crate::record::{HotNode, MAX_WORDS, Recorder};
 use crate::sampler;
 use crate::sampler::probes::ProbeThread;
-use crate::sites::{Known, Signature};
+use crate::series::Series;
+use crate::sites::Sites;
 use crate::table::PROCEDURES;
 use crate::values::Reader;
 
-// A variable of the thread in the initial-exec model: two instructions, where the default model
-// calls a function. Global within the library, as these may stand in another object file than the
-// variable.
-global_asm!(
-    ".section .tbss,\"awT\",@nobits",
-    ".type talea_thread, @object",
-    ".globl talea_thread",
-    ".hidden talea_thread",
-    ".balign 8",
-    "talea_thread:",
-    ".zero 8",
-    ".size talea_thread, 8",
-    ".text",
-);
-
-#[inline(always)]
-pub(crate) fn this_thread() -> *mut State {
-    let state: *mut State;
-    // SAFETY: reads the thread's own variable; zero until `set_this_thread`.
-    unsafe {
-        asm!(
-            "mov {0}, qword ptr [rip + talea_thread@GOTTPOFF]",
-            "mov {0}, qword ptr fs:[{0}]",
-            out(reg) state,
-            options(nostack, preserves_flags, readonly),
-        );
-    }
-    state
-}
-
-pub(crate) fn set_this_thread(state: *mut State) {
-    // SAFETY: writes the thread's own variable.
-    unsafe {
-        asm!(
-            "mov {0}, qword ptr [rip + talea_thread@GOTTPOFF]",
-            "mov qword ptr fs:[{0}], {1}",
-            out(reg) _,
-            in(reg) state,
-            options(nostack, preserves_flags),
-        );
-    }
-}
+/// Procedure, and module and offset of each frame of the path.
+pub(crate) type Signature = (u16, Vec<(u32, u64)>);
 
 /// State of a thread for every call; the fields that all calls need stand first.
 #[derive(Debug)]
@@ -78,13 +37,8 @@ pub(crate) struct State {
     pub(crate) number: u32,
     /// Place on the stack of the newest recorded call.
     pub(crate) open_at: usize,
-    pub(crate) stack_top: usize,
     pub(crate) process: &'static Process,
-    /// Open addressing by site: index + 1 into `known`.
-    pub(crate) table: Vec<u32>,
-    pub(crate) known: Vec<Known>,
-    /// The one of `known` that was met last.
-    pub(crate) met: u32,
+    pub(crate) sites: Sites,
     /// Ticks of the next reading of the two clocks.
     pub(crate) next_sync: u64,
     pub(crate) recorder: Recorder,
@@ -98,6 +52,7 @@ pub(crate) struct State {
     pub(crate) status: [u64; 8],
     /// Reads counters at calls, in a thread that is sampled.
     pub(crate) probe: Option<&'static ProbeThread>,
+    /// Nodes by their signatures.
     pub(crate) nodes: HashMap<Signature, *mut HotNode>,
     pub(crate) frames: Frames,
 }
@@ -140,16 +95,13 @@ impl State {
                 number,
                 process,
                 recorder: Recorder::new(memory, thread, process.quantiser.clone(), process.mode),
-                table: vec![0; 256],
-                known: Vec::new(),
-                met: 0,
+                sites: Sites::none(),
                 nodes: HashMap::new(),
                 around: Around::default(),
                 series: Series::none(),
                 words: [0; MAX_WORDS],
                 status: [0; 8],
                 counts: memory.at(counts),
-                stack_top: paths::stack_top(),
                 open_at: 0,
                 frames,
                 next_sync: process.start,
@@ -218,7 +170,7 @@ impl State {
 
     /// Writes an event, of this many calls, to the thread's part of the file.
     #[inline(always)]
-    pub(crate) unsafe fn write(
+    unsafe fn write(
         &mut self,
         node: *mut HotNode,
         begin: u64,
@@ -236,6 +188,26 @@ impl State {
             let mut reader = Reader { process: self.process };
             self.recorder.event(node, begin, end, words, same, polls, &mut reader);
         };
+    }
+
+    /// Ends the series: an event for each of its sites.
+    #[inline(never)]
+    pub(crate) fn close_series(&mut self) {
+        let count = self.series.close();
+        let thread = self.recorder.thread;
+        // SAFETY: the thread's part in the file is its own, and so are the nodes.
+        unsafe {
+            let mut at = (*thread).poll_begin;
+            for place in 0..count {
+                let polls = (*thread).polls[place];
+                (*thread).polls[place].node = 0;
+                let (node, words) = self.series.site(place).take();
+                let same = (*node).is_current(words);
+                let begin = at + polls.before;
+                at = begin + polls.inside;
+                self.write(node, begin, at, words, same, polls.count);
+            }
+        }
     }
 
     /// Notes the thread's running time, and its time waiting for a PU.

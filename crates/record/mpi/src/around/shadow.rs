@@ -3,134 +3,29 @@
 //! Owns the detection of changes: handles are compared with those of the last time, a block at a
 //! time, and only different ones are looked up. An unchanged handle may be another request now, as
 //! implementations reuse handles: the table of requests notes insertions and removals
-//! ([`Requests::since`]), and handles noted since are looked up, too. The sum of the list of ages
-//! follows each change (`talea_run::lists::sum`), so that a known list is found at once, and
-//! another one is written as its difference from the list before.
+//! ([`Requests::since`]), and handles noted since are looked up, too ([`places`]). The sum of the
+//! list of ages follows each change (`talea_run::lists::sum`), so that a known list is found at
+//! once, and another one is written as its difference from the list before ([`list`]).
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
+mod array;
+mod entry;
+mod list;
+mod places;
 
-use talea_model::args::age;
-use talea_run::lists::record::put_full;
+pub(super) use array::Array;
+use entry::Entry;
+use list::Base;
+use places::{Places, enter};
 use talea_run::lists::sum::Sum;
-use talea_run::lists::{Change, key_weight};
 
 use crate::abi::abi;
-use crate::fortran::{FortranHandle, from_fortran};
-use crate::handles::lists::{Known, Lists};
-use crate::memory::Memory;
-use crate::requests::{Mix, Request, Requests};
+use crate::handles::lists::Known;
+use crate::requests::Requests;
 
 /// Bytes of handles that are compared at a time.
 const BLOCK: usize = 1024;
 
-/// State of an entry, in one word: a kind, two flags, and numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry(u64);
-
-impl Entry {
-    const NULL: Self = Self(0);
-    const UNKNOWN: Self = Self(1);
-    const OWN: u64 = 2;
-    const FOREIGN: u64 = 3;
-    const WILD: u64 = 4;
-    const PERSISTENT: u64 = 8;
-
-    fn of(request: Option<Request>, thread: u32) -> Self {
-        let Some(request) = request else { return Self::UNKNOWN };
-        let flags = (u64::from(request.wild) * Self::WILD)
-            | (u64::from(request.persistent) * Self::PERSISTENT);
-        Self(
-            flags
-                | if request.thread == thread {
-                    Self::OWN | request.number << 4
-                } else {
-                    Self::FOREIGN | u64::from(request.thread & 0xff) << 4 | request.number << 12
-                },
-        )
-    }
-
-    /// The age when the thread has created no request; true where it grows with each one created.
-    #[inline]
-    fn value(self) -> (i64, bool) {
-        match self.0 & 3 {
-            Self::OWN => (-1 - (self.0 >> 4) as i64, true),
-            Self::FOREIGN => (age::foreign(self.0 >> 12, (self.0 >> 4) as u32 & 0xff), false),
-            1 => (age::UNKNOWN, false),
-            _ => (age::NULL, false),
-        }
-    }
-
-    fn age(self, made: u64) -> i64 {
-        let (value, own) = self.value();
-        if own { value + made as i64 } else { value }
-    }
-
-    const fn is_known(self) -> bool {
-        self.0 & 2 != 0
-    }
-
-    const fn is_wild(self) -> bool {
-        self.0 & Self::WILD != 0
-    }
-
-    const fn is_persistent(self) -> bool {
-        self.0 & Self::PERSISTENT != 0
-    }
-}
-
-/// Layout of an array in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Array {
-    pub(super) address: usize,
-    /// Bytes of a handle.
-    pub(super) size: usize,
-    pub(super) fortran: bool,
-}
-
-impl Array {
-    /// The handles of the program, as bytes.
-    ///
-    /// # Safety
-    /// The array has `count` entries, which do not change while the slice lives.
-    unsafe fn bytes<'a>(self, count: usize) -> &'a [u8] {
-        if count == 0 || self.address == 0 {
-            return &[];
-        }
-        // SAFETY: guaranteed by the caller.
-        unsafe { std::slice::from_raw_parts(self.address as *const u8, count * self.size) }
-    }
-
-    /// A handle of the array as a word of C.
-    #[inline]
-    fn handle(self, bytes: &[u8], position: usize) -> usize {
-        let bytes = &bytes[position * self.size..][..self.size];
-        if let Ok(word) = bytes.try_into() {
-            return usize::from_le_bytes(word);
-        }
-        match bytes.try_into() {
-            Ok(word) if self.fortran => {
-                from_fortran(FortranHandle::Request, i32::from_le_bytes(word))
-            }
-            Ok(word) => u32::from_le_bytes(word) as usize,
-            Err(_) => 0,
-        }
-    }
-}
-
-/// The list in the file for an earlier state of the array.
-#[derive(Clone, Copy, Debug)]
-struct Base {
-    list: Known,
-    length: u32,
-    /// Number of requests that the thread had created then.
-    made: u64,
-}
-
-/// In the place of a position: several entries have this handle.
-const MANY: u32 = u32::MAX;
-
-/// See the module.
+/// An array of requests, as of its last use.
 #[derive(Debug)]
 pub(super) struct Shadow {
     pub(super) array: Array,
@@ -152,7 +47,7 @@ pub(super) struct Shadow {
     /// Number of changes of the table of requests that were processed.
     seen: u64,
     /// Positions of handles; built on first use.
-    places: Option<HashMap<usize, u32, BuildHasherDefault<Mix>>>,
+    places: Option<Places>,
     base: Option<Base>,
     /// Positions that changed since then.
     pending: Vec<u32>,
@@ -278,66 +173,6 @@ impl Shadow {
         }
     }
 
-    /// Collects the positions whose handle stayed while its request may have changed; false where
-    /// that is all of them.
-    fn suspect(&mut self, requests: &Requests) -> bool {
-        let behind = requests.changed() - self.seen;
-        let mut scanned = std::mem::take(&mut self.shared);
-        for &handle in &scanned {
-            self.find(handle);
-        }
-        if behind == 0 {
-            return true;
-        }
-        if behind > self.len() as u64 {
-            return false;
-        }
-        let Some(changes) = requests.since(self.seen) else { return false };
-        let (start, size) = (self.array.address, self.array.size);
-        let number = self.number;
-        for change in changes.filter(|change| change.by != number) {
-            let offset = change.address.wrapping_sub(start);
-            if offset < self.raw.len() {
-                self.suspects.push((offset / size) as u32);
-                // A handle is reused only when its request was removed; that was noted, too.
-                if change.added && self.unknown == 0 {
-                    continue;
-                }
-            }
-            let place = self.places().get(&change.handle).copied();
-            match place {
-                Some(MANY) if !scanned.contains(&change.handle) => {
-                    scanned.push(change.handle);
-                    self.find(change.handle);
-                }
-                Some(MANY) | None => {}
-                Some(position) => self.suspects.push(position),
-            }
-        }
-        true
-    }
-
-    /// Adds all positions of a handle to the suspects.
-    fn find(&mut self, handle: usize) {
-        for position in 0..self.len() {
-            if self.word(position) == handle {
-                self.suspects.push(position as u32);
-            }
-        }
-    }
-
-    /// Positions of handles.
-    fn places(&mut self) -> &HashMap<usize, u32, BuildHasherDefault<Mix>> {
-        if self.places.is_none() {
-            let mut places = HashMap::default();
-            for position in 0..self.len() {
-                enter(&mut places, self.word(position), position);
-            }
-            self.places = Some(places);
-        }
-        self.places.get_or_insert_default()
-    }
-
     /// The handle at a position as a word of C, as of the last update.
     #[inline]
     fn word(&self, position: usize) -> usize {
@@ -427,47 +262,6 @@ impl Shadow {
         self.unknown -= usize::from(entry == Entry::UNKNOWN);
     }
 
-    /// The list of ages; `None` where there was no room for it. The thread has created `made`
-    /// requests.
-    pub(super) fn list(&mut self, made: u64, memory: &Memory, lists: &mut Lists) -> Option<Known> {
-        let length = self.len() as u32;
-        let sum = self.sum.number(self.len(), made as i64);
-        let list = lists.find(sum).or_else(|| self.write(sum, made, memory, lists));
-        self.base = list.map(|list| Base { list, length, made });
-        self.pending.clear();
-        self.nulls = None;
-        list
-    }
-
-    fn write(&mut self, sum: u128, made: u64, memory: &Memory, lists: &mut Lists) -> Option<Known> {
-        let id = lists.next()?;
-        let length = self.len() as u32;
-        self.pending.sort_unstable();
-        self.pending.dedup();
-        let entries = &self.entries;
-        let changed = self.pending.iter().take_while(|&&position| position < length);
-        let count = changed.clone().count() as u32;
-        let nulls = self.nulls.map_or(0, |(_, count)| count);
-        if let Some(base) = self.base {
-            let weight = u64::from(base.list.weight) + 1 + u64::from(count) + u64::from(nulls);
-            // A change takes about two bytes, an entry of a full list one.
-            if 2 * count <= length && weight <= key_weight(u64::from(length)) {
-                let change = Change {
-                    base: base.list.id,
-                    length,
-                    shift: made as i64 - base.made as i64,
-                    nulls: self.nulls.map(|(list, _)| list),
-                    entries: changed.map(|&at| (at, entries[at as usize].age(made))).collect(),
-                };
-                return lists.add(memory, sum, weight as u32, |out| {
-                    change.put(out, id, base.length);
-                });
-            }
-        }
-        let ages: Vec<i64> = entries.iter().map(|entry| entry.age(made)).collect();
-        lists.add(memory, sum, 0, |out| put_full(out, &ages))
-    }
-
     /// The request at a position is complete; those that are not persistent (or `freed`) leave the
     /// table.
     ///
@@ -535,19 +329,5 @@ impl Shadow {
     }
 }
 
-fn enter(
-    places: &mut HashMap<usize, u32, BuildHasherDefault<Mix>>,
-    handle: usize,
-    position: usize,
-) {
-    if handle != abi().request_null {
-        let held = places.entry(handle).or_insert(position as u32);
-        if *held != position as u32 {
-            *held = MANY;
-        }
-    }
-}
-
 #[cfg(test)]
-#[path = "tests_of_shadow.rs"]
 mod tests;

@@ -10,13 +10,14 @@ use talea_run::live::layout::state;
 
 use super::{pass, record};
 use crate::clock;
+use crate::current::{set_this_thread, this_thread};
 use crate::entry::{Binding, Call, Entry};
+use crate::frames::Frames;
 use crate::handles::Handles;
-use crate::left::Frames;
 use crate::process::{self, STOP, process, stop};
 use crate::sampler::probes::{NO_EVENT, ProbeThread};
 use crate::table::{Class, PROCEDURES};
-use crate::thread::{BUSY, PROBED, State, set_this_thread, this_thread};
+use crate::thread::{BUSY, PROBED, State};
 
 /// Calls that are not recorded, and the first ones of a process or thread.
 #[cold]

@@ -13,9 +13,10 @@ use talea_run::live::layout::{self, Header, Sync, TimesMode, state};
 use talea_run::{MappedRegion, mapped};
 
 use super::places::note_host;
-use super::{PROCESS, Process, STOP, host_name, process, put_words, stop};
+use super::{PROCESS, Process, STOP, process, put_words, stop};
 use crate::clock;
 use crate::fabric;
+use crate::host::host_name;
 use crate::memory::Memory;
 use crate::paths::DEEPEST;
 use crate::shared::Shared;

@@ -22,8 +22,8 @@ use super::stacks::Interned;
 use super::watched::Watched;
 use super::{CHANGED, CONTROL, Options, PROCESS, phases};
 use crate::clock;
+use crate::host::host_name;
 use crate::kept::KeptFile;
-use crate::process::host_name;
 
 /// Maximum and minimum interval between two checks of buffers.
 const SLOW: Duration = Duration::from_millis(100);

@@ -7,28 +7,17 @@
 //! only occasionally, and counters are read for at most one part in 200 of the time, in addition to
 //! MPI calls; short bursts of either are permitted. Instances that are not recorded are counted.
 
-use std::cell::{Cell, UnsafeCell};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, compiler_fence};
 
 use talea_run::samples::MOST_PHASES;
 
-use super::probes::{LONGEST, ProbeThread, Ring, Taken};
+use super::probes::{ProbeThread, Taken};
+use super::ring::Ring;
+use super::thread_phases::Own;
 use crate::clock;
 
 /// Version of the table of functions.
 const VERSION: u32 = 1;
-/// Mean nanoseconds between recorded instances of one phase, and the maximum number that may be
-/// made up for at once.
-const STEP: u64 = 50_000;
-const BURST: u64 = 64;
-/// Maximum saved time between reads of counters, in steps: sixteen of the longest reads, so that
-/// nested phases have theirs where reads are slow, too.
-const SAVED: u64 = 16 * LONGEST;
-/// Number of rows before the helper has opened the thread's counters; they are short.
-const EARLY: usize = 256;
-/// Number of rows afterwards: the helper checks more often where they fill.
-pub(super) const ROWS: usize = 1 << 11;
 /// Number of rows that are reserved for the ends of phases that have begun.
 const KEPT: usize = 64;
 
@@ -75,126 +64,17 @@ unsafe extern "C" fn name(name: *const u8, length: usize) -> u32 {
     at as u32 + 1
 }
 
-thread_local! {
-    static THREAD: Cell<Option<&'static ProbeThread>> = const { Cell::new(None) };
-}
-
-/// The calling thread, known to the helper from now on.
-pub(crate) fn this_thread() -> &'static ProbeThread {
-    THREAD.with(|thread| {
-        thread.get().unwrap_or_else(|| {
-            let made = ProbeThread::register();
-            thread.set(Some(made));
-            made
-        })
-    })
-}
-
 extern "C" fn enter(phase: u32) {
-    let thread = this_thread();
+    let thread = ProbeThread::current();
     if !thread.phases.guarded(|own| own.enter(thread, phase)) {
         thread.phases.lose();
     }
 }
 
 extern "C" fn leave(phase: u32) {
-    let thread = this_thread();
+    let thread = ProbeThread::current();
     // Where the thread is in here itself the begin was not recorded either.
     let _ = thread.phases.guarded(|own| own.leave(thread, phase));
-}
-
-/// State of a thread's phases; the thread's own except for the ring and the count of lost
-/// instances.
-#[derive(Debug)]
-pub(super) struct ThreadPhases {
-    own: UnsafeCell<Option<Box<Own>>>,
-    /// A signal's handler must not continue where the thread is in here itself.
-    busy: AtomicBool,
-    /// Number of instances that are not recorded.
-    pub(super) lost: AtomicU64,
-    /// For the time until the helper has opened the thread's counters.
-    early: AtomicPtr<Ring>,
-}
-
-// SAFETY: `own` is accessed by its thread only, one call at a time, which `busy` ensures, and by
-// the helper when the thread is gone.
-unsafe impl Sync for ThreadPhases {}
-
-#[derive(Debug)]
-struct Own {
-    /// Bits of the open phases of the thread: recorded, and with counters; the innermost is the
-    /// lowest bit.
-    recorded: u64,
-    counted: u64,
-    /// For each phase the ticks at which its recorded instances would be due at an even pace.
-    due: Box<[u64]>,
-    /// The same for reads of counters.
-    read: u64,
-    /// Ticks of [`STEP`], those of a burst, and those that reads may save up.
-    step: u64,
-    burst: u64,
-    saved: u64,
-}
-
-impl ThreadPhases {
-    pub(super) fn new() -> Self {
-        Self {
-            own: UnsafeCell::new(None),
-            busy: AtomicBool::new(false),
-            lost: AtomicU64::new(0),
-            early: AtomicPtr::new(std::ptr::null_mut()),
-        }
-    }
-
-    /// Accesses the thread's own part; false if the thread is in it already.
-    fn guarded(&self, what: impl FnOnce(&mut Own)) -> bool {
-        // Only the thread itself and its signals' handlers come here: no locked instruction is
-        // needed.
-        if self.busy.load(Ordering::Relaxed) {
-            return false;
-        }
-        self.busy.store(true, Ordering::Relaxed);
-        compiler_fence(Ordering::SeqCst);
-        // SAFETY: this is the owning thread, and no other call is in it.
-        let own = unsafe { &mut *self.own.get() };
-        what(own.get_or_insert_with(|| {
-            let ring = Box::into_raw(Box::new(Ring::new(0, EARLY)));
-            self.early.store(ring, Ordering::Release);
-            let step = clock::ticks_of(STEP);
-            let due = vec![0; MOST_PHASES + 1].into_boxed_slice();
-            let (burst, saved) = (step * BURST, step * SAVED);
-            Box::new(Own { recorded: 0, counted: 0, due, read: 0, step, burst, saved })
-        }));
-        compiler_fence(Ordering::SeqCst);
-        self.busy.store(false, Ordering::Relaxed);
-        true
-    }
-
-    /// Counts an instance that is not recorded.
-    fn lose(&self) {
-        self.lost.store(self.lost.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    }
-
-    /// Ring of phases before counters are opened; for the thread and the helper.
-    pub(super) fn early(&self) -> Option<&Ring> {
-        // SAFETY: it is freed by the helper only, when the thread is gone.
-        unsafe { self.early.load(Ordering::Acquire).as_ref() }
-    }
-
-    /// Frees the thread's memory.
-    ///
-    /// # Safety
-    /// The thread is gone, and the helper calls.
-    pub(super) unsafe fn release(&self) {
-        let ring = self.early.swap(std::ptr::null_mut(), Ordering::AcqRel);
-        // SAFETY: no other reference to either exists.
-        unsafe {
-            *self.own.get() = None;
-            if !ring.is_null() {
-                drop(Box::from_raw(ring));
-            }
-        }
-    }
 }
 
 impl Own {
@@ -247,11 +127,14 @@ fn put(thread: &ProbeThread, ticks: u64, taken: Option<&Taken>, what: u64) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::Ordering;
+
+    use super::super::thread_phases::{EARLY, STEP};
     use super::*;
 
     #[test]
     fn a_hasty_phase_leaves_room_for_others() {
-        let thread = this_thread();
+        let thread = ProbeThread::current();
         let begin = clock::ticks();
         // The ring would be full after an eighth of this.
         while clock::ticks() - begin < clock::ticks_of(STEP * EARLY as u64 * 4) {

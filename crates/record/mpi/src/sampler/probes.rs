@@ -5,26 +5,18 @@
 //! time, so that it costs half a percent at most; one without a system call every 10 µs. Rows go to
 //! the helper through a ring without locks; rows without room are counted.
 
-use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use talea_sampling::threads::Reader;
 
-use super::phases::{self, ThreadPhases};
+use super::pace::{FAST_STEP, STEP, pause};
+use super::ring::Ring;
+use super::thread_phases::{self, ThreadPhases};
 use crate::clock;
 
-/// Interval between two system calls, in nanoseconds.
-const STEP: u64 = 50_000;
-/// Interval between two reads without one.
-const FAST_STEP: u64 = 10_000;
-/// Minimum time between two reads, in costs of one.
-const SHARE: u64 = 200;
-/// Maximum time from one read to the next, in steps: a longer read was off its PU most of the time.
-pub(super) const LONGEST: u64 = 40;
 /// Rows in the ring: a tenth of a second's, at the fastest.
 const ROWS: usize = 1 << 14;
-/// Words of a row before the counts: ticks, state, what.
-const HEAD: usize = 3;
 /// Maximum number of counts of a row.
 const WIDEST: usize = 64;
 
@@ -64,6 +56,10 @@ pub(super) struct Open {
     fast: bool,
 }
 
+thread_local! {
+    static THREAD: Cell<Option<&'static ProbeThread>> = const { Cell::new(None) };
+}
+
 static NEW: AtomicPtr<ProbeThread> = AtomicPtr::new(std::ptr::null_mut());
 
 /// The state of a set's turn.
@@ -90,9 +86,21 @@ pub(crate) struct Taken {
 impl ProbeThread {
     /// The calling thread, which has this number in the recording.
     pub(crate) fn numbered(number: u32) -> &'static Self {
-        let thread = phases::this_thread();
+        let thread = Self::current();
         thread.number.store(number, Ordering::Relaxed);
         thread
+    }
+
+    /// The calling thread, known to the helper from now on.
+    #[inline]
+    pub(super) fn current() -> &'static Self {
+        THREAD.with(|thread| {
+            thread.get().unwrap_or_else(|| {
+                let made = Self::register();
+                thread.set(Some(made));
+                made
+            })
+        })
     }
 
     /// Its number in the recording, once it has made a call.
@@ -101,7 +109,7 @@ impl ProbeThread {
     }
 
     /// Registers the calling thread with the helper; once for each thread.
-    pub(super) fn register() -> &'static Self {
+    fn register() -> &'static Self {
         // SAFETY: the call has no precondition.
         let tid = unsafe { libc::gettid() } as u32;
         let made = Box::leak(Box::new(Self {
@@ -146,7 +154,7 @@ impl ProbeThread {
         let fast = readers.iter().any(Reader::is_fast);
         let width = readers.iter().map(Reader::width).max().unwrap_or(0).min(WIDEST);
         let step = if fast { FAST_STEP } else { STEP };
-        let (ring, phases) = (Ring::new(width, ROWS), Ring::new(width, phases::ROWS));
+        let (ring, phases) = (Ring::new(width, ROWS), Ring::new(width, thread_phases::ROWS));
         // Its pages exist from the beginning: a fault of ours in a phase would be counted as the
         // program's.
         phases.touch();
@@ -257,132 +265,15 @@ impl ProbeThread {
     }
 }
 
-/// Ticks from one read, which took `cost`, to the next.
-fn pause(step: u64, cost: u64) -> u64 {
-    // A thread that was off its PU meanwhile is not charged for that.
-    step.max(cost.saturating_mul(SHARE).min(step * LONGEST))
-}
-
-/// Rows from one thread to one other.
-#[derive(Debug)]
-pub(super) struct Ring {
-    words: UnsafeCell<Box<[u64]>>,
-    rows: usize,
-    stride: usize,
-    /// Number of rows written, by the thread.
-    head: AtomicUsize,
-    /// Number of rows read, by the helper.
-    tail: AtomicUsize,
-}
-
-// SAFETY: rows from tail to head belong to the reader, the others to the writer.
-unsafe impl Sync for Ring {}
-
-impl Ring {
-    pub(super) fn new(width: usize, rows: usize) -> Self {
-        let stride = HEAD + width;
-        // Zero pages take no memory before they are written.
-        let words = UnsafeCell::new(vec![0; rows * stride].into_boxed_slice());
-        Self { words, rows, stride, head: AtomicUsize::new(0), tail: AtomicUsize::new(0) }
-    }
-
-    /// Allocates the memory at once, before it is shared.
-    fn touch(&self) {
-        // SAFETY: only the caller has it.
-        for word in unsafe { &mut *self.words.get() }.iter_mut().step_by(512) {
-            // SAFETY: a word of ours; the write must not be left out.
-            unsafe { std::ptr::from_mut(word).write_volatile(0) };
-        }
-    }
-
-    /// Total number of rows.
-    pub(super) fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// Number of rows that may be pushed.
-    pub(super) fn room(&self) -> usize {
-        let (head, tail) = (self.head.load(Ordering::Relaxed), self.tail.load(Ordering::Acquire));
-        self.rows.saturating_sub(head.wrapping_sub(tail))
-    }
-
-    pub(super) fn push(&self, head: [u64; HEAD], row: &[u64]) -> bool {
-        let at = self.head.load(Ordering::Relaxed);
-        // Acquire pairs with the helper's store: it has finished with the row.
-        if at.wrapping_sub(self.tail.load(Ordering::Acquire)) >= self.rows {
-            return false;
-        }
-        let from = at % self.rows * self.stride;
-        // SAFETY: the row is the writer's, see above; it lies inside the words.
-        unsafe {
-            let to = (*self.words.get()).as_mut_ptr().add(from);
-            std::ptr::copy_nonoverlapping(head.as_ptr(), to, HEAD);
-            let width = self.stride - HEAD;
-            std::ptr::copy_nonoverlapping(row.as_ptr(), to.add(HEAD), width.min(row.len()));
-        }
-        self.head.store(at.wrapping_add(1), Ordering::Release);
-        true
-    }
-
-    pub(super) fn drain(&self, mut each: impl FnMut(&[u64])) {
-        let head = self.head.load(Ordering::Acquire);
-        let mut at = self.tail.load(Ordering::Relaxed);
-        while at != head {
-            let from = at % self.rows * self.stride;
-            // SAFETY: the row is the reader's, see above; it lies inside the words.
-            each(unsafe {
-                let words = (*self.words.get()).as_ptr().add(from);
-                std::slice::from_raw_parts(words, self.stride)
-            });
-            at = at.wrapping_add(1);
-        }
-        self.tail.store(at, Ordering::Release);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn rows_come_out_as_they_went_in() {
-        let ring = Ring::new(2, ROWS);
-        let mut next = 0;
-        for round in 0..5_u64 {
-            for i in 0..10_000 {
-                let number = round * 10_000 + i;
-                assert!(ring.push([number, 1, 2], &[number, number + 1, 7]));
-            }
-            ring.drain(|row| {
-                assert_eq!(row, [next, 1, 2, next, next + 1]);
-                next += 1;
-            });
-        }
-        assert_eq!(next, 50_000);
-        let pushed = (0..2 * ROWS).filter(|_| ring.push([0; 3], &[0; 2])).count();
-        assert_eq!(pushed, ROWS);
-    }
 
     #[test]
     fn states_come_back() {
         for (turn, set) in [(0, 0), (7, 3), (u32::MAX, 0x7fff)] {
             assert_eq!(turn_of(state_of(turn, set)), (turn, set));
             assert_ne!(state_of(turn, set), 0);
-        }
-    }
-
-    #[test]
-    fn reads_take_no_more_of_the_time_than_is_documented() {
-        assert_eq!((STEP, FAST_STEP, SHARE), (50_000, 10_000, 200));
-        for step in [STEP, FAST_STEP] {
-            assert_eq!(pause(step, 0), step);
-            assert_eq!(pause(step, step / SHARE), step);
-            for cost in [step / SHARE + 1, step / 100, step / 10, step * 40 / SHARE] {
-                assert_eq!(pause(step, cost), cost * SHARE);
-            }
-            // Longer ones were off the PU most of the time.
-            assert_eq!(pause(step, step), step * 40);
-            assert_eq!(pause(step, u64::MAX), step * 40);
         }
     }
 }

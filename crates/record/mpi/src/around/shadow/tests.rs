@@ -7,7 +7,9 @@ use talea_run::live::LiveProcess;
 use talea_run::live::layout::{self, state};
 
 use super::*;
-use crate::requests::age_of;
+use crate::handles::lists::Lists;
+use crate::memory::Memory;
+use crate::requests::{Request, age_of};
 use crate::shared::Shared;
 
 /// Maximum length of an array.
