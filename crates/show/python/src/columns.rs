@@ -19,12 +19,7 @@ use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::table::Table;
-
-/// Key of a column's metadata with its unit.
-pub(crate) const UNIT: &str = "unit";
-/// Key of a column's metadata with its meaning.
-pub(crate) const DESCRIPTION: &str = "description";
+use crate::table::{DESCRIPTION, Table, UNIT};
 
 /// Rows of one part of a table: bounds the memory for their JSON.
 const AT_ONCE: usize = 16_384;

@@ -15,8 +15,12 @@ use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
 
-use crate::columns::{DESCRIPTION, UNIT};
 use crate::errors::{Error, wrong};
+
+/// Key of a column's metadata with its unit.
+pub(crate) const UNIT: &str = "unit";
+/// Key of a column's metadata with its meaning.
+pub(crate) const DESCRIPTION: &str = "description";
 
 /// Rows with named columns; `units` and `descriptions` explain them.
 ///
