@@ -6,6 +6,22 @@
 //! mapped file while the program runs. One library serves Open MPI, MPICH and the standard ABI:
 //! arguments travel as machine words, and the differences are in [`abi`]. It refuses anything slow
 //! on the event path, and never ends the program.
+//!
+//! Folders in the order of a call; each imports only those below it:
+//!
+//! | folder | owns |
+//! |---|---|
+//! | [`dispatch`] | exported functions, the order of steps, and calls beside the event path |
+//! | `thread` | the node of the call site, series of polls, and writing the event |
+//! | [`around`] | data read before and after the call: requests, statuses, lists, new handles |
+//! | [`process`] | state that all threads share: the recording, symbolic handles, live requests |
+//! | `fabric` | counters of the node's network, beside the calls |
+//! | `sampler` | samples of threads and counters at calls and phases, beside the calls |
+//! | [`end`] | the merge of all ranks' recordings, and offsets between clocks |
+//! | [`record`] | the growing graph of a thread, and the mapped file |
+//! | [`plan`] | arguments of each procedure that are recorded, and reading single ones |
+//! | [`abi`] | procedures of the standard, names that programs call, the implementation in use |
+//! | [`sys`] | clocks, the stack, threads and files of our own |
 
 #![allow(
     clippy::inline_always,
@@ -16,48 +32,22 @@ use std::ffi::{c_char, c_int};
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 compile_error!(
-    "the MPI library of talea is written for Linux on x86-64: entries and the clock know no other yet"
+    "the MPI library of talea is for Linux on x86-64: entries and the clock know no other yet"
 );
 
 pub mod abi;
-mod arguments;
 pub mod around;
-pub mod clock;
-mod current;
 pub mod dispatch;
-pub mod entry;
+pub mod end;
 mod fabric;
-pub mod fortran;
-mod frames;
-pub mod gather;
-pub mod handles;
-mod host;
-mod kept;
-mod left;
-pub mod memory;
-mod nodes;
-pub mod offsets;
-pub mod paths;
 pub mod plan;
-pub mod pmpi;
-mod polls;
-mod probe;
 pub mod process;
-mod pu_time;
-mod quiet;
 pub mod record;
-pub mod requests;
 mod sampler;
-mod series;
-pub mod shared;
-pub mod single;
-mod sites;
-pub mod symbols;
-pub mod table;
+pub mod sys;
 mod thread;
-mod trampoline;
-mod values;
-pub mod world;
+
+use sys::clock;
 
 /// Run by the loader before the program's own initialisers.
 extern "C" fn loaded(_: c_int, _: *const *const c_char, environment: *const *const c_char) {

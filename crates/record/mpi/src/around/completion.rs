@@ -3,8 +3,8 @@
 //! Owns their removal from the table, and the lists of positions and statuses that identify them.
 
 use super::{Around, Scene};
+use crate::abi::table::Class;
 use crate::plan::{Found, Plan};
-use crate::table::Class;
 
 /// The word of a flag, an index or a number of completed requests, by its place in the plan.
 fn int_out(plan: &Plan, words: &[u64], nth: usize) -> i64 {

@@ -7,12 +7,12 @@ use talea_model::args::special;
 
 use super::Around;
 use crate::abi::abi;
-use crate::arguments;
-use crate::entry::Call;
-use crate::fortran::FortranHandle;
+use crate::abi::entry::Call;
+use crate::abi::fortran::FortranHandle;
+use crate::abi::table::{Kind, Length};
+use crate::plan::arguments;
 use crate::plan::{Found, Plan, Significance};
 use crate::process::Process;
-use crate::table::{Kind, Length};
 
 impl Around {
     /// Reads a list; it is written if it is new.

@@ -19,8 +19,8 @@ use places::{Places, enter};
 use talea_run::lists::sum::Sum;
 
 use crate::abi::abi;
-use crate::handles::lists::Known;
-use crate::requests::Requests;
+use crate::process::handles::lists::Known;
+use crate::process::requests::Requests;
 
 /// Bytes of handles that are compared at a time.
 const BLOCK: usize = 1024;

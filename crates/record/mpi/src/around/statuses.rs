@@ -4,7 +4,7 @@
 
 use super::Around;
 use crate::abi::abi;
-use crate::entry::Call;
+use crate::abi::entry::Call;
 use crate::plan::Plan;
 
 /// Marker written into a status before the call; unchanged afterwards if the status was not filled.

@@ -9,15 +9,13 @@ use std::sync::atomic::Ordering;
 use talea_run::live::layout::state;
 
 use super::{pass, record};
-use crate::clock;
-use crate::current::{set_this_thread, this_thread};
-use crate::entry::{Binding, Call, Entry};
-use crate::frames::Frames;
-use crate::handles::Handles;
+use crate::abi::entry::{Binding, Call, Entry};
+use crate::abi::table::{Class, PROCEDURES};
+use crate::process::handles::Handles;
 use crate::process::{self, STOP, process, stop};
 use crate::sampler::probes::{NO_EVENT, ProbeThread};
-use crate::table::{Class, PROCEDURES};
-use crate::thread::{BUSY, PROBED, State};
+use crate::sys::clock;
+use crate::thread::{BUSY, Frames, PROBED, State, set_this_thread, this_thread};
 
 /// Calls that are not recorded, and the first ones of a process or thread.
 #[cold]

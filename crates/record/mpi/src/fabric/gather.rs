@@ -12,7 +12,7 @@ use std::path::Path;
 use talea_run::counters;
 
 use super::{CLAIM, Claim, is_asked};
-use crate::world::World;
+use crate::end::world::World;
 
 /// Maximum number of file names that may be taken, as by hosts of the same name.
 const MOST_NAMES: u32 = 10_000;

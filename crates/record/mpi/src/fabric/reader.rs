@@ -12,8 +12,8 @@ use talea_run::counters::{Clocks, MOST_BYTES, Notes, note};
 use talea_sampling::Root;
 use talea_sampling::fabric::{CounterSource, Files, Port, PortKind, of_machine, recorded};
 
-use crate::clock;
-use crate::kept::KeptFile;
+use crate::sys::clock;
+use crate::sys::kept_file::KeptFile;
 
 /// Maximum number of doublings of the interval.
 const MOST_HALVES: u32 = 32;

@@ -5,7 +5,7 @@
 //! themselves are `single`'s and `probe`'s.
 
 use super::{Found, Out};
-use crate::table::Class;
+use crate::abi::table::Class;
 
 /// Place among the found words of the flag that shows the completion of the request; `None` for
 /// calls that wait.

@@ -1,9 +1,9 @@
 //! Sources of the words of a tuple and of the values of its columns.
 //!
-//! Owns the names only: [`crate::around`] reads words before or after a call, [`crate::values`]
+//! Owns the names only: [`crate::around`] reads words before or after a call, `thread::values`
 //! turns them into values.
 
-use crate::table::{Kind, Length, Param, Procedure};
+use crate::abi::table::{Kind, Length, Param, Procedure};
 
 /// A word that is found before or after the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,13 +14,13 @@ use talea_run::{MappedRegion, mapped};
 
 use super::places::note_host;
 use super::{PROCESS, Process, STOP, process, put_words, stop};
-use crate::clock;
+use crate::abi::table::PROCEDURES;
 use crate::fabric;
-use crate::host::host_name;
-use crate::memory::Memory;
-use crate::paths::DEEPEST;
-use crate::shared::Shared;
-use crate::table::PROCEDURES;
+use crate::process::shared::Shared;
+use crate::record::memory::Memory;
+use crate::sys::clock;
+use crate::sys::host::host_name;
+use crate::sys::stack::DEEPEST;
 
 /// Begins the recording if the environment requests one; before the program's MPI is initialised.
 pub fn start() {

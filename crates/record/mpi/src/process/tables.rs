@@ -8,8 +8,8 @@ use talea_run::live::record::{put_module, put_procedure};
 use talea_run::modules::{self, LoadedModule};
 
 use super::Process;
-use crate::paths::{DEEPEST, Frame};
 use crate::plan::Plan;
+use crate::sys::stack::{DEEPEST, Frame};
 
 /// Properties of a module for call paths.
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,7 +3,7 @@
 //! Owns a node's list of successors and the prediction of their runs.
 
 use super::{HotNode, NONE, Recorder};
-use crate::memory::Full;
+use crate::record::memory::Full;
 
 impl Recorder {
     /// The run of successors at `last` ends: `index` comes next.

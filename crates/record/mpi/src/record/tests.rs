@@ -12,7 +12,7 @@ use talea_run::live::record::put_procedure;
 use talea_run::recording::{Recording, Sizes};
 
 use super::*;
-use crate::entry::ENTRIES;
+use crate::abi::entry::ENTRIES;
 
 /// Uses the words themselves as values, so that output can be compared with input.
 struct AsTheyAre;

@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use talea_run::live::layout::Symbols;
 
 use super::{MAX_COLUMNS, Recorder};
-use crate::memory::Full;
+use crate::record::memory::Full;
 
 /// Bytes of one record on the stack; room for a number for each of [`MAX_COLUMNS`] and three more.
 pub(super) struct Out {

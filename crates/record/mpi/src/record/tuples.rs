@@ -8,7 +8,7 @@ use talea_run::live::numbers::zigzag;
 
 use super::tokens::Out;
 use super::{HotNode, MAX_COLUMNS, NONE, Recorder, Translate};
-use crate::memory::Full;
+use crate::record::memory::Full;
 
 /// Argument tuples of a node in slots.
 #[derive(Debug)]

@@ -21,9 +21,9 @@ use super::probes::ProbeThread;
 use super::stacks::Interned;
 use super::watched::Watched;
 use super::{CHANGED, CONTROL, Options, PROCESS, phases};
-use crate::clock;
-use crate::host::host_name;
-use crate::kept::KeptFile;
+use crate::sys::clock;
+use crate::sys::host::host_name;
+use crate::sys::kept_file::KeptFile;
 
 /// Maximum and minimum interval between two checks of buffers.
 const SLOW: Duration = Duration::from_millis(100);

@@ -14,7 +14,7 @@ use talea_run::samples::MOST_PHASES;
 use super::probes::{ProbeThread, Taken};
 use super::ring::Ring;
 use super::thread_phases::Own;
-use crate::clock;
+use crate::sys::clock;
 
 /// Version of the table of functions.
 const VERSION: u32 = 1;

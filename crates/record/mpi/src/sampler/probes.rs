@@ -13,7 +13,7 @@ use talea_sampling::threads::Reader;
 use super::pace::{FAST_STEP, STEP, pause};
 use super::ring::Ring;
 use super::thread_phases::{self, ThreadPhases};
-use crate::clock;
+use crate::sys::clock;
 
 /// Rows in the ring: a tenth of a second's, at the fastest.
 const ROWS: usize = 1 << 14;

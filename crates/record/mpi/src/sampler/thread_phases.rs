@@ -10,7 +10,7 @@ use talea_run::samples::MOST_PHASES;
 
 use super::pace::LONGEST;
 use super::ring::Ring;
-use crate::clock;
+use crate::sys::clock;
 
 /// Mean nanoseconds between recorded instances of one phase, and the maximum number that may be
 /// made up for at once.

@@ -69,7 +69,7 @@ impl Watched {
             name,
             renamed: false,
             looked: 0,
-            begin: Nanos(crate::clock::monotonic()),
+            begin: Nanos(crate::sys::clock::monotonic()),
             events,
             turn: 0,
             probe: None,

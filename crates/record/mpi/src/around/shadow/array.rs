@@ -2,7 +2,7 @@
 //!
 //! Owns reading its handles; refuses writing them.
 
-use crate::fortran::{FortranHandle, from_fortran};
+use crate::abi::fortran::{FortranHandle, from_fortran};
 
 /// Layout of an array in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 
 use talea_model::args::age;
 
-use crate::requests::Request;
+use crate::process::requests::Request;
 
 /// State of an entry, in one word: a kind, two flags, and numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use talea_run::lists::record::put_full;
 use talea_run::lists::{Change, key_weight};
 
 use super::Shadow;
-use crate::handles::lists::{Known, Lists};
-use crate::memory::Memory;
+use crate::process::handles::lists::{Known, Lists};
+use crate::record::memory::Memory;
 
 /// The list in the file for an earlier state of the array.
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ use std::hash::BuildHasherDefault;
 
 use super::Shadow;
 use crate::abi::abi;
-use crate::requests::{Mix, Requests};
+use crate::process::requests::{Mix, Requests};
 
 /// Positions of handles.
 pub(super) type Places = HashMap<usize, u32, BuildHasherDefault<Mix>>;

@@ -7,10 +7,10 @@ use talea_run::live::LiveProcess;
 use talea_run::live::layout::{self, state};
 
 use super::*;
-use crate::handles::lists::Lists;
-use crate::memory::Memory;
-use crate::requests::{Request, age_of};
-use crate::shared::Shared;
+use crate::process::handles::lists::Lists;
+use crate::process::requests::{Request, age_of};
+use crate::process::shared::Shared;
+use crate::record::memory::Memory;
 
 /// Maximum length of an array.
 const MOST: usize = 40;
@@ -116,7 +116,7 @@ impl Program {
     }
 
     fn known(&self, at: usize) -> Option<Request> {
-        crate::requests::known(&self.requests, self.handles[at], self.address(at))
+        crate::process::requests::known(&self.requests, self.handles[at], self.address(at))
     }
 
     fn step(&mut self, step: Step) {

@@ -12,8 +12,8 @@ use talea_sampling::threads::{OpenThreadError, Sampled};
 use super::super::probes::ProbeThread;
 use super::super::watched::Watched;
 use super::{Helper, name, nanos};
-use crate::clock;
-use crate::quiet;
+use crate::sys::clock;
+use crate::sys::own_threads;
 
 /// Maximum number of watched threads; each has a buffer of its own.
 const MOST_THREADS: usize = 4096;
@@ -25,7 +25,7 @@ impl Helper<'_> {
         let mut here: Vec<u32> = tasks
             .flatten()
             .filter_map(|task| task.file_name().to_str()?.parse().ok())
-            .filter(|&tid| !quiet::is_ours(tid))
+            .filter(|&tid| !own_threads::is_ours(tid))
             .collect();
         here.sort_unstable();
         // The kernel may omit threads from its list while others end: the omission counts only for
