@@ -100,16 +100,16 @@ fn procedures(rows: &[Row<'_>]) -> String {
 }
 
 /// A name that a program can call.
-struct Name {
+struct Callable {
     name: String,
     /// Number of its row.
     procedure: usize,
     binding: &'static str,
 }
 
-fn names(rows: &[Row<'_>]) -> Vec<Name> {
+fn names(rows: &[Row<'_>]) -> Vec<Callable> {
     let mut names = Vec::new();
-    let mut add = |name, procedure, binding| names.push(Name { name, procedure, binding });
+    let mut add = |name, procedure, binding| names.push(Callable { name, procedure, binding });
     for (procedure, row) in rows.iter().enumerate() {
         add(row.name.to_owned(), procedure, "C");
         let (short, large) = row.name.strip_suffix("_c").map_or((row.name, false), |s| (s, true));
@@ -152,21 +152,21 @@ fn names(rows: &[Row<'_>]) -> Vec<Name> {
     names
 }
 
-fn entries(names: &[Name]) -> String {
+fn entries(names: &[Callable]) -> String {
     let mut out = format!(
         "/// Every name that a program can call.\npub static ENTRIES: [Entry; {}] = [\n",
         names.len()
     );
-    for Name { name, procedure, binding } in names {
+    for Callable { name, procedure, binding } in names {
         writeln!(out, "Entry::new(c{name:?}, {procedure}, Binding::{binding}),").expect("a String");
     }
     out.push_str("];\n");
     out
 }
 
-fn trampolines(names: &[Name]) -> String {
+fn trampolines(names: &[Callable]) -> String {
     let mut out = String::new();
-    for (index, Name { name, .. }) in names.iter().enumerate() {
+    for (index, Callable { name, .. }) in names.iter().enumerate() {
         writeln!(
             out,
             "#[unsafe(naked)] #[unsafe(export_name = {name:?})] extern \"C-unwind\" fn entry_{index}() {{ \

@@ -18,7 +18,7 @@ impl Around {
     /// Reads a list; it is written if it is new.
     ///
     /// # Safety
-    /// `call` is a call of the plan's procedure, of which `found` is one.
+    /// `call` is a call of the plan's procedure, and `found` is one of its lists.
     pub(super) unsafe fn list(
         &mut self,
         process: &Process,

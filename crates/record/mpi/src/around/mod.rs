@@ -89,7 +89,8 @@ impl Around {
                     Found::Requests { arg, length } => {
                         let count = arguments::int(plan, call, length).max(0) as usize;
                         self.is_array = true;
-                        let shadow = self.shadows.of(Self::array(plan, call, arg), count, process);
+                        let shadow =
+                            self.shadows.find_or_add(Self::array(plan, call, arg), count, process);
                         process.requests.with(|r| shadow.refresh(count, thread, r));
                         let list = process
                             .handles
@@ -175,7 +176,7 @@ impl Around {
     }
 
     /// The handles of the last call, into `handles`. True if the status of one must be read.
-    pub(crate) fn asked(&mut self, handles: &mut Vec<usize>) -> bool {
+    pub(crate) fn handles_of_last_call(&mut self, handles: &mut Vec<usize>) -> bool {
         handles.clear();
         if let Some(shadow) = self.shadows.last().filter(|_| self.is_array) {
             handles.extend(shadow.handles());

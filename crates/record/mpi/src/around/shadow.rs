@@ -204,7 +204,7 @@ impl Shadow {
         let entry = if handle == abi().request_null {
             Entry::NULL
         } else {
-            Entry::of(requests.get(handle, address), thread)
+            Entry::new(requests.get(handle, address), thread)
         };
         if self.array.fortran || self.places.is_some() {
             self.rename(position, handle);

@@ -21,7 +21,12 @@ pub(super) struct Shadows {
 
 impl Shadows {
     /// The array of a call, with this many entries.
-    pub(super) fn of(&mut self, array: Array, count: usize, process: &Process) -> &mut Shadow {
+    pub(super) fn find_or_add(
+        &mut self,
+        array: Array,
+        count: usize,
+        process: &Process,
+    ) -> &mut Shadow {
         self.asked += 1;
         let is_it = |shadow: &Shadow| shadow.array == array;
         if !self.all.get(self.last).is_some_and(is_it) {

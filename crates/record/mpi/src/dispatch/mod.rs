@@ -4,9 +4,9 @@
 //! the intercepted function, read the clock, read results, record. Takes no lock unless the program
 //! requested `MPI_THREAD_MULTIPLE`; makes no system call except to reserve disk space; allocates
 //! for lists, and (under a lock) for anything new. Calls that are not recorded, and first ones, are
-//! [`mod@aside`]'s; those about one request [`mod@single`]'s, probes [`mod@probe`]'s.
+//! [`mod@off_path`]'s; those about one request [`mod@single`]'s, probes [`mod@probe`]'s.
 
-mod aside;
+mod off_path;
 mod probe;
 mod single;
 mod trampoline;
@@ -25,7 +25,7 @@ use crate::process::{STOP, stop};
 use crate::record::{HotNode, MAX_WORDS};
 use crate::sys::clock;
 use crate::thread::{BUSY, State, found_something, this_thread};
-use aside::{aside, control};
+use off_path::{control, off_path};
 use probe::probe;
 use single::single;
 
@@ -40,7 +40,7 @@ pub unsafe extern "C-unwind" fn dispatch(words: *mut usize, index: u32) -> usize
         let entry = ENTRIES.get_unchecked(index as usize);
         let state = this_thread();
         if state.is_null() || (*state).busy != 0 || STOP.load(Ordering::Relaxed) != 0 {
-            return aside(entry, index, call);
+            return off_path(entry, index, call);
         }
         record(&mut *state, entry, index, call)
     }
@@ -79,8 +79,8 @@ unsafe fn record(state: &mut State, entry: &'static Entry, index: u32, call: Cal
         state.busy = BUSY;
         let result = if plan.plain {
             plain(state, entry, node, call)
-        } else if let Some(flag) = plan.single {
-            single(state, entry, node, call, flag)
+        } else if let Some(request) = plan.single {
+            single(state, entry, node, call, request.flag)
         } else if plan.probe {
             probe(state, entry, node, call)
         } else {

@@ -14,6 +14,7 @@ use talea_model::{ArgKind, ArgSpec, ProcedureSpec};
 
 use crate::abi::entry::{Binding, ENTRIES, Entry};
 use crate::abi::table::{Class, Kind, Length, PROCEDURES, Param, Procedure};
+pub use short::OneRequest;
 pub use sources::{Found, Out, Significance, Source};
 
 /// Maximum number of words taken directly from a call.
@@ -57,9 +58,8 @@ pub struct Plan {
     pub makes: Option<u8>,
     /// Argument of a list of statuses.
     pub statuses: Option<u8>,
-    /// For calls about one request, the place of their flag among the found words; `None` inside
-    /// for those that wait.
-    pub single: Option<Option<u8>>,
+    /// For calls about one request.
+    pub single: Option<OneRequest>,
     /// True for a probe that returns at once: its words are its lanes, a flag, and source and tag
     /// of the message.
     pub probe: bool,
@@ -74,7 +74,7 @@ impl Plan {
     }
 
     /// The plan of an entry.
-    pub fn of(entry: &Entry) -> Self {
+    pub fn new(entry: &Entry) -> Self {
         let procedure = &PROCEDURES[usize::from(entry.procedure)];
         let fortran = entry.binding == Binding::Fortran;
         let mut plan = Self {
@@ -133,7 +133,7 @@ impl Plan {
             plan.found(Found::Status { arg }, "status.source", ArgKind::Peer);
             plan.found(Found::Second, "status.tag", ArgKind::Tag);
         }
-        plan.single = short::completion_flag(plan.class, &plan.found);
+        plan.single = short::one_request(plan.class, &plan.found);
         plan.probe = short::is_probe(plan.class, &plan.found);
         plan.plain = plan.found.is_empty()
             && plan.makes.is_none()
@@ -235,7 +235,7 @@ impl Plan {
                 }
             }
             Kind::Ints | Kind::Wides | Kind::Datatypes | Kind::Peers => {
-                let significance = Significance::of(procedure, param);
+                let significance = Significance::new(procedure, param);
                 let list = Found::List { arg, length: param.length, kind, significance };
                 let column = match kind {
                     Kind::Datatypes => ArgKind::Datatypes,
@@ -253,5 +253,5 @@ pub(crate) fn plan_of(entry: &'static Entry) -> &'static Plan {
     static PLANS: [OnceLock<Plan>; ENTRIES.len()] = [const { OnceLock::new() }; ENTRIES.len()];
     let start = ENTRIES.as_ptr() as usize;
     let index = (std::ptr::from_ref(entry) as usize - start) / size_of::<Entry>();
-    PLANS[index].get_or_init(|| Plan::of(entry))
+    PLANS[index].get_or_init(|| Plan::new(entry))
 }

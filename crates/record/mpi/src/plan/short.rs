@@ -7,11 +7,15 @@
 use super::{Found, Out};
 use crate::abi::table::Class;
 
-/// Place among the found words of the flag that shows the completion of the request; `None` for
-/// calls that wait.
-///
-/// The outer option is `None` for calls which are not about one request.
-pub(super) fn completion_flag(class: Class, found: &[Found]) -> Option<Option<u8>> {
+/// A call about one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OneRequest {
+    /// Place among the found words of the flag that shows completion; `None` if the call waits.
+    pub flag: Option<u8>,
+}
+
+/// `None` for calls that are not about one request.
+pub(super) fn one_request(class: Class, found: &[Found]) -> Option<OneRequest> {
     let (Some(Found::Request { pointer: true, .. }), Class::Wait | Class::Test) =
         (found.first(), class)
     else {
@@ -25,7 +29,7 @@ pub(super) fn completion_flag(class: Class, found: &[Found]) -> Option<Option<u8
             _ => return None,
         }
     }
-    Some(flag)
+    Some(OneRequest { flag })
 }
 
 /// True if calls of this class, with these found words, take the short path.

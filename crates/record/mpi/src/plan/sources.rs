@@ -88,7 +88,7 @@ pub enum Significance {
 
 impl Significance {
     /// Significance of an argument of a procedure.
-    pub(super) fn of(procedure: &Procedure, param: &Param) -> Self {
+    pub(super) fn new(procedure: &Procedure, param: &Param) -> Self {
         if param.length != Length::Members {
             return Self::Always;
         }

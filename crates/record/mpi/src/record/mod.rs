@@ -83,7 +83,7 @@ impl HotNode {
     /// Place of a thread before its first event. It is never written to.
     fn nowhere() -> *mut Self {
         static PLAN: OnceLock<Plan> = OnceLock::new();
-        let plan = PLAN.get_or_init(|| Plan::of(&ENTRIES[0]));
+        let plan = PLAN.get_or_init(|| Plan::new(&ENTRIES[0]));
         Box::into_raw(Box::new(Self::new(std::ptr::null_mut(), plan, NONE)))
     }
 

@@ -68,7 +68,7 @@ fn record(calls: &[Call]) -> Vec<u8> {
             let hot = nodes[call.node].get_or_insert_with(|| {
                 let name = NAMES[call.node];
                 let entry = ENTRIES.iter().find(|e| e.name.to_str() == Ok(name)).unwrap();
-                let plan: &'static Plan = Box::leak(Box::new(Plan::of(entry)));
+                let plan: &'static Plan = Box::leak(Box::new(Plan::new(entry)));
                 let mut bytes = Vec::new();
                 put_procedure(&mut bytes, plan.procedure, &plan.spec);
                 memory.append(&raw mut (*memory.header()).procedures, &bytes).unwrap();

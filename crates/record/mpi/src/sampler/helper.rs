@@ -19,7 +19,7 @@ use talea_sampling::threads::{Selected, select};
 
 use super::probes::ProbeThread;
 use super::stacks::Interned;
-use super::watched::Watched;
+use super::thread::Watched;
 use super::{CHANGED, CONTROL, Options, PROCESS, phases};
 use crate::sys::clock;
 use crate::sys::host::host_name;

@@ -12,8 +12,8 @@ mod phases;
 pub(crate) mod probes;
 mod ring;
 mod stacks;
+mod thread;
 mod thread_phases;
-mod watched;
 
 use std::ffi::{CStr, c_char};
 use std::os::unix::ffi::OsStrExt;

@@ -41,7 +41,7 @@ pub(super) struct ThreadPhases {
 // the helper when the thread is gone.
 unsafe impl Sync for ThreadPhases {}
 
-/// What the thread alone accesses.
+/// Data that the thread alone accesses.
 #[derive(Debug)]
 pub(super) struct Own {
     /// Bits of the open phases of the thread: recorded, and with counters; the innermost is the

@@ -25,7 +25,7 @@ impl Frames {
     ///
     /// # Safety
     /// `call` was made by `trampoline::enter`, which has called `dispatch` and is waiting for it.
-    pub(crate) unsafe fn of(call: Call) -> Self {
+    pub(crate) unsafe fn read(call: Call) -> Self {
         // SAFETY: `enter` lays the call right above the return address of `dispatch`.
         Self { stack: own_stack(), back: unsafe { *call.0.sub(1) } }
     }

@@ -15,8 +15,8 @@ fn ran() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Time in the queue of threads that are ready to run: the second of three numbers, of which the
-/// third counts turns (Linux, `scheduler/sched-stats`).
+/// Time in the queue of threads that are ready to run: the second of three numbers
+/// (Linux, `scheduler/sched-stats`).
 fn delayed() -> Option<u64> {
     const PATH: *const c_char = c"/proc/thread-self/schedstat".as_ptr();
     let mut text = [0_u8; 96];

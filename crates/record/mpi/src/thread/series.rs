@@ -74,7 +74,7 @@ impl Site {
     pub(crate) unsafe fn note_list(&mut self, plan: &Plan, call: Call) {
         self.list = 0;
         if let Some(&Found::Requests { arg, .. }) = plan.found.first()
-            && !self.around.asked(&mut self.handles)
+            && !self.around.handles_of_last_call(&mut self.handles)
         {
             // SAFETY: by the table the procedure has this argument.
             self.list = unsafe { call.arg(usize::from(arg)) };

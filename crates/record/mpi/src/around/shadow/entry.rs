@@ -19,7 +19,7 @@ impl Entry {
     const PERSISTENT: u64 = 8;
 
     #[inline]
-    pub(super) fn of(request: Option<Request>, thread: u32) -> Self {
+    pub(super) fn new(request: Option<Request>, thread: u32) -> Self {
         let Some(request) = request else { return Self::UNKNOWN };
         let flags = (u64::from(request.wild) * Self::WILD)
             | (u64::from(request.persistent) * Self::PERSISTENT);

@@ -243,7 +243,8 @@ proptest! {
     ) {
         let mut program = Program::new();
         for (steps, times) in pieces {
-            for &step in steps.repeat(times).iter().chain([&Step::Call { complete: 0, some: false }]) {
+            let last = Step::Call { complete: 0, some: false };
+            for &step in steps.repeat(times).iter().chain([&last]) {
                 program.step(step);
             }
         }

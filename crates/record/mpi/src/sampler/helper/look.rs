@@ -10,7 +10,7 @@ use talea_model::GapKind;
 use talea_sampling::threads::{OpenThreadError, Sampled};
 
 use super::super::probes::ProbeThread;
-use super::super::watched::Watched;
+use super::super::thread::Watched;
 use super::{Helper, name, nanos};
 use crate::sys::clock;
 use crate::sys::own_threads;

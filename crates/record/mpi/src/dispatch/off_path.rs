@@ -19,7 +19,7 @@ use crate::thread::{BUSY, Frames, PROBED, State, set_this_thread, this_thread};
 
 /// Calls that are not recorded, and the first ones of a process or thread.
 #[cold]
-pub(super) unsafe fn aside(entry: &'static Entry, index: u32, call: Call) -> usize {
+pub(super) unsafe fn off_path(entry: &'static Entry, index: u32, call: Call) -> usize {
     let class = PROCEDURES[usize::from(entry.procedure)].class;
     // SAFETY: as in `dispatch`.
     unsafe {
@@ -62,7 +62,7 @@ pub(super) unsafe fn aside(entry: &'static Entry, index: u32, call: Call) -> usi
             return pass(entry, call);
         }
         if state.is_null() {
-            let Some(new) = State::new(process, Frames::of(call)) else {
+            let Some(new) = State::new(process, Frames::read(call)) else {
                 process.lost_thread();
                 return pass(entry, call);
             };
