@@ -1,5 +1,5 @@
-//! Monitors on generated and real topologies: values of PUs, NUMA nodes and packages are counted once
-//! in each object that has them.
+//! Monitors on generated and real topologies: values of PUs, NUMA nodes and packages are counted
+//! once in each object that has them.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
