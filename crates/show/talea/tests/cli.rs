@@ -18,7 +18,6 @@ mod cli {
     mod bench;
     mod cgroups;
     mod cluster;
-    mod cluster_generated;
     mod convert;
     mod fabric_described;
     mod fabric_pictures;
@@ -26,9 +25,7 @@ mod cli {
     mod fabric_sonar;
     mod fabric_table;
     mod fold;
-    mod fold_generated;
     mod full;
-    mod generated;
     mod golden;
     mod hanging;
     mod hostile;
@@ -36,7 +33,6 @@ mod cli {
     mod late;
     mod marked;
     mod metrics;
-    mod metrics_generated;
     mod modern;
     mod names;
     mod objects;
