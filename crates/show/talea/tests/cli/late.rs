@@ -26,7 +26,8 @@ fn time_before_the_partner_comes_is_waiting() {
         ] {
             let name = format!("{}-{way}", mpi.name);
             let mut command = mpi.launch(2);
-            command.extend([program.clone(), way.to_owned()]);
+            // Sleeps of several turns of the scheduler, so that busy cores leave some waiting.
+            command.extend([&program, way, "50", "20"].map(str::to_owned));
             let output = bench.record(&name, &[], &command);
             let said = String::from_utf8(output.stdout).unwrap();
             let truth: f64 = said.trim().strip_prefix("waiting ").unwrap().parse().unwrap();
