@@ -5,7 +5,7 @@
 //! machines. It refuses to use the product's writer: readers are tested against a second source.
 //! Follows the files `hwloc.dtd` and `hwloc2.dtd`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// Place of NUMA nodes.
@@ -15,7 +15,7 @@ pub enum Memory {
     Packages,
     /// One at each L3 cache.
     Caches,
-    /// One at each package, and a faster one beside it.
+    /// Two in a group at each L3 cache, of which the second is faster.
     Fast,
 }
 
@@ -124,7 +124,7 @@ impl Machine {
         match self.memory {
             Memory::Packages => self.packages,
             Memory::Caches => self.packages * self.caches,
-            Memory::Fast => 2 * self.packages,
+            Memory::Fast => 2 * self.packages * self.caches,
         }
     }
 
@@ -132,8 +132,10 @@ impl Machine {
     #[must_use]
     pub fn counts(&self) -> BTreeMap<String, usize> {
         let caches = self.packages * self.caches;
+        let groups = if self.memory == Memory::Fast { caches } else { 0 };
         let counts = [
             ("Machine", 1),
+            ("Group", groups),
             ("Package", self.packages),
             ("NUMANode", self.nodes()),
             ("L3Cache", caches),
@@ -182,20 +184,14 @@ impl Machine {
         self.packages * self.caches * self.cores
     }
 
-    /// Usual nodes of a package, or of one of its L3 caches.
-    fn nodes_at(&self, package: usize, cache: Option<usize>) -> Vec<usize> {
-        match (self.memory, cache) {
-            (Memory::Caches, Some(cache)) => vec![package * self.caches + cache],
-            (Memory::Caches, None) => {
-                (0..self.caches).map(|cache| package * self.caches + cache).collect()
-            }
-            _ => vec![package],
+    /// Nodes of an L3 cache, the usual one first.
+    fn nodes_at(&self, package: usize, cache: usize) -> Vec<usize> {
+        let place = package * self.caches + cache;
+        match self.memory {
+            Memory::Packages => vec![package],
+            Memory::Caches => vec![place],
+            Memory::Fast => vec![place, self.packages * self.caches + place],
         }
-    }
-
-    /// The fast node of a package.
-    fn fast(&self, package: usize) -> Option<usize> {
-        (self.memory == Memory::Fast).then(|| self.packages + package)
     }
 }
 
@@ -248,11 +244,6 @@ impl Writer<'_> {
         for package in 0..machine.packages {
             self.package(package);
         }
-        // Version 1 has no two nodes at the same PUs: the second one stands alone.
-        let fast = (0..machine.packages).filter_map(|package| machine.fast(package));
-        for node in fast.filter(|_| self.version == 1).collect::<Vec<_>>() {
-            self.node(node, &[], true);
-        }
         self.close();
     }
 
@@ -260,70 +251,93 @@ impl Writer<'_> {
         let machine = self.machine;
         let each = machine.caches * machine.cores;
         let pus = machine.pus_of(package * each..(package + 1) * each);
-        let mut nodes = machine.nodes_at(package, None);
-        let fast = machine.fast(package).filter(|_| self.version > 1);
-        nodes.extend(fast);
-        let above = self.version == 1 && machine.memory != Memory::Caches;
-        if above {
-            self.open("NUMANode", Some(package), &pus, &[package], &memory());
-        }
+        let nodes = (0..machine.caches).flat_map(|cache| machine.nodes_at(package, cache));
+        let nodes: Vec<usize> = nodes.collect::<BTreeSet<_>>().into_iter().collect();
         let name = if self.version == 1 { "Socket" } else { "Package" };
         self.open(name, Some(package), &pus, &nodes, "");
-        if self.version > 1 && machine.memory != Memory::Caches {
+        // Nodes of version 1 contain what has their PUs.
+        let has_node = machine.memory == Memory::Packages;
+        let contains = has_node && self.version == 1;
+        if contains {
+            self.open("NUMANode", Some(package), &pus, &nodes, &memory());
+        } else if has_node {
             self.node(package, &pus, false);
-            if let Some(fast) = fast {
-                self.node(fast, &pus, true);
-            }
         }
         for cache in 0..machine.caches {
-            self.cache(package, cache);
+            self.cluster(package, cache);
         }
         if package == 0 && machine.devices > 0 {
             self.devices();
         }
+        if contains {
+            self.close();
+        }
         self.close();
-        if above {
+    }
+
+    /// An L3 cache with the nodes at it, in a group if there are several.
+    fn cluster(&mut self, package: usize, cache: usize) {
+        let machine = self.machine;
+        let first = (package * machine.caches + cache) * machine.cores;
+        let pus = machine.pus_of(first..first + machine.cores);
+        let nodes = machine.nodes_at(package, cache);
+        let is_old = self.version == 1;
+        let fast = nodes.get(1).copied();
+        if fast.is_some() {
+            let more = if is_old { " depth=\"0\"" } else { " kind=\"102\" subkind=\"0\"" };
+            self.open("Group", None, &pus, &nodes, more);
+        }
+        let contains = is_old && machine.memory != Memory::Packages;
+        if contains {
+            self.open("NUMANode", Some(nodes[0]), &pus, &nodes[..1], &memory());
+        }
+        if let Some(fast) = fast.filter(|_| !is_old) {
+            self.node(nodes[0], &pus, false);
+            self.node(fast, &pus, true);
+        }
+        self.cache(first, if is_old { &nodes[..1] } else { &nodes });
+        if contains {
+            self.close();
+        }
+        // Version 1 has no two nodes of the same PUs: the second one has none.
+        if let Some(fast) = fast.filter(|_| is_old) {
+            self.node(fast, &[], true);
+        }
+        if fast.is_some() {
             self.close();
         }
     }
 
-    /// An L3 cache and everything below it.
-    fn cache(&mut self, package: usize, cache: usize) {
+    /// An L3 cache and everything below it, from a core on.
+    fn cache(&mut self, first: usize, nodes: &[usize]) {
         let machine = self.machine;
-        let first = (package * machine.caches + cache) * machine.cores;
         let pus = machine.pus_of(first..first + machine.cores);
-        let nodes = machine.nodes_at(package, Some(cache));
-        let own = machine.memory == Memory::Caches;
-        if own && self.version == 1 {
-            self.open("NUMANode", Some(nodes[0]), &pus, &nodes, &memory());
-        }
-        self.open_cache(3, 32 << 20, &pus, &nodes);
-        if own && self.version > 1 {
+        self.open_cache(3, 32 << 20, &pus, nodes);
+        if machine.memory == Memory::Caches && self.version > 1 {
             self.node(nodes[0], &pus, false);
         }
         for core in first..first + machine.cores {
             let pus = machine.pus_of(core..core + 1);
-            self.open_cache(2, 1 << 20, &pus, &nodes);
-            self.open_cache(1, 32 << 10, &pus, &nodes);
-            self.open("Core", Some(core), &pus, &nodes, "");
+            self.open_cache(2, 1 << 20, &pus, nodes);
+            self.open_cache(1, 32 << 10, &pus, nodes);
+            self.open("Core", Some(core), &pus, nodes, "");
             for &pu in &pus {
-                self.open("PU", Some(pu), &[pu], &nodes, "");
+                self.open("PU", Some(pu), &[pu], nodes, "");
                 self.close();
             }
             (0..3).for_each(|_| self.close());
         }
         self.close();
-        if own && self.version == 1 {
-            self.close();
-        }
     }
 
-    /// A NUMA node without objects below it.
+    /// A NUMA node without objects below it. Fast memory is of the kind that versions 1 and 2 know.
     fn node(&mut self, number: usize, pus: &[usize], fast: bool) {
-        let subtype = if fast { " subtype=\"HBM\"" } else { "" };
-        let subtype = if self.version == 1 { "" } else { subtype };
+        let subtype = if fast && self.version > 1 { " subtype=\"MCDRAM\"" } else { "" };
         let more = format!("{}{subtype}", memory());
         self.open("NUMANode", Some(number), pus, &[number], &more);
+        if fast && self.version == 1 {
+            self.text.push_str("<info name=\"Type\" value=\"MCDRAM\"/>\n");
+        }
         self.nodes.push(Node { number, object: self.objects, pus: pus.to_vec() });
         self.close();
     }
@@ -403,10 +417,9 @@ impl Writer<'_> {
     /// Distances of version 1, which name a level by its depth.
     fn old_distances(&mut self) {
         let nodes = self.machine.nodes();
-        let depth = if self.machine.memory == Memory::Caches { 2 } else { 1 };
         let _ = writeln!(
             self.text,
-            "<distances nbobjs=\"{nodes}\" relative_depth=\"{depth}\" latency_base=\"10.000000\">"
+            "<distances nbobjs=\"{nodes}\" relative_depth=\"2\" latency_base=\"10.000000\">"
         );
         for value in distances(nodes) {
             let tenths = value as f64 / 10.0;
@@ -436,7 +449,7 @@ impl Writer<'_> {
         if self.machine.memory == Memory::Fast {
             self.text.push_str("<memattr name=\"Bandwidth\" flags=\"5\">\n");
             for node in &self.nodes {
-                let fast = node.number >= self.machine.packages;
+                let fast = node.number >= self.machine.nodes() / 2;
                 let _ = writeln!(
                     self.text,
                     "<memattr_value target_obj_type=\"NUMANode\" target_obj_gp_index=\"{}\" \

@@ -93,9 +93,9 @@ pub fn blue_gene(folder: &Path, lengths: Lengths) -> PathBuf {
         for region in REGIONS {
             for link in 0..6 {
                 let [tx, ty, tz] = at(lengths, behind(lengths, place, link));
-                let sum = packets(place, link, region);
+                let (id, sum) = (6 * place + link, packets(place, link, region));
                 for part in [sum / 3, sum - sum / 3] {
-                    let _ = writeln!(links, "{link} {x} {y} {z} {tx} {ty} {tz} {region} {part}");
+                    let _ = writeln!(links, "{id} {x} {y} {z} {tx} {ty} {tz} {region} {part}");
                 }
             }
         }

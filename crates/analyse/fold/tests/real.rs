@@ -74,7 +74,7 @@ fn columns(text: &[u8]) -> Trace {
     trace
 }
 
-const PROGRAM: sampled::Program = sampled::Program { iterations: 18, period: 5_000_000, seed: 3 };
+const PROGRAM: sampled::Program = sampled::Program { iterations: 30, period: 10_000_000, seed: 3 };
 
 /// Counters of the generated trace that count the program, with their sets.
 fn counters() -> impl Iterator<Item = (usize, sampled::Counter)> {
@@ -159,10 +159,11 @@ fn rates_of_namd_foretell_other_iterations() {
 fn rates_of_a_generated_trace_foretell_other_iterations() {
     let all = projected_generated(&generated());
     for (one, (set, _)) in all.iter().zip(counters()) {
-        let first = 6 * set as u32;
-        assert_eq!(one.instances, (first..first + 6).collect::<Vec<_>>(), "{}", one.counter);
+        let first = 10 * set as u32;
+        assert_eq!(one.instances, (first..first + 10).collect::<Vec<_>>(), "{}", one.counter);
     }
-    foretell(&all, &[0.4; 6]);
+    // Steps lie between samples, whose halves do not know the same of them.
+    foretell(&all, &[0.2, 0.2, 0.2, 1.0, 0.2, 0.2]);
 }
 
 /// Fits each half of six iterations, and bounds the mean error against the other half, in percent.
@@ -223,7 +224,7 @@ fn curves_of_a_generated_trace_are_the_rates_that_were_generated() {
     let curves = fit_all(&all, &FitOptions::default());
     for (curve, (_, counter)) in curves.into_iter().zip(counters()) {
         let (curve, shape) = (curve.unwrap(), counter.shape);
-        assert_eq!((curve.instances, curve.counter.as_str()), (6, counter.name));
+        assert_eq!((curve.instances, curve.counter.as_str()), (10, counter.name));
         assert!(curve.accumulated.value.is_sorted());
         // Seconds of an iteration and its count give the rate in the unit of the counter.
         let mean = counter.total as f64 * 1e9 / sampled::ITERATION as f64;
@@ -234,14 +235,14 @@ fn curves_of_a_generated_trace_are_the_rates_that_were_generated() {
             _ => Vec::new(),
         };
         assert_eq!(jumps.len(), expected.len(), "{}: {jumps:?}", counter.name);
-        assert!(jumps.iter().zip(&expected).all(|(found, at)| (found - at).abs() < 0.01));
+        assert!(jumps.iter().zip(&expected).all(|(found, at)| (found - at).abs() < 0.002));
         // Beside jumps, which lie between two samples, and the ends.
         let away =
-            |x: f64| expected.iter().all(|at| (x - at).abs() > 0.01) && (0.02..0.98).contains(&x);
+            |x: f64| expected.iter().all(|at| (x - at).abs() > 0.015) && (0.02..0.98).contains(&x);
         for (at, &x) in curve.x.iter().enumerate().filter(|(_, x)| away(**x)) {
             let (rate, share) = (curve.rate.value[at], curve.accumulated.value[at]);
-            assert!((rate - shape.rate(x)).abs() < 0.05, "{} at {x}: {rate}", counter.name);
-            assert!((share - shape.share(x)).abs() < 0.005, "{} at {x}: {share}", counter.name);
+            assert!((rate - shape.rate(x)).abs() < 0.025, "{} at {x}: {rate}", counter.name);
+            assert!((share - shape.share(x)).abs() < 0.001, "{} at {x}: {share}", counter.name);
         }
     }
 }

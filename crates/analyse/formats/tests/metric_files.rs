@@ -109,7 +109,7 @@ fn a_register_that_is_not_counted_is_a_problem_of_its_line() {
     assert_eq!((scanned.formulas, scanned.absent), (vec![8, 9], vec![(9, "PM5".to_owned())]));
     let model = likwid::read(group.as_bytes(), "hand");
     let problems: Vec<String> = model.problems.iter().map(ToString::to_string).collect();
-    let known = "line 9: `Wrong`: the formula uses `PM5`, which the event set has not";
+    let known = "line 9: `Wrong [1/s]`: the formula uses `PM5`, which the event set has not";
     assert_eq!((model.metrics.len(), problems), (1, vec![known.to_owned()]));
 }
 

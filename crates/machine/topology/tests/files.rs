@@ -274,7 +274,7 @@ fn what_stands_beside_generated_objects_is_there() {
         for (target, initiator, value) in topology.memory_attributes.iter().flat_map(|a| &a.values)
         {
             let node = topology.get(*target);
-            let is_fast = node.subtype.as_deref() == Some("HBM");
+            let is_fast = node.subtype.as_deref() == Some("MCDRAM");
             assert_eq!(*value, BANDWIDTHS[usize::from(is_fast)], "{name}");
             assert_eq!(initiator.as_ref(), Some(&node.cpuset), "{name}");
         }

@@ -70,6 +70,8 @@ pub struct Truth {
     pub misses: u64,
     /// Iterations between two sums, on all ranks.
     pub iterations: u64,
+    /// Instructions and cycles between the first and the last sum, calls included.
+    pub between: [u64; 2],
     /// Lines read and written between the first and the last reading of each controller.
     pub lines: [u64; 2],
     /// End of the trace.
@@ -107,7 +109,7 @@ impl Program {
                 let (call, value, state) =
                     if calls_all { (COLLECTIVE, 10, 13) } else { (POINT_TO_POINT, 6, 8) };
                 for (now, &rank) in now.iter_mut().zip(&ranks) {
-                    let nanos = part.nanos as f64 * (1.0 + 0.01 * random.normal());
+                    let nanos = part.nanos as f64 * (0.99 + 0.02 * random.uniform());
                     let end = *now + nanos.round() as u64;
                     let cycles = 3 * (end - *now);
                     let instructions = cycles * part.rate / 100;
@@ -126,11 +128,19 @@ impl Program {
                     truth.instructions += instructions;
                     truth.cycles += cycles;
                     truth.misses += misses;
+                    if (1..self.sums).contains(&sum) {
+                        truth.between[0] += instructions;
+                        truth.between[1] += cycles;
+                    }
                     *now = end;
                 }
                 let all = now.iter().copied().max().unwrap_or_default() + 20_000;
                 for (now, &rank) in now.iter_mut().zip(&ranks) {
                     let grown = all - *now;
+                    if (1..self.sums).contains(&sum) {
+                        truth.between[0] += grown;
+                        truth.between[1] += 3 * grown;
+                    }
                     records.state(rank, *now, all, state);
                     let pairs = [
                         (call, 0),

@@ -136,10 +136,8 @@ pub struct Truth {
     pub iterations: Vec<(u64, u64)>,
     /// Samples in the iterations of each set.
     pub samples: [usize; 3],
-    /// Readings of counters, and sums, over the iterations of each set.
-    pub instructions: u64,
-    /// Sum of cycles in the iterations of their set.
-    pub cycles: u64,
+    /// Nanoseconds in which each set was active.
+    pub active: [u64; 3],
     /// End of the trace.
     pub last: u64,
 }
@@ -159,7 +157,7 @@ impl Reader {
             if counter.total == 0 {
                 return (counter.kind, MISSES_A_PROBE);
             }
-            let late = 0.002 * (9.0 * x + self.phase).sin() * 4.0 * x * (1.0 - x);
+            let late = 5e-4 * (9.0 * x + self.phase).sin() * 4.0 * x * (1.0 - x);
             let now = (counter.total as f64 * counter.shape.share(x + late)).round() as u64;
             let grown = now.saturating_sub(*before);
             *before = now;
@@ -194,6 +192,7 @@ impl Program {
             let change =
                 [&[(41_999_999, number as u64 + 1)][..], &reader.reset(&mut random)].concat();
             records.event(rank, now, &change);
+            let changed = now;
             let last = number + 1 == SETS.len();
             for turn in 0..self.iterations / SETS.len() as u32 + u32::from(last) {
                 let ends = turn < self.iterations / SETS.len() as u32;
@@ -219,13 +218,10 @@ impl Program {
                     let call = [&[(USER_FUNCTION, 0)][..], &reader.read(1.0)].concat();
                     records.event(rank, end, &call);
                     truth.iterations.push((begin, end));
-                    if number == 0 {
-                        truth.instructions += SETS[0][0].total;
-                        truth.cycles += SETS[0][1].total;
-                    }
                 }
             }
             now += 500_000;
+            truth.active[number] = now - changed;
         }
         truth.last = now;
         records.state(rank, 2_000_000, now, RUNNING);

@@ -2,8 +2,8 @@
 //!
 //! Owns the truth of its trace: each step has the bursts of [`KINDS`], whose work all ranks share,
 //! so that more ranks need less time for it. Before `MPI_Init` each rank computes slowly for a
-//! while, and the work does not get less with more ranks. Lengths vary by a per cent and
-//! instructions by half of that, as a seed decides.
+//! while, and the work does not get less with more ranks. Lengths vary by up to 2 % and instructions
+//! by up to 1 %, as a seed decides.
 
 use talea_model::random::Random;
 
@@ -109,6 +109,10 @@ pub struct Truth {
     pub end: u64,
     /// End of the trace.
     pub last: u64,
+    /// Messages that were sent after their receiver had begun to receive.
+    pub late: u64,
+    /// Readings of counters of all ranks.
+    pub readings: u64,
 }
 
 impl Truth {
@@ -130,11 +134,11 @@ impl Truth {
 /// A burst of a rate, about so long.
 fn burst(random: &mut Random, nanos: u64, rate: u64) -> Work {
     let vary = |value: u64, part: f64, random: &mut Random| {
-        (value as f64 * (1.0 + part * random.normal())).round() as u64
+        (value as f64 * (1.0 + part * (2.0 * random.uniform() - 1.0))).round() as u64
     };
-    let nanos = vary(nanos, 0.01, random);
+    let nanos = vary(nanos, 0.02, random);
     let cycles = 2 * nanos;
-    let instructions = vary(cycles * rate / 100, 0.005, random);
+    let instructions = vary(cycles * rate / 100, 0.01, random);
     Work { bursts: 1, nanos, instructions, cycles }
 }
 
@@ -181,10 +185,11 @@ impl Program {
                     truth.useful[at] += work.nanos;
                     now[at] = end;
                 }
-                self.exchange(&mut records, kind, &mut now);
+                self.exchange(&mut records, &mut truth, kind, &mut now);
                 debug_assert!(now.iter().zip(&begins).all(|(now, begin)| now > begin));
             }
         }
+        now.iter_mut().for_each(|now| *now += 1_000);
         truth.end = now.iter().copied().min().unwrap_or_default();
         for (at, &rank) in ranks.iter().enumerate() {
             let end = now[at] + 900_000;
@@ -221,14 +226,25 @@ impl Program {
             let end = all + 2_000_000 + 500 * u64::from(task);
             records.state(rank, *now, end, 15);
             records.event(rank, end, &[&[(OTHER, 0)][..], &in_mpi(end - *now)].concat());
+            *now = end;
             truth.begin = truth.begin.max(end);
         }
-        now.fill(truth.begin);
+        // Counters are read when they begin to compute.
+        for (now, task) in now.iter_mut().zip(1..=self.ranks) {
+            let rank = Thread::of_task(task);
+            if *now < truth.begin {
+                records.event(rank, truth.begin, &in_mpi(truth.begin - *now));
+                truth.readings += 1;
+            }
+            *now = truth.begin;
+        }
+        // Begin and end of `MPI_Init`, of each call, and of `MPI_Finalize`.
+        truth.readings += 2 * u64::from(self.ranks) * (2 + self.steps as u64 * KINDS.len() as u64);
     }
 
     /// Calls that all ranks leave after the last one has entered. Ranks send to the next one unless
     /// the call is of all; the record of a message stands where it was received.
-    fn exchange(&self, records: &mut Records, kind: &Kind, now: &mut [u64]) {
+    fn exchange(&self, records: &mut Records, truth: &mut Truth, kind: &Kind, now: &mut [u64]) {
         let all = now.iter().copied().max().unwrap_or_default();
         let (call, _, state) = kind.call;
         let entered = now.to_vec();
@@ -245,6 +261,7 @@ impl Program {
         for (at, &sent) in entered.iter().enumerate() {
             let next = (at + 1) % entered.len();
             let [from, to] = [at, next].map(|at| Thread::of_task(at as u32 + 1));
+            truth.late += u64::from(entered[next] < sent);
             let ends = [(from, [sent, sent + 300]), (to, [entered[next], now[next]])];
             records.message_at(now[next], ends, BYTES, 7);
         }

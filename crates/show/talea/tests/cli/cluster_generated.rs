@@ -27,13 +27,13 @@ fn each_kind_of_burst_is_a_cluster() {
     let folder = tempfile::tempdir().unwrap();
     for ranks in [1, 4, 16] {
         let (path, truth) = generated::steps(folder.path(), ranks);
-        let found = json(folder.path(), &["cluster", &path]);
+        let all = truth.work();
+        let found = json(folder.path(), &["cluster", &path, "--min-duration", "0"]);
         assert_eq!(number(&found, "bursts"), truth.bursts());
         assert_eq!(number(&found, "ranks"), u64::from(ranks));
-        assert_eq!((number(&found, "points"), &found["noise"]), (truth.work().bursts, &0.into()));
+        assert_eq!((number(&found, "points"), &found["noise"]), (all.bursts, &0.into()));
         let clusters = list(&found, "clusters");
         assert_eq!(clusters.len(), steps::KINDS.len(), "{ranks} ranks: {}", found["tried"]);
-        let all = truth.work();
         // Kinds are in the order of their time, as clusters are.
         for ((one, kind), work) in clusters.iter().zip(&steps::KINDS).zip(&truth.kinds) {
             assert_eq!(number(one, "points"), work.bursts);
@@ -45,6 +45,12 @@ fn each_kind_of_burst_is_a_cluster() {
         }
         // All ranks do the same in the same order.
         near(&found["spmd_score"], 1.0, 1e-9);
+        // Without options the shortest bursts are left out, and clusters are the same ones.
+        let found = json(folder.path(), &["cluster", &path]);
+        let left = list(&found, "left_out").iter().map(|one| number(one, "bursts")).sum::<u64>();
+        assert_eq!(left + number(&found, "points"), truth.bursts());
+        assert!(found["points_time_share"].as_f64().unwrap() >= 0.99, "{found}");
+        assert_eq!((list(&found, "clusters").len(), &found["noise"]), (clusters.len(), &0.into()));
         let shown = text(&talea(folder.path(), &["cluster", &path]));
         assert!(!shown.contains('…'), "something is cut\n{shown}");
     }
@@ -193,6 +199,7 @@ fn start_up_of_a_generated_trace_is_no_kind_of_computation() {
         let found = json(folder.path(), &[&["track", &path, "--windows", "4"], words].concat());
         list(&found, "frames").iter().map(|frame| number(frame, "bursts")).sum::<u64>()
     };
+    // So do bursts of every length, which frames count before the shortest are left out.
     assert_eq!(bursts(&[]), truth.work().bursts);
     assert_eq!(bursts(&["--with-init"]), truth.bursts());
     let metrics = json(folder.path(), &["metrics", &path, "--by", "cluster"]);
@@ -202,9 +209,11 @@ fn start_up_of_a_generated_trace_is_no_kind_of_computation() {
 #[test]
 fn generated_runs_and_windows_are_followed() {
     let folder = tempfile::tempdir().unwrap();
-    let made = [1, 4, 16].map(|ranks| generated::steps(folder.path(), ranks));
+    let made = [4, 8, 16].map(|ranks| generated::steps(folder.path(), ranks));
     let paths: Vec<&str> = made.iter().map(|(path, _)| path.as_str()).collect();
-    let words = [&["track"], &paths[..], &["--svg", "t.svg", "--html", "t.html"]].concat();
+    let words =
+        [&["track"][..], &paths, &["--min-duration", "0", "--svg", "t.svg", "--html", "t.html"]];
+    let words = words.concat();
     let found = json(folder.path(), &words);
     assert_eq!((&found["of"], &found["per_task"]), (&"runs".into(), &true.into()));
     let objects = list(&found, "objects");

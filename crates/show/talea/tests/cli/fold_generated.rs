@@ -21,7 +21,7 @@ fn values(band: &Value, key: &str) -> Vec<f64> {
 fn rates_of_a_generated_trace_are_those_that_were_generated() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).display().to_string();
-    let (path, truth) = generated::sampled(folder.path(), 18);
+    let (path, truth) = generated::sampled(folder.path(), 30);
     let args = [
         path.as_str(),
         "--region",
@@ -41,35 +41,45 @@ fn rates_of_a_generated_trace_are_those_that_were_generated() {
     let folded = json(&args);
     assert_eq!(
         (&folded["folded"], &folded["region"]["name"]),
-        (&18.into(), &sampled::ROUTINE.1.into())
+        (&30.into(), &sampled::ROUTINE.1.into())
     );
     assert_eq!(folded["coverage"]["empty"], 0.0);
     for (set, counters) in sampled::SETS.iter().enumerate() {
         let chosen = ["PAPI_TOT_INS", "PAPI_L1_DCM", "PAPI_BR_INS", "42001032"];
         for known in counters.iter().filter(|one| chosen.contains(&one.name)) {
             let one = counter(&folded, known.name);
-            assert!(one["error_held_out"].as_f64().unwrap() <= 0.004, "{one}");
+            let jump = match known.shape {
+                sampled::Shape::Step(at, _) => Some(at),
+                _ => None,
+            };
+            // A step lies between samples, whose halves do not know the same of it.
+            let limit = if jump.is_some() { 0.01 } else { 0.0025 };
+            assert!(one["error_held_out"].as_f64().unwrap() <= limit, "{one}");
             assert!(one["band_coverage"].as_f64().unwrap() >= 0.9, "{one}");
-            assert_eq!(one["instances"], 6);
+            assert_eq!(one["instances"], 10);
             assert_eq!(one["samples"], truth.samples[set], "{}", known.name);
             near(&one["mean_total"], known.total as f64, 1e-6);
             // The curve in counts a second, on a grid from 0 to 1.
             let rates = values(&one["rate"], "value");
             let mean = known.total as f64 * 1e9 / sampled::ITERATION as f64;
             near(&one["mean_rate"], mean, 1e-3);
-            let jump = match known.shape {
-                sampled::Shape::Step(at, _) => at,
-                _ => -1.0,
-            };
             for (at, rate) in rates.iter().enumerate() {
                 let x = at as f64 / (rates.len() - 1) as f64;
-                if (0.02..0.98).contains(&x) && (x - jump).abs() > 0.01 {
+                let is_near = jump.is_some_and(|jump| (x - jump).abs() < 0.015);
+                if (0.02..0.98).contains(&x) && !is_near {
                     let expected = known.shape.rate(x);
-                    assert!((rate / mean - expected).abs() < 0.05, "{} at {x}: {rate}", known.name);
+                    assert!(
+                        (rate / mean - expected).abs() < 0.015,
+                        "{} at {x}: {rate}",
+                        known.name
+                    );
                 }
             }
-            let jumps = one["jumps"].as_array().unwrap();
-            assert_eq!(jumps.len(), usize::from(jump > 0.0), "{}: {jumps:?}", known.name);
+            let jumps = one["jumps"].as_array().unwrap().iter();
+            let jumps: Vec<f64> = jumps.map(|jump| jump["at"].as_f64().unwrap()).collect();
+            assert_eq!(jumps.len(), usize::from(jump.is_some()), "{}: {jumps:?}", known.name);
+            let near = |found: &f64| jump.is_some_and(|jump| (found - jump).abs() < 0.002);
+            assert!(jumps.iter().all(near), "{}: {jumps:?}", known.name);
         }
     }
     let stack = folded["stack"].as_array().unwrap();
@@ -89,7 +99,7 @@ fn rates_of_a_generated_trace_are_those_that_were_generated() {
 #[test]
 fn kriging_of_many_generated_samples_says_what_it_lacks() {
     let folder = tempfile::tempdir().unwrap();
-    let (path, truth) = generated::sampled(folder.path(), 27);
+    let (path, truth) = generated::sampled(folder.path(), 54);
     let args = ["--fit", "kriging", "--counter", "PAPI_TOT_INS", "--points", "101"];
     let folded = json(&[&[path.as_str()], &args[..]].concat());
     let said = gaps(&folded);
@@ -110,7 +120,8 @@ fn generated_iterations_that_nobody_marked_are_folded() {
     assert_eq!(folded["parts"].as_array().unwrap().len() as u64, ranks);
     let models = folded["models"].as_array().unwrap();
     let ipc = models.iter().find(|one| one["name"] == "IPC").unwrap();
-    near(&ipc["mean"], truth.instructions as f64 / truth.cycles as f64, 0.02);
+    let [instructions, cycles] = truth.between.map(|count| count as f64);
+    near(&ipc["mean"], instructions / cycles, 0.005);
     assert!(gaps(&folded).contains("no sample lies between"), "{}", gaps(&folded));
     let said = text(&[&path, "--rank", "3", "--without-mpi"]);
     let each = truth.iterations / ranks;

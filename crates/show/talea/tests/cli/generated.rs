@@ -18,13 +18,13 @@ pub(super) fn steps(folder: &Path, ranks: u32) -> (String, steps::Truth) {
 
 /// A program beside readers of memory controllers, as `beside.prv`.
 pub(super) fn beside(folder: &Path) -> (String, beside::Truth) {
-    let (files, truth) = beside::Program { sums: 6, seed: 1 }.trace();
+    let (files, truth) = beside::Program { sums: 24, seed: 1 }.trace();
     (shown(&files.write(folder, "beside")), truth)
 }
 
 /// A program whose iterations are sampled, as `sampled.prv`.
 pub(super) fn sampled(folder: &Path, iterations: u32) -> (String, sampled::Truth) {
-    let program = sampled::Program { iterations, period: 5_000_000, seed: 1 };
+    let program = sampled::Program { iterations, period: 10_000_000, seed: 1 };
     let (files, truth) = program.trace();
     (shown(&files.write(folder, "sampled")), truth)
 }

@@ -62,9 +62,10 @@ fn counters_of_a_generated_node_are_read_from_the_program_beside() {
     let found = json(folder.path(), &words);
     let own = found["models"][0]["metrics"].as_array().unwrap();
     let [read, written] = truth.lines.map(|lines| lines as f64);
-    near(&own[0]["value"], read + written, 1e-9);
+    // Readings end up to a period before the trace, whose whole time values are of.
+    near(&own[0]["value"], read + written, 0.02);
     // One of six controllers, all of which count alike.
-    near(&own[1]["value"], written / 6.0, 1e-9);
+    near(&own[1]["value"], written / 6.0, 0.02);
     near(&own[2]["value"], truth.misses as f64, 1e-9);
     // Lines of 64 bytes between two readings.
     let rate = |lines: u64| (lines * 6 * 64) as f64 * 1e9 / beside::PERIOD as f64;
@@ -90,13 +91,20 @@ fn counters_of_a_generated_node_are_read_from_the_program_beside() {
 #[test]
 fn misses_that_probes_cause_are_no_bandwidth_of_a_generated_trace() {
     let folder = tempfile::tempdir().unwrap();
-    let (path, _) = generated::sampled(folder.path(), 9);
+    let (path, truth) = generated::sampled(folder.path(), 9);
     let found = json(folder.path(), &[&path, "--json"]);
     assert_eq!(metric(&found, "memory_bandwidth")["value"], Value::Null);
     let gaps = detail(&found).join("\n");
-    let misses = format!("LLC_MISSES counts {} misses for each time", sampled::MISSES_A_PROBE);
-    assert!(gaps.contains(&misses), "{gaps}");
-    assert!(gaps.contains("counted 33 % of the computation"), "{gaps}");
+    let (_, misses) = gaps.split_once("LLC_MISSES counts ").unwrap_or_else(|| panic!("{gaps}"));
+    let (misses, rest) = misses.split_once(' ').unwrap();
+    assert!(rest.starts_with("misses for each time that counters were read"), "{gaps}");
+    // Readings at the begin of iterations count nothing.
+    let (misses, each) = (misses.parse::<u64>().unwrap(), sampled::MISSES_A_PROBE);
+    assert!((each * 97 / 100..=each).contains(&misses), "{misses}");
+    for active in truth.active {
+        let share = (active as f64 * 100.0 / truth.active.iter().sum::<u64>() as f64).round();
+        assert!(gaps.contains(&format!("counted {share} % of the computation")), "{gaps}");
+    }
     // Counters of one set have their metrics.
     let [instructions, cycles, misses, _] = sampled::SETS[0] else { panic!("{:?}", sampled::SETS) };
     let ratio =

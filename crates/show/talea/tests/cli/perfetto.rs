@@ -218,10 +218,11 @@ fn nothing_of_a_generated_trace_is_left_out() {
 /// Slices, flows and values of a generated trace.
 fn converted(truth: &talea_testing::paraver::steps::Truth) -> [u64; 3] {
     let ranks = truth.useful.len() as u64;
-    // Each burst ends with a call, and `MPI_Finalize` follows.
-    let slices = truth.bursts() + ranks;
-    // Two counters, each with a value from a reading at a call's begin or end to the next one.
-    [slices, truth.counts.messages as u64, 2 * 2 * slices]
+    // Each burst ends with a call, and `MPI_Finalize` follows; what comes to a call that began
+    // before the message was sent is an instant.
+    let slices = truth.bursts() + ranks + truth.late;
+    // Two counters, each with a value from a reading to the next one.
+    [slices, truth.counts.messages as u64, 2 * (truth.readings - ranks)]
 }
 
 /// Slices, flows and values that Perfetto finds in a converted trace, which are those that are
