@@ -15,7 +15,7 @@ pub enum Memory {
     Packages,
     /// One at each L3 cache.
     Caches,
-    /// Two in a group at each L3 cache, of which the second is faster.
+    /// Two at each group of cores, of which the second is faster; such a group has no L3 cache.
     Fast,
 }
 
@@ -26,7 +26,7 @@ pub struct Machine {
     pub name: &'static str,
     /// Packages.
     pub packages: usize,
-    /// L3 caches of a package.
+    /// L3 caches of a package, or groups.
     pub caches: usize,
     /// Cores below an L3 cache, each with an L2 and an L1 cache.
     pub cores: usize,
@@ -132,7 +132,10 @@ impl Machine {
     #[must_use]
     pub fn counts(&self) -> BTreeMap<String, usize> {
         let caches = self.packages * self.caches;
-        let groups = if self.memory == Memory::Fast { caches } else { 0 };
+        let (groups, caches) = match self.memory {
+            Memory::Fast => (caches, 0),
+            _ => (0, caches),
+        };
         let counts = [
             ("Machine", 1),
             ("Group", groups),
@@ -275,7 +278,7 @@ impl Writer<'_> {
         self.close();
     }
 
-    /// An L3 cache with the nodes at it, in a group if there are several.
+    /// An L3 cache or a group, with the nodes at it.
     fn cluster(&mut self, package: usize, cache: usize) {
         let machine = self.machine;
         let first = (package * machine.caches + cache) * machine.cores;
@@ -295,7 +298,17 @@ impl Writer<'_> {
             self.node(nodes[0], &pus, false);
             self.node(fast, &pus, true);
         }
-        self.cache(first, if is_old { &nodes[..1] } else { &nodes });
+        let inside = if is_old { &nodes[..1] } else { &nodes };
+        if fast.is_some() {
+            self.cores(first, inside);
+        } else {
+            self.open_cache(3, 32 << 20, &pus, inside);
+            if machine.memory == Memory::Caches && !is_old {
+                self.node(nodes[0], &pus, false);
+            }
+            self.cores(first, inside);
+            self.close();
+        }
         if contains {
             self.close();
         }
@@ -308,14 +321,9 @@ impl Writer<'_> {
         }
     }
 
-    /// An L3 cache and everything below it, from a core on.
-    fn cache(&mut self, first: usize, nodes: &[usize]) {
+    /// Cores of an L3 cache or a group, from the first one on.
+    fn cores(&mut self, first: usize, nodes: &[usize]) {
         let machine = self.machine;
-        let pus = machine.pus_of(first..first + machine.cores);
-        self.open_cache(3, 32 << 20, &pus, nodes);
-        if machine.memory == Memory::Caches && self.version > 1 {
-            self.node(nodes[0], &pus, false);
-        }
         for core in first..first + machine.cores {
             let pus = machine.pus_of(core..core + 1);
             self.open_cache(2, 1 << 20, &pus, nodes);
@@ -327,7 +335,6 @@ impl Writer<'_> {
             }
             (0..3).for_each(|_| self.close());
         }
-        self.close();
     }
 
     /// A NUMA node without objects below it. Fast memory is of the kind that versions 1 and 2 know.

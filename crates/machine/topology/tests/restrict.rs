@@ -45,7 +45,8 @@ fn restrict_as_lstopo(files: data::Files) {
             pus[..pus.len() / 2].iter().copied().collect(),
             pus.iter().copied().step_by(3).collect(),
         ];
-        for set in sets {
+        // A machine of one PU has no half.
+        for set in sets.into_iter().filter(|set| !set.is_empty()) {
             let part = restrict::to_cpuset(&topology, &set).unwrap();
             let what = format!("{name} restricted to {set}");
             check(&part, &what);
