@@ -239,11 +239,18 @@ fn curves_of_a_generated_trace_are_the_rates_that_were_generated() {
         // Beside jumps, which lie between two samples, and the ends.
         let away =
             |x: f64| expected.iter().all(|at| (x - at).abs() > 0.015) && (0.02..0.98).contains(&x);
+        let (mut squares, mut places) = (0.0, 0.0);
         for (at, &x) in curve.x.iter().enumerate().filter(|(_, x)| away(**x)) {
             let (rate, share) = (curve.rate.value[at], curve.accumulated.value[at]);
-            assert!((rate - shape.rate(x)).abs() < 0.05, "{} at {x}: {rate}", counter.name);
+            let error = (rate - shape.rate(x)).abs();
+            assert!(error < 0.1, "{} at {x}: {rate}", counter.name);
             assert!((share - shape.share(x)).abs() < 0.001, "{} at {x}: {share}", counter.name);
+            squares += error * error;
+            places += 1.0;
         }
+        let mean: f64 = squares / places;
+        println!("{:12} {:.4}", counter.name, mean.sqrt());
+        assert!(mean.sqrt() < 0.025, "{}: {:.4}", counter.name, mean.sqrt());
     }
 }
 
