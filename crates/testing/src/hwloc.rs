@@ -440,7 +440,8 @@ impl Writer<'_> {
         let nodes = self.machine.nodes();
         if nodes > 1 {
             let list = |numbers: Vec<u64>| {
-                let text: String = numbers.iter().map(|number| format!("{number} ")).collect();
+                let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+                let text = numbers.join(" ") + " ";
                 (text.len(), text)
             };
             let (length, indexes) = list((0..nodes as u64).collect());

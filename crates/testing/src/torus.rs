@@ -80,8 +80,9 @@ pub fn blue_gene(folder: &Path, lengths: Lengths) -> PathBuf {
          - {{ domain: COMM, type: RANK, field: mpirank }}\n...\n"
     );
     let head = |columns: &[&str]| {
-        let columns: String = columns.iter().map(|name| format!("- [{name}, int64]\n")).collect();
-        format!("---\nkey: GENERATED\n---\n{columns}...\n")
+        let columns: Vec<String> =
+            columns.iter().map(|name| format!("- [{name}, int64]")).collect();
+        format!("---\nkey: GENERATED\n---\n{}\n...\n", columns.join("\n"))
     };
     let mut nodes = head(&["nodeid", "x", "y", "z", "muls"]);
     let mut links = head(&["linkid", "sx", "sy", "sz", "tx", "ty", "tz", "code_region", "packets"]);

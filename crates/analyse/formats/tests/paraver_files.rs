@@ -91,7 +91,7 @@ fn check_files(files: [&[u8]; 3], expected: [usize; 3], gaps_expected: &[&str]) 
 
 /// The same for a generated trace, whose records the generator counted.
 fn check_generated(files: &Files, counts: Counts) -> Trace {
-    let bytes = [&files.prv, &files.pcf, &files.row].map(|text| text.as_bytes());
+    let bytes = [&files.prv, &files.pcf, &files.row].map(String::as_bytes);
     let expected = [counts.states, counts.events, counts.messages];
     let trace = check_files(bytes, expected, &[]);
     assert_eq!(trace.events.values.len(), counts.pairs);

@@ -181,8 +181,8 @@ impl Records {
 /// Communicators of an application: one of all tasks, and one of each task.
 #[must_use]
 pub fn communicators(application: u32, tasks: u32) -> Vec<String> {
-    let all: String = (1..=tasks).map(|task| format!(":{task}")).collect();
-    let mut lines = vec![format!("c:{application}:1:{tasks}{all}")];
+    let all: Vec<String> = (1..=tasks).map(|task| task.to_string()).collect();
+    let mut lines = vec![format!("c:{application}:1:{tasks}:{}", all.join(":"))];
     lines.extend((1..=tasks).map(|task| format!("c:{application}:{}:1:{task}", task + 1)));
     lines
 }

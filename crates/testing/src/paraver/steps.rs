@@ -189,7 +189,9 @@ impl Program {
                 debug_assert!(now.iter().zip(&begins).all(|(now, begin)| now > begin));
             }
         }
-        now.iter_mut().for_each(|now| *now += 1_000);
+        for now in &mut now {
+            *now += 1_000;
+        }
         truth.end = now.iter().copied().min().unwrap_or_default();
         for (at, &rank) in ranks.iter().enumerate() {
             let end = now[at] + 900_000;
@@ -239,7 +241,8 @@ impl Program {
             *now = truth.begin;
         }
         // Begin and end of `MPI_Init`, of each call, and of `MPI_Finalize`.
-        truth.readings += 2 * u64::from(self.ranks) * (2 + self.steps as u64 * KINDS.len() as u64);
+        let calls = 2 + u64::from(self.steps) * KINDS.len() as u64;
+        truth.readings += 2 * u64::from(self.ranks) * calls;
     }
 
     /// Calls that all ranks leave after the last one has entered. Ranks send to the next one unless

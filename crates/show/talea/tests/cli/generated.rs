@@ -3,7 +3,7 @@
 //! Owns the names of their files and their sizes; `talea_testing::paraver` owns what is in them.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use talea_testing::paraver::{Files, beside, sampled, steps};
 
@@ -40,6 +40,6 @@ fn compressed(files: &Files, folder: &Path, name: &str) -> String {
     shown(&packed)
 }
 
-fn shown(path: &PathBuf) -> String {
+fn shown(path: &Path) -> String {
     path.display().to_string()
 }
