@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
 use talea_flow::stats::CallStats;
 use talea_model::{Rank, Signature};
 use talea_report::data::Category;
@@ -15,7 +16,7 @@ use super::walk::Walked;
 use crate::procedures::{category, is_bracket};
 
 /// One call site.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct CallSite {
     /// Procedure and path.
     pub signature: Signature,
@@ -30,9 +31,10 @@ pub struct CallSite {
 }
 
 /// All call sites; a site's number is its place.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct CallTable {
     sites: Vec<CallSite>,
+    #[serde(skip)]
     places: HashMap<Signature, u32>,
     /// Number of calls that were only counted.
     local: u64,
@@ -67,6 +69,21 @@ impl CallTable {
         for (_, count) in &thread.counts {
             self.local = self.local.saturating_add(*count);
         }
+    }
+
+    /// Numbers the sites of a table that was read from a file; whether it can be that of a
+    /// recording with these numbers of procedures and paths.
+    pub(super) fn complete(&mut self, procedures: usize, paths: usize) -> bool {
+        let known = |signature: Signature| {
+            usize::from(signature.procedure.0) < procedures && (signature.path.0 as usize) < paths
+        };
+        self.places = self.sites.iter().zip(0..).map(|(site, at)| (site.signature, at)).collect();
+        self.places.len() == self.sites.len()
+            && self.sites.iter().all(|site| {
+                known(site.signature)
+                    && site.stats.durations.is_valid()
+                    && site.stats.ranks.is_sorted_by(|a, b| a.0 < b.0)
+            })
     }
 
     /// All sites by number.

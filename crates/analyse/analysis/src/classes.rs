@@ -7,21 +7,24 @@
 
 pub use crate::ranges::ranges;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use rayon::prelude::*;
-use talea_flow::classes::{Fingerprint, group};
-use talea_flow::structure::{ThreadTree, Tree};
-use talea_model::{Nanos, NodeId};
+use serde::{Deserialize, Serialize};
+use talea_flow::classes::{Class as Similar, Fingerprint, group};
+use talea_flow::structure::ThreadTree;
+use talea_model::Nanos;
 use talea_run::Recording;
-use talea_run::recording::{Ended, Process, Thread};
+use talea_run::recording::Ended;
 
+use super::flow::thread_tree;
 use super::location::ThreadAt;
-use super::rank::{Flow, RankStudy};
-use super::traits::{KnownPath, traits};
-use super::walk::{Walked, walk};
+use super::rank::RankStudy;
+use super::shown::Shown;
+use super::traits::KnownPath;
 
 /// Threads of the same structure.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Class {
     /// `A`, `B` and so on.
     pub name: String,
@@ -35,129 +38,85 @@ pub struct Class {
     pub shown: Shown,
 }
 
-/// Display data of one thread.
+/// Threads of one structure before times are known.
 #[derive(Debug)]
-pub struct Shown {
-    /// Structure with the time inside calls.
-    pub tree: Tree,
-    /// The same tree with the time between calls, each gap at the call after it.
-    pub gaps: Tree,
-    /// Graph, loops, and loops in time.
-    pub flow: Flow,
-    /// Its events with times.
-    pub walked: Walked,
+pub(super) struct Group {
+    members: Vec<ThreadAt>,
+    exact: usize,
+    /// The thread that stands for them.
+    pub(super) representative: ThreadAt,
+    /// Its tree.
+    pub(super) tree: ThreadTree,
 }
 
-impl Shown {
-    /// Display data of a thread.
-    pub fn new(
-        recording: &Recording,
-        process: &Process,
-        thread: &Thread,
-        paths: &[KnownPath],
-    ) -> Self {
-        let tree = ThreadTree::new(&thread.log, &traits(recording, thread, paths));
-        Self::with_tree(recording, process, thread, tree)
-    }
-
-    fn with_tree(
-        recording: &Recording,
-        process: &Process,
-        thread: &Thread,
-        tree: ThreadTree,
-    ) -> Self {
-        let walked = walk(recording, process, thread);
-        let flow = Flow::new(thread, &walked, tree.clone());
-        let (mut tree, mut gaps) = (tree.clone(), tree);
-        let bracket = |id: NodeId| walked.nodes[id.0 as usize].bracket;
-        tree.add_times(
-            walked
-                .events
-                .iter()
-                .map(|event| if bracket(event.node) { Nanos(0) } else { event.end - event.begin }),
-        );
-        // Computation begins when MPI is initialised: none is visible before.
-        let mut before: Option<Nanos> = None;
-        gaps.add_times(walked.events.iter().map(|event| {
-            let gap = before.map_or(Nanos(0), |end| event.begin - end);
-            before = Some(event.end);
-            gap
-        }));
-        Self { tree: tree.tree, gaps: gaps.tree, flow, walked }
-    }
-}
-
-/// The classes of a recording, largest first. Threads of one rank may do very different things:
-/// where there are several, the class with most time in a loop comes first, however few threads it
-/// has.
-pub(super) fn classes(
-    recording: &Recording,
-    ranks: &[RankStudy],
-    paths: &[KnownPath],
-) -> Vec<Class> {
+/// Groups the threads of a recording by their structure, in the order of first members.
+pub(super) fn groups(recording: &Recording, paths: &[KnownPath]) -> Vec<Group> {
     let processes = &recording.processes;
-    let study = |at: ThreadAt| &ranks[at.process].threads[at.thread];
     let recorded = |at: ThreadAt| &processes[at.process].threads[at.thread];
-    let known: Vec<ThreadAt> = (0..ranks.len())
+    let known: Vec<ThreadAt> = (0..processes.len())
         .flat_map(|process| {
-            ranks[process].active().map(move |(thread, _)| ThreadAt { process, thread })
+            let threads = processes[process].threads.iter().enumerate();
+            // As in `RankStudy::active`.
+            let active = threads.filter(|(place, thread)| *place == 0 || thread.log.events > 0);
+            active.map(move |(thread, _)| ThreadAt { process, thread })
         })
         .collect();
-    let exact = group(known.iter().map(|&at| study(at).exact));
+    let exact = group(
+        known.par_iter().map(|&at| Fingerprint::exact(&recorded(at).log)).collect::<Vec<_>>(),
+    );
     let best = |members: &[ThreadAt]| {
         let finished = members.iter().find(|at| processes[at.process].ended == Ended::Finalized);
         finished.copied().unwrap_or(members[0])
     };
     let exact: Vec<Vec<ThreadAt>> =
         exact.iter().map(|class| class.members.iter().map(|&at| known[at]).collect()).collect();
-    let trees: Vec<(ThreadTree, Fingerprint)> = exact
+    let (mut trees, prints): (Vec<Option<ThreadTree>>, Vec<Fingerprint>) = exact
         .par_iter()
         .map(|members| {
             let thread = recorded(best(members));
-            let tree = ThreadTree::new(&thread.log, &traits(recording, thread, paths));
+            let tree = thread_tree(recording, thread, paths);
             let fingerprint =
                 Fingerprint::loose(&tree.tree, |node| thread.log.nodes[node.0 as usize].signature);
-            (tree, fingerprint)
+            (Some(tree), fingerprint)
         })
-        .collect();
-    let mut classes: Vec<(Vec<ThreadAt>, usize, usize)> =
-        group(trees.iter().map(|(_, print)| *print))
-            .iter()
-            .map(|class| {
-                let mut members: Vec<ThreadAt> =
-                    class.members.iter().flat_map(|&at| exact[at].clone()).collect();
-                members.sort_unstable();
-                // The largest group of equal ranks stands for the class.
-                let shown = class
-                    .members
-                    .iter()
-                    .copied()
-                    .min_by_key(|&at| (usize::MAX - exact[at].len(), at));
-                (members, class.members.len(), shown.unwrap_or(0))
-            })
-            .collect();
+        .unzip();
+    let of_class = |class: &Similar| {
+        let mut members: Vec<ThreadAt> =
+            class.members.iter().flat_map(|&at| exact[at].clone()).collect();
+        members.sort_unstable();
+        // The largest group of equal ranks stands for the class.
+        let shown = class.members.iter().copied().min_by_key(|&at| (Reverse(exact[at].len()), at));
+        let shown = shown?;
+        let tree = trees[shown].take()?;
+        let representative = best(&exact[shown]);
+        Some(Group { members, exact: class.members.len(), representative, tree })
+    };
+    group(prints).iter().filter_map(of_class).collect()
+}
+
+/// The classes of a recording, largest first. Threads of one rank may do very different things:
+/// where there are several, the class with most time in a loop comes first, however few threads it
+/// has. Groups whose thread has no display data are left out.
+pub(super) fn classes(
+    groups: Vec<Group>,
+    ranks: &[RankStudy],
+    shown: &mut BTreeMap<ThreadAt, Shown>,
+) -> Vec<Class> {
     let several = ranks.iter().any(RankStudy::has_threads);
-    classes.sort_by_key(|(members, _, _)| {
-        let time: Nanos = members.iter().map(|&at| study(at).loop_time()).sum();
+    let mut groups = groups;
+    groups.sort_by_key(|one| {
+        let study = |at: &ThreadAt| &ranks[at.process].threads[at.thread];
+        let time: Nanos = one.members.iter().map(|at| study(at).loop_time()).sum();
         let time = if several { time } else { Nanos(0) };
-        (Reverse(time), Reverse(members.len()), members.first().copied())
+        (Reverse(time), Reverse(one.members.len()), one.members.first().copied())
     });
-    let mut trees: Vec<Option<ThreadTree>> =
-        trees.into_iter().map(|(tree, _)| Some(tree)).collect();
-    classes
-        .into_iter()
-        .enumerate()
-        .map(|(number, (members, count, shown))| {
-            let representative = best(&exact[shown]);
-            let process = &processes[representative.process];
-            let thread = recorded(representative);
-            let shown = match trees[shown].take() {
-                Some(tree) => Shown::with_tree(recording, process, thread, tree),
-                None => Shown::new(recording, process, thread, paths),
-            };
-            Class { name: name(number), members, exact: count, representative, shown }
-        })
-        .collect()
+    let with_data =
+        groups.into_iter().filter_map(|one| Some((shown.remove(&one.representative)?, one)));
+    let class = |(number, (shown, one)): (usize, (Shown, Group))| {
+        let Group { members, exact, representative, .. } = one;
+        Class { name: name(number), members, exact, representative, shown }
+    };
+    with_data.enumerate().map(class).collect()
 }
 
 /// `A` to `Z`, then `AA`.

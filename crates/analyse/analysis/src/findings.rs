@@ -89,7 +89,7 @@ fn sentence(text: &str) -> String {
 pub fn dominant(analysis: &Analysis<'_>) -> Option<Finding> {
     let class = analysis.classes.first()?;
     let tree = tree(analysis, analysis.recorded(class.representative), &class.shown, 0);
-    let steps = class.shown.flow.steps?;
+    let steps = class.shown.steps?;
     let outer = numbered(&tree, steps.dominant)?;
     if outer.time == Nanos(0) {
         return None;

@@ -12,8 +12,8 @@ use talea_report::data::{Category, ChainCall, GraphData, GraphEdge, GraphLoop, G
 use talea_run::recording::Thread;
 
 use super::Analysis;
-use super::classes::Shown;
-use super::rank::brackets;
+use super::flow::brackets;
+use super::shown::Shown;
 use super::tree::graph_loop;
 
 /// Maximum parts of a readable label.
@@ -21,20 +21,19 @@ const PARTS: usize = 6;
 
 /// The graph of a rank; `first` is the first number of its loops.
 pub fn graph(analysis: &Analysis<'_>, thread: &Thread, shown: &Shown, first: u32) -> GraphData {
-    let flow = &shown.flow;
-    let blocks = compress(&flow.graph, Rule::Chains, &brackets(&shown.walked));
+    let blocks = compress(&shown.graph, Rule::Chains, &brackets(&shown.nodes));
     let places: HashMap<NodeId, u32> =
-        (0..).zip(flow.graph.nodes()).map(|(place, node)| (node.id, place)).collect();
+        (0..).zip(shown.graph.nodes()).map(|(place, node)| (node.id, place)).collect();
     let innermost = |node: NodeId| {
         let place = places.get(&node).copied()?;
-        flow.forest.innermost.get(place as usize).copied().flatten()
+        shown.forest.innermost.get(place as usize).copied().flatten()
     };
     let call = |node: NodeId| {
         let signature = thread.log.nodes[node.0 as usize].signature;
         ChainCall {
             label: analysis.places.label(signature),
             site: analysis.calls.number(signature),
-            time: shown.walked.nodes[node.0 as usize].durations.sum(),
+            time: shown.nodes[node.0 as usize].durations.sum(),
             category: analysis.calls.get(signature).map_or(Category::Setup, |site| site.category),
         }
     };
@@ -119,19 +118,12 @@ fn label(thread: &Thread, from: NodeId, to: NodeId) -> String {
 }
 
 fn loops(analysis: &Analysis<'_>, thread: &Thread, shown: &Shown, first: u32) -> Vec<GraphLoop> {
-    let flow = &shown.flow;
-    let trips: HashMap<u32, u64> = flow
-        .timeline
-        .loops
-        .iter()
-        .map(|found| (found.index, found.iterations.len() as u64))
-        .collect();
     (0..)
-        .zip(&flow.forest.loops)
+        .zip(&shown.forest.loops)
         .map(|(index, found)| {
-            let header = flow.graph.nodes()[found.header as usize].id;
+            let header = shown.graph.nodes()[found.header as usize].id;
             let signature = thread.log.nodes[header.0 as usize].signature;
-            let iterations = trips.get(&index).copied().unwrap_or(0);
+            let iterations = shown.iterations.get(&index).copied().unwrap_or(0);
             let count = if iterations > 0 { format!("×{iterations} ") } else { String::new() };
             GraphLoop {
                 id: graph_loop(first, index),

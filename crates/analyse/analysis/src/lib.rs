@@ -1,8 +1,8 @@
 //! The analysis of a recording: all data of views and the report.
 //!
-//! Owns the order of the steps and the data between them: one walk through each thread, figures for
-//! each rank and each call site, classes of threads with their structure. Ranks are walked in
-//! parallel and merged in their order, so that results do not depend on the number of threads.
+//! Owns the data of a run from which all views are made: figures for each rank and each call site,
+//! classes of threads with their structure. They are sums over the events, which are read once
+//! ([`summary`]) and kept beside the recording.
 
 pub mod arguments;
 pub mod calls;
@@ -12,6 +12,7 @@ pub mod convert;
 pub mod delays;
 pub mod events;
 pub mod findings;
+pub mod flow;
 pub mod folding;
 pub mod graph;
 pub mod groups;
@@ -22,13 +23,16 @@ pub mod location;
 pub mod matrix;
 pub mod messages;
 pub mod metrics;
+mod packed;
 pub mod phases;
 pub mod procedures;
 mod ranges;
 pub mod rank;
 pub mod report;
 pub mod requests;
+pub mod shown;
 pub mod sites;
+mod summary;
 pub mod tracks;
 mod traits;
 pub mod tree;
@@ -40,9 +44,8 @@ pub mod words;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use rayon::prelude::*;
 use talea_flow::matrix::Matrix;
-use talea_model::{Bytes, Nanos, Rank};
+use talea_model::{Nanos, Rank};
 use talea_run::live::layout::TimesMode;
 use talea_run::recording::Process;
 
@@ -53,20 +56,14 @@ use hosts::Host;
 use messages::Waits;
 use rank::{RankStudy, part};
 use sites::Places;
+use summary::Summary;
+pub use summary::Unusable;
 use talea_run::load::Run;
 use traits::KnownPath;
+pub use walk::Collective;
 
 /// Called with each step of long work, in words.
 pub type Progress<'a> = &'a mut dyn FnMut(&str);
-
-/// Totals of the collective operations of one procedure.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Collective {
-    /// Calls on all ranks.
-    pub calls: u64,
-    /// The ranks' contributions, by their arguments.
-    pub bytes: Bytes,
-}
 
 /// A run, analysed.
 #[derive(Debug)]
@@ -90,59 +87,35 @@ pub struct Analysis<'a> {
     pub collectives: BTreeMap<String, Collective>,
     /// Placement of processes, computed on request: it takes a file for each host.
     hosts: OnceLock<Vec<Host>>,
-    /// Waiting times of ranks, computed on request: they take another walk.
-    waits: OnceLock<Option<Waits>>,
+    /// Waiting times of ranks; absent where times of single calls were not kept.
+    waits: Option<Waits>,
+    /// The reason for which the file of the run's sums was not used, where it was not absent.
+    pub unusable: Option<Unusable>,
+    /// Start of the first rank.
+    begin: Nanos,
     /// From the first rank's start to the last one's end.
     pub wall: Nanos,
 }
 
-/// Maximum number of events of a run whose waiting is judged: bounds the memory for messages and
-/// calls.
-const JUDGED: u64 = 4_000_000;
-
-/// Number of processes that are walked at a time: bounds the memory for their events.
-const AT_ONCE: usize = 64;
-
 impl<'a> Analysis<'a> {
-    /// Analyses a run.
+    /// Analyses a run: by the sums that are kept beside its recording, or, where they are absent or
+    /// unusable, by reading all events. The sums are then kept, if the recording is complete and
+    /// its directory may be written.
     pub fn new(run: &'a Run, progress: Progress<'_>) -> Self {
-        let recording = &run.recording;
         let places = Places::new(run);
         let paths = places.known_paths();
-        let mut calls = CallTable::default();
-        let mut ranks = Vec::new();
-        let mut matrix = Matrix::default();
-        let mut collectives: BTreeMap<String, Collective> = BTreeMap::new();
-        for (chunk, processes) in recording.processes.chunks(AT_ONCE).enumerate() {
-            let done = chunk * AT_ONCE;
-            progress(&format!("reading rank {done} of {}", recording.processes.len()));
-            let studied: Vec<_> = processes
-                .par_iter()
-                .map(|process| rank::study(recording, process, &paths))
-                .collect();
-            for (process, (mut study, threads)) in processes.iter().zip(studied) {
-                study.rank = display_rank(run, process);
-                for (thread, walked) in process.threads.iter().zip(&threads) {
-                    calls.add(recording, study.rank, thread, walked);
-                    // Ranks inside a spawned world are shown after those of the worlds before it.
-                    let before = study.rank.0 - process.location.rank.0;
-                    for (from, to, cell) in walked.matrix.cells() {
-                        let shown = |rank: Rank| Rank(rank.0.saturating_add(before));
-                        matrix.add(shown(from), shown(to), cell.bytes, cell.messages);
-                    }
-                    for (procedure, more) in &walked.collectives {
-                        let sum = collectives.entry(procedure.clone()).or_default();
-                        sum.calls = sum.calls.saturating_add(more.calls);
-                        sum.bytes += more.bytes;
-                    }
-                }
-                ranks.push(study);
-            }
-        }
-        progress("finding loops and classes");
-        let classes = classes::classes(recording, &ranks, &paths);
-        let wall = ranks.iter().map(|rank| rank.end).max().unwrap_or_default()
-            - ranks.iter().map(|rank| rank.begin).min().unwrap_or_default();
+        let (stored, unusable) = match summary::read(run) {
+            Ok(stored) => (stored, None),
+            Err(error) => (None, Some(error)),
+        };
+        let summary = stored.unwrap_or_else(|| {
+            let made = Summary::new(run, &paths, progress);
+            summary::write(run, &made);
+            made
+        });
+        let (begin, wall) = summary::extent(&summary.ranks);
+        let Summary { calls, ranks, classes, matrix, collectives, waits } = summary;
+        let hosts = OnceLock::new();
         Self {
             run,
             places,
@@ -152,8 +125,10 @@ impl<'a> Analysis<'a> {
             classes,
             matrix,
             collectives,
-            hosts: OnceLock::new(),
-            waits: OnceLock::new(),
+            hosts,
+            waits,
+            unusable,
+            begin,
             wall,
         }
     }
@@ -166,23 +141,12 @@ impl<'a> Analysis<'a> {
     /// Part of the run, from its begin, whose waiting is judged.
     pub fn judged_part(&self) -> f64 {
         let until = self.waits().map_or(Nanos(0), |waits| waits.until);
-        part(until - self.begin(), self.wall).min(1.0)
-    }
-
-    /// Begin of the first rank.
-    fn begin(&self) -> Nanos {
-        self.ranks.iter().map(|rank| rank.begin).min().unwrap_or_default()
+        part(until - self.begin, self.wall).min(1.0)
     }
 
     /// Waiting times of ranks; absent where times of single calls were not kept.
     pub fn waits(&self) -> Option<&Waits> {
-        let recording = &self.run.recording;
-        let until = || {
-            let judged = (JUDGED as f64 / recording.events().max(1) as f64).min(1.0);
-            self.begin() + Nanos((self.wall.0 as f64 * judged).ceil() as u64)
-        };
-        let timed = recording.times != TimesMode::Statistics;
-        self.waits.get_or_init(|| timed.then(|| messages::waits(recording, until()))).as_ref()
+        self.waits.as_ref()
     }
 
     /// Part of the time of all threads that is spent waiting for other ranks.

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use talea_run::recording::Thread;
 
 use super::Analysis;
@@ -13,7 +14,7 @@ use super::ranges::ranges;
 use super::rank::{RankStudy, ThreadStudy};
 
 /// A thread of a run, by places in the recording.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ThreadAt {
     /// Place of its process.
     pub process: usize,

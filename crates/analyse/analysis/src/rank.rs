@@ -8,24 +8,26 @@
 //! first call to the end of its last one.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use talea_flow::classes::Fingerprint;
-use talea_flow::graph::{Graph, GraphStats};
-use talea_flow::iterations::{Durations, Iteration, LoopTimes, Timeline, timeline};
-use talea_flow::loops::Forest;
-use talea_flow::steps::follow_tree;
-use talea_flow::structure::{Steps, ThreadTree, steps};
+use serde::{Deserialize, Serialize};
+use talea_flow::graph::GraphStats;
+use talea_flow::iterations::{Durations, Iteration, LoopTimes};
+use talea_flow::structure::ThreadTree;
 use talea_model::{Bytes, Nanos, NodeId, Rank, Signature};
 use talea_report::data::Category;
 use talea_run::Recording;
 use talea_run::recording::{Process, Thread};
 
-use super::traits::{KnownPath, traits};
+use super::flow::{Flow, thread_tree};
+use super::packed;
+use super::shown::Shown;
+use super::traits::KnownPath;
 use super::walk::{Walked, walk};
 use crate::procedures::{category, is_bracket};
 
 /// Figures of a rank.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct RankStudy {
     /// Its displayed number.
     pub rank: Rank,
@@ -48,11 +50,13 @@ pub struct RankStudy {
 }
 
 /// The analysis of a thread.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ThreadStudy {
     /// Its number in the process.
     pub number: u32,
-    /// Begin of its first call; 0 where single times were not kept.
+    /// Begin of its first call; absent where single times were not kept.
+    first: Option<Nanos>,
+    /// Begin of its first call, also where only sums of gaps were kept and it is known by them.
     pub begin: Nanos,
     /// End of its last call.
     pub end: Nanos,
@@ -66,8 +70,6 @@ pub struct ThreadStudy {
     pub events: u64,
     /// Figures of its graph.
     pub graph: GraphStats,
-    /// Equal for threads that make the same calls in the same order.
-    pub exact: Fingerprint,
     /// Its loops, outer ones before those inside them.
     pub loops: Vec<LoopFigures>,
     /// The outermost loop with most time, as a place in `loops`.
@@ -75,11 +77,12 @@ pub struct ThreadStudy {
     /// The loop whose iterations are the program's steps, as a place in `loops`.
     main: Option<usize>,
     /// Iterations of the main loop.
+    #[serde(with = "packed")]
     pub iterations: Vec<Iteration>,
 }
 
 /// A loop of one thread.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LoopFigures {
     /// Its place in the forest.
     pub index: u32,
@@ -114,6 +117,20 @@ impl RankStudy {
 }
 
 impl ThreadStudy {
+    /// True if this can be the study of a thread; what a file holds need not be.
+    pub(super) fn is_of(&self, thread: &Thread) -> bool {
+        let places = [self.dominant, self.main];
+        let inside = |range: &Range<usize>| range.end as u64 <= thread.log.events;
+        self.number == thread.number
+            && self.events == thread.log.events
+            && places.into_iter().flatten().all(|place| place < self.loops.len())
+            && self.iterations.iter().all(|one| inside(&one.events))
+            && self
+                .loops
+                .iter()
+                .all(|one| one.durations.outliers.iter().all(|&at| (at as u64) < thread.log.events))
+    }
+
     /// The outermost loop with most time.
     pub fn dominant(&self) -> Option<&LoopFigures> {
         self.loops.get(self.dominant?)
@@ -141,81 +158,40 @@ pub fn part(time: Nanos, of: Nanos) -> f64 {
     if of.0 == 0 { 0.0 } else { time.0 as f64 / of.0 as f64 }
 }
 
-/// The graph of a thread with times where there are any, its loops, and these in time.
-#[derive(Debug)]
-pub struct Flow {
-    /// Successors of each event.
-    pub graph: Graph,
-    /// Its loops.
-    pub forest: Forest,
-    /// Its loops in time; empty without times.
-    pub timeline: Timeline,
-    /// Its main loop in the structure tree.
-    pub steps: Option<Steps>,
+/// A process after the walks through its threads.
+pub(super) struct Studied {
+    /// Figures of the rank.
+    pub(super) study: RankStudy,
+    /// The walks, without their events.
+    pub(super) walks: Vec<Walked>,
+    /// Display data of the threads that stand for a class, by their places.
+    pub(super) shown: Vec<(usize, Shown)>,
 }
 
-impl Flow {
-    /// The flow of a thread and its walk.
-    pub fn from_thread(
-        recording: &Recording,
-        thread: &Thread,
-        walked: &Walked,
-        paths: &[KnownPath],
-    ) -> Self {
-        let traits = traits(recording, thread, paths);
-        Self::new(thread, walked, ThreadTree::new(&thread.log, &traits))
-    }
-
-    /// The flow of a thread, its walk and its tree without times.
-    pub fn new(thread: &Thread, walked: &Walked, mut tree: ThreadTree) -> Self {
-        let graph = if walked.events.is_empty() {
-            Graph::from_log(&thread.log)
-        } else {
-            Graph::from_timed(
-                walked.events.iter().map(|event| (event.node, event.begin, event.end)),
-            )
-        };
-        let forest = Forest::new(&graph);
-        let mut timeline = timeline(&graph, &forest, &walked.events, &brackets(walked));
-        if !walked.events.is_empty() {
-            // From begin to begin: the computation after a call belongs to its step. Calls that
-            // create communicators and the like do not define steps.
-            let begins = walked.events.iter().map(|event| event.begin).skip(1);
-            let next = begins.chain(walked.events.last().map(|last| last.end));
-            tree.add_times(walked.events.iter().zip(next).map(|(event, next)| {
-                let setup = walked.nodes[event.node.0 as usize].setup;
-                next - if setup { event.end } else { event.begin }
-            }));
-            follow_tree(&mut timeline, &graph, &forest, &tree, &walked.events);
-        }
-        Self { graph, forest, timeline, steps: steps(&tree.tree) }
-    }
-}
-
-/// Nodes that begin or end MPI.
-pub fn brackets(walked: &Walked) -> Vec<NodeId> {
-    let nodes = walked.nodes.iter().zip(0..).filter(|(node, _)| node.bracket);
-    nodes.map(|(_, number)| NodeId(number)).collect()
-}
-
-/// Studies one process; also returns the walks through its threads, without their events.
+/// Studies a process. `tree_of` has the tree of a thread that stands for a class, by its place.
 pub(super) fn study(
     recording: &Recording,
     process: &Process,
     paths: &[KnownPath],
-) -> (RankStudy, Vec<Walked>) {
-    let mut walks: Vec<Walked> =
-        process.threads.iter().map(|thread| walk(recording, process, thread)).collect();
-    let each = process.threads.iter().zip(&walks);
-    let threads: Vec<ThreadStudy> =
-        each.map(|(thread, walked)| ThreadStudy::new(recording, thread, walked, paths)).collect();
+    tree_of: impl Fn(usize) -> Option<ThreadTree>,
+) -> Studied {
+    let mut shown = Vec::new();
+    let (mut threads, mut walks) = (Vec::new(), Vec::new());
+    for (number, thread) in process.threads.iter().enumerate() {
+        let mut walked = walk(recording, process, thread);
+        let known = tree_of(number);
+        let tree = known.clone().unwrap_or_else(|| thread_tree(recording, thread, paths));
+        let flow = Flow::new(thread, &walked, tree);
+        threads.push(ThreadStudy::new(recording, thread, &walked, &flow));
+        if let Some(tree) = known {
+            shown.push((number, Shown::new(tree, &walked, flow)));
+        }
+        walked.events = Vec::new();
+        walks.push(walked);
+    }
     let mut study = RankStudy {
         rank: process.location.rank,
-        begin: walks
-            .iter()
-            .filter_map(|walk| Some(walk.events.first()?.begin))
-            .min()
-            .unwrap_or_default(),
+        begin: threads.iter().filter_map(|one| one.first).min().unwrap_or_default(),
         end: threads.iter().map(|one| one.end).max().unwrap_or_default(),
         run: threads.iter().map(|one| one.run).sum(),
         mpi: threads.iter().map(|one| one.mpi).sum(),
@@ -230,31 +206,28 @@ pub(super) fn study(
     if let Some(open) = process.open {
         study.end = study.end.max(open.begin);
     }
-    for walked in &mut walks {
-        walked.events = Vec::new();
-    }
-    (study, walks)
+    Studied { study, walks, shown }
 }
 
 impl ThreadStudy {
-    fn new(recording: &Recording, thread: &Thread, walked: &Walked, paths: &[KnownPath]) -> Self {
-        let flow = Flow::from_thread(recording, thread, walked, paths);
+    fn new(recording: &Recording, thread: &Thread, walked: &Walked, flow: &Flow) -> Self {
+        let first = walked.events.first().map(|event| event.begin);
         let mut study = Self {
             number: thread.number,
-            begin: walked.events.first().map_or(Nanos(0), |event| event.begin),
+            first,
+            begin: first.unwrap_or_default(),
             end: walked.events.last().map_or(Nanos(0), |event| event.end),
             run: Nanos(0),
             mpi: Nanos(0),
             by_category: BTreeMap::new(),
             events: thread.log.events,
             graph: flow.graph.stats(),
-            exact: Fingerprint::exact(&thread.log),
             loops: Vec::new(),
             dominant: None,
             main: None,
             iterations: Vec::new(),
         };
-        study.add_times(recording, thread, walked, &flow);
+        study.add_times(recording, thread, walked, flow);
         study
     }
 

@@ -14,8 +14,8 @@ use talea_report::data::{LoopId, TreeKind, TreeNode};
 use talea_run::recording::Thread;
 
 use super::Analysis;
-use super::classes::Shown;
 use super::rank::part;
+use super::shown::Shown;
 
 /// Numbers of one class begin at a multiple of this.
 const NUMBERS: u32 = 100_000;
@@ -27,8 +27,8 @@ pub fn numbers(class: usize) -> u32 {
 
 /// The tree of a class, or of a rank on its own, whose numbers begin at `first`.
 pub fn tree(analysis: &Analysis<'_>, thread: &Thread, shown: &Shown, first: u32) -> TreeNode {
-    let forest = &shown.flow.forest;
-    let nodes = shown.flow.graph.nodes();
+    let forest = &shown.forest;
+    let nodes = shown.graph.nodes();
     let mut members: Vec<BTreeSet<NodeId>> = vec![BTreeSet::new(); forest.loops.len()];
     for (place, node) in (0..).zip(nodes) {
         for around in forest.around(place) {
@@ -100,7 +100,7 @@ impl Builder<'_> {
             Kind::Leaf { node } => {
                 let signature = self.signature(*node);
                 site = self.analysis.calls.number(signature);
-                let figures = &self.shown.walked.nodes[node.0 as usize];
+                let figures = &self.shown.nodes[node.0 as usize];
                 // Computation before a call belongs to its surroundings.
                 (time, mpi) = if figures.bracket {
                     (figures.durations.sum(), figures.durations.sum())

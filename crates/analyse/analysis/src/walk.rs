@@ -6,21 +6,22 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use serde::{Deserialize, Serialize};
 use talea_flow::iterations::TimedEvent;
 use talea_flow::matrix::Matrix;
 use talea_flow::stats::Durations;
 use talea_model::{Bytes, Nanos, ProcedureSpec, Rank};
 use talea_report::data::Category;
 use talea_run::Recording;
+use talea_run::live::read::NodeSums;
 use talea_run::recording::{Process, Thread};
 
-use super::Collective;
 use super::arguments::SendPlan;
 use crate::procedures::{Traffic, category, is_bracket};
 use crate::requests::{Plan, Requests};
 
 /// Figures of one node of a thread's graph.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeFigures {
     /// Calls; more than visits where a series of polls is one event.
     pub calls: u64,
@@ -32,6 +33,15 @@ pub struct NodeFigures {
     pub bracket: bool,
     /// True if it creates or frees objects of other calls: communicators, datatypes, windows.
     pub setup: bool,
+}
+
+/// Totals of the collective operations of one procedure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Collective {
+    /// Calls on all ranks.
+    pub calls: u64,
+    /// The ranks' contributions, by their arguments.
+    pub bytes: Bytes,
 }
 
 /// Result of a walk.
@@ -91,13 +101,15 @@ pub fn walk(recording: &Recording, process: &Process, thread: &Thread) -> Walked
     let mut requests = Requests::default();
     let mut windows: HashMap<i64, i64> = HashMap::new();
     let mut lists = recording.lists.cursor();
+    let mut restored = vec![NodeSums::NONE; log.nodes.len()];
     let mut events = process.events(recording, thread);
     while let Some(event) = events.next_event() {
         let at = event.node.0 as usize;
         let (plan, figures) = (&plans[at], &mut walked.nodes[at]);
         figures.calls = figures.calls.saturating_add(event.polls);
-        if let (Some(begin), Some(duration)) = (event.begin, event.duration) {
+        if let (Some(gap), Some(begin), Some(duration)) = (event.gap, event.begin, event.duration) {
             figures.durations.add(duration);
+            restored[at].add(gap, duration);
             walked.events.push(TimedEvent { node: event.node, begin, end: begin + duration });
         }
         if let Some((comm, window)) = plan.window
@@ -152,7 +164,7 @@ pub fn walk(recording: &Recording, process: &Process, thread: &Thread) -> Walked
     for (to, (bytes, messages)) in cells {
         walked.matrix.add(process.location.rank, to, bytes, messages);
     }
-    exact_sums(recording, process, thread, &mut walked);
+    exact_sums(recording, thread, restored, &mut walked);
     walked
 }
 
@@ -163,9 +175,14 @@ fn message(cells: &mut HashMap<Rank, (Bytes, u64)>, to: Rank, bytes: Bytes) {
 }
 
 /// Sums of each node are kept exactly, also where single times are rounded or not kept at all.
-fn exact_sums(recording: &Recording, process: &Process, thread: &Thread, walked: &mut Walked) {
+fn exact_sums(
+    recording: &Recording,
+    thread: &Thread,
+    restored: Vec<NodeSums>,
+    walked: &mut Walked,
+) {
     let timed = !walked.events.is_empty();
-    let sums = process.sums(recording, thread);
+    let sums = thread.exact_sums(recording, restored);
     for ((figures, sums), node) in walked.nodes.iter_mut().zip(sums).zip(&thread.log.nodes) {
         let sum = Nanos(sums.duration);
         if timed {

@@ -25,7 +25,7 @@ mod tree;
 pub mod views;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use talea_model::{Bytes, Gaps, Nanos, Rank};
 
 pub use graph::{ChainCall, GraphData, GraphEdge, GraphLoop, GraphNode};
@@ -225,7 +225,9 @@ pub struct RankClass {
 }
 
 /// Category of time; the colour of all its calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Category {
     /// The program's own work.

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use talea_model::{Bytes, Rank};
 
 /// One cell.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell {
     /// Bytes sent.
     pub bytes: Bytes,
@@ -17,7 +18,7 @@ pub struct Cell {
 }
 
 /// Cells by sender and receiver.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Matrix {
     cells: BTreeMap<(Rank, Rank), Cell>,
 }

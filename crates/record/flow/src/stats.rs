@@ -6,13 +6,14 @@
 //! order. Source of the idea: Masson, Rim, Lee, "`DDSketch`" (VLDB 2019), here with steps that need
 //! no logarithm.
 
+use serde::{Deserialize, Serialize};
 use talea_model::{Bytes, Nanos, Rank};
 
 /// Steps in an octave.
 const STEPS: u64 = 64;
 
 /// Durations of calls, in bounded memory.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Durations {
     /// Number of the bucket that `counts[0]` counts.
     first: usize,
@@ -24,7 +25,7 @@ pub struct Durations {
 }
 
 /// The calls of one rank at one site.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankSum {
     /// Number of events.
     pub events: u64,
@@ -33,7 +34,7 @@ pub struct RankSum {
 }
 
 /// One call site over all ranks.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallStats {
     /// Durations of its events. Without times this has no quantiles, but sums and extremes if they
     /// were kept.
@@ -118,6 +119,13 @@ impl Durations {
         })?;
         let value = middle(self.first + place);
         Some(Nanos(value.clamp(self.min.0, self.max.0)))
+    }
+
+    /// True if durations can have been counted so; what a file holds need not be.
+    pub fn is_valid(&self) -> bool {
+        self.first.checked_add(self.counts.len()).is_some_and(|end| end <= bucket(u64::MAX) + 1)
+            && self.min <= self.max
+            && self.counts.iter().try_fold(0_u64, |sum, &count| sum.checked_add(count)).is_some()
     }
 
     fn extend(&mut self, count: u64, sum: Nanos, min: Nanos, max: Nanos) {

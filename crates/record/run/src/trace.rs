@@ -173,6 +173,8 @@ pub fn pack_left_behind(directory: &RunDirectory) -> Result<usize, TraceError> {
 #[derive(Default)]
 struct Loaded {
     bundle: Option<Bundle>,
+    /// Of each trace; absent where one has none.
+    identities: Vec<Option<u32>>,
     times: Vec<Vec<u8>>,
     sizes: Sizes,
     gaps: Vec<Gap>,
@@ -223,6 +225,7 @@ impl Loaded {
             let times = container.get(SectionId::new(TIMES, number));
             self.times.push(times.map_or_else(Vec::new, |section| section.bytes.to_vec()));
         }
+        self.identities.push(container.damage().is_empty().then(|| container.identity()));
         let (tables, sequence) = bundle.part_sizes();
         let times: usize = container.all(Tag(TIMES)).map(|section| section.bytes.len()).sum();
         self.sizes.total += Bytes(bytes.len() as u64);
@@ -241,6 +244,7 @@ impl Loaded {
         });
         match read {
             Ok((process, length)) => {
+                self.identities.push(None);
                 let mut bundle = Bundle::from_live(&process);
                 self.times.append(&mut bundle.take_times());
                 self.sizes.total += Bytes(length);
@@ -253,6 +257,13 @@ impl Loaded {
     fn finish(self) -> Recording {
         let bundle = self.bundle.unwrap_or_else(Bundle::nothing);
         let mut recording = bundle.into_recording(&self.times, self.sizes);
+        let is_whole = self.gaps.is_empty() && !self.identities.is_empty();
+        let identities: Option<Vec<u32>> = self.identities.into_iter().collect();
+        recording.identity = identities.filter(|_| is_whole).map(|all| {
+            // FNV-1a, word by word.
+            let mix = |sum: u64, one: u32| (sum ^ u64::from(one)).wrapping_mul(0x100_0000_01b3);
+            all.into_iter().fold(0xcbf2_9ce4_8422_2325, mix)
+        });
         for gap in self.gaps {
             recording.gaps.note(gap);
         }

@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use serde::{Deserialize, Serialize};
 use talea_model::{Gap, GapKind, Nanos, Rank, Signature};
 use talea_run::Recording;
 
@@ -17,7 +18,7 @@ use super::roles::Meets;
 use super::{all_ends, matched};
 
 /// Waiting times of ranks.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Waits {
     /// Waiting time by place of the process.
     pub of_ranks: Vec<Nanos>,
@@ -28,7 +29,7 @@ pub struct Waits {
 }
 
 /// Times of calls with known partners.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Judged {
     /// Time before the partners came.
     pub waiting: Nanos,

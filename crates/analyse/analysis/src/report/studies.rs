@@ -15,8 +15,8 @@ use talea_report::data::{LoopId, Picture, Study, StudyColumn, StudyKind, StudyVa
 use talea_report::{cluster_svg, cluster_timeline_svg, fold_svg, track_svg};
 
 use crate::Analysis;
+use crate::flow::Flow;
 use crate::input::run;
-use crate::rank::Flow;
 use crate::tree::{graph_loop, numbers};
 use crate::walk::walk;
 use crate::{clusters, folding, tracks};

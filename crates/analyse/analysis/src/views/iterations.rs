@@ -3,11 +3,14 @@
 //! Owns the search for a loop by its label in the structure tree or by its number in the flow
 //! graph, on each thread for itself: numbers and iterations are the thread's own.
 
+use talea_flow::iterations::Iteration;
 use talea_results::views::IterationRow;
 use talea_results::{LoopId, TreeKind, TreeNode};
 
-use crate::classes::Shown;
+use crate::flow::{Flow, thread_tree};
 use crate::location::ThreadAt;
+use crate::shown::Shown;
+use crate::walk::walk;
 use crate::{Analysis, tree};
 
 /// A loop.
@@ -59,40 +62,24 @@ pub fn iterations(
     let mut labels: Vec<String> = Vec::new();
     let mut found = false;
     for at in all {
-        let recorded = analysis.recorded(at);
-        let shown = Shown::new(
-            &analysis.run.recording,
-            analysis.process(at.process),
-            recorded,
-            &analysis.paths,
-        );
-        let timeline = &shown.flow.timeline;
-        let index = match which {
-            Which::Main => timeline.main.and_then(|main| Some(timeline.loops.get(main)?.index)),
-            Which::Number(number) => Some(*number),
-            Which::Label(label) => {
-                let root = tree::tree(analysis, recorded, &shown, 0);
-                let mut loops = Vec::new();
-                collect(&root, &mut loops);
-                for (_, label) in &loops {
-                    if !labels.contains(label) {
-                        labels.push(label.clone());
-                    }
-                }
-                loops.iter().find(|(_, one)| one == label).map(|(number, _)| *number)
-            }
-        };
-        let times = timeline.loops.iter().find(|one| Some(one.index) == index);
-        found |= times.is_some();
         let study = analysis.thread(at);
-        let own = times.into_iter().flat_map(|times| (0..).zip(&times.iterations));
-        rows.extend(own.map(|(iteration, one)| IterationRow {
-            rank: analysis.ranks[at.process].rank,
-            thread: study.number,
-            iteration,
-            begin_ns: one.begin,
-            duration_ns: one.duration,
-            events: one.events.len() as u64,
+        let of_loop;
+        let own = if *which == Which::Main {
+            Some(&study.iterations)
+        } else {
+            of_loop = iterations_of(analysis, at, which, &mut labels);
+            of_loop.as_ref()
+        };
+        found |= own.is_some();
+        rows.extend(own.into_iter().flat_map(|own| (0..).zip(own)).map(|(iteration, one)| {
+            IterationRow {
+                rank: analysis.ranks[at.process].rank,
+                thread: study.number,
+                iteration,
+                begin_ns: one.begin,
+                duration_ns: one.duration,
+                events: one.events.len() as u64,
+            }
         }));
     }
     let wanted = match which {
@@ -110,6 +97,37 @@ pub fn iterations(
         (_, labels) => labels.join(", "),
     };
     Err(IterationsError::Unknown { wanted, known })
+}
+
+/// The iterations of a loop on one thread, whose events are read for them; absent where it has no
+/// such loop. Adds the labels of the thread's loops to those known.
+fn iterations_of(
+    analysis: &Analysis<'_>,
+    at: ThreadAt,
+    which: &Which,
+    labels: &mut Vec<String>,
+) -> Option<Vec<Iteration>> {
+    let (recording, thread) = (&analysis.run.recording, analysis.recorded(at));
+    let tree = thread_tree(recording, thread, &analysis.paths);
+    let walked = walk(recording, analysis.process(at.process), thread);
+    let mut flow = Flow::new(thread, &walked, tree.clone());
+    let loops = std::mem::take(&mut flow.timeline.loops);
+    let index = match which {
+        Which::Main => flow.timeline.main.and_then(|main| Some(loops.get(main)?.index)),
+        Which::Number(number) => Some(*number),
+        Which::Label(label) => {
+            let root = tree::tree(analysis, thread, &Shown::new(tree, &walked, flow), 0);
+            let mut found = Vec::new();
+            collect(&root, &mut found);
+            for (_, label) in &found {
+                if !labels.contains(label) {
+                    labels.push(label.clone());
+                }
+            }
+            found.iter().find(|(_, one)| one == label).map(|(number, _)| *number)
+        }
+    };
+    loops.into_iter().find(|one| Some(one.index) == index).map(|one| one.iterations)
 }
 
 /// Loops of a tree with their numbers and labels, outer ones first.

@@ -18,17 +18,18 @@ pub use iterations::{IterationsError, Which, iterations};
 pub use samples::{rows as sample_rows, samples};
 pub use structure::{Drawn, structure, trees};
 
-use crate::classes::{Class, Shown};
+use crate::classes::Class;
 use crate::delays::Delay;
 use crate::location::ThreadAt;
 use crate::rank::{ThreadStudy, part};
+use crate::shown::Shown;
 use crate::{Analysis, graph, matrix};
 
 /// The event flow graph of a thread, chains of calls as one node.
 pub fn flow_graph(analysis: &Analysis<'_>, at: ThreadAt) -> GraphView {
     let thread = analysis.recorded(at);
     let (recording, process) = (&analysis.run.recording, analysis.process(at.process));
-    let shown = Shown::new(recording, process, thread, &analysis.paths);
+    let shown = Shown::from_thread(recording, process, thread, &analysis.paths);
     let study = analysis.thread(at);
     GraphView {
         rank: analysis.ranks[at.process].rank,

@@ -3,8 +3,9 @@
 use talea_results::views::{StructureData, StructureKind, StructureNode};
 use talea_results::{TreeKind, TreeNode};
 
-use crate::classes::{Class, Shown};
+use crate::classes::Class;
 use crate::location::ThreadAt;
+use crate::shown::Shown;
 use crate::{Analysis, tree};
 
 /// A tree, the threads that it stands for, and the thread whose figures it has.
@@ -23,7 +24,8 @@ pub fn trees(analysis: &Analysis<'_>, which: &[ThreadAt]) -> Vec<Drawn> {
     let recording = &analysis.run.recording;
     let one = |&at: &ThreadAt| {
         let thread = analysis.recorded(at);
-        let shown = Shown::new(recording, analysis.process(at.process), thread, &analysis.paths);
+        let shown =
+            Shown::from_thread(recording, analysis.process(at.process), thread, &analysis.paths);
         let tree = tree::tree(analysis, thread, &shown, 0);
         Drawn { members: vec![at], shown: at, tree }
     };

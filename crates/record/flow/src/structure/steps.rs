@@ -4,12 +4,13 @@
 //! short run itself, and, where it runs a few times only, the regular loop inside it with nearly
 //! all of its time.
 
+use serde::{Deserialize, Serialize};
 use talea_model::Nanos;
 
 use super::{Kind, Tree};
 
 /// Two loops of a tree, as places in [`Tree::visit`]'s order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Steps {
     /// The outermost loop of the two.
     pub dominant: usize,

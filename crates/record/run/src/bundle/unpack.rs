@@ -107,6 +107,7 @@ impl Bundle {
             calls_all: self.settings.calls_all,
             start_realtime,
             sizes,
+            identity: None,
             gaps,
         }
     }

@@ -17,6 +17,8 @@ pub struct Container<'a> {
     /// Sections in the order of the file.
     sections: Vec<Section<'a>>,
     damage: Vec<Damage>,
+    /// Checksum of the directory, which has those of all sections.
+    directory: u32,
 }
 
 /// An intact section.
@@ -99,8 +101,11 @@ impl<'a> Container<'a> {
     pub fn read(bytes: &'a [u8], kind: Tag, path: &Path) -> Result<Self, ReadError> {
         check_header(bytes, kind, path)?;
         let (entries, end) = directory(bytes, path)?;
-        let mut container =
-            Self { sections: Vec::with_capacity(entries.len()), damage: Vec::new() };
+        let mut container = Self {
+            sections: Vec::with_capacity(entries.len()),
+            damage: Vec::new(),
+            directory: checksum(&bytes[end as usize..bytes.len() - FOOTER]),
+        };
         let mut at = HEADER as u64;
         for (index, &Entry { id, offset, length, checksum: expected }) in entries.iter().enumerate()
         {
@@ -128,6 +133,11 @@ impl<'a> Container<'a> {
             });
         }
         Ok(container)
+    }
+
+    /// A number that two files share only if all their sections are equal, or by chance.
+    pub fn identity(&self) -> u32 {
+        self.directory
     }
 
     /// The intact sections in the order of the file.

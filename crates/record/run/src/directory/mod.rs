@@ -159,6 +159,11 @@ impl RunDirectory {
         self.path.join("sites.json")
     }
 
+    /// Sums over all events, kept for views.
+    pub fn summary(&self) -> PathBuf {
+        self.path.join("summary.talea")
+    }
+
     /// The topology of a host, as hwloc's XML; it exists where it could be determined.
     pub fn host(&self, name: &str) -> PathBuf {
         host_file(&self.path, name)

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::mem::offset_of;
 
 use talea_flow::log::{NodeLog, Runs, ThreadLog};
-use talea_model::{NodeId, PathId, ProcedureId, ProcedureSpec, Signature};
+use talea_model::{Nanos, NodeId, PathId, ProcedureId, ProcedureSpec, Signature};
 
 use super::layout::{INLINE_FRAMES, Node, PathFrame, Thread};
 use super::numbers::Cursor;
@@ -41,6 +41,19 @@ pub struct NodeSums {
     pub min: u64,
     /// Longest duration.
     pub max: u64,
+}
+
+impl NodeSums {
+    /// The sums of no visit.
+    pub const NONE: Self = Self { duration: 0, gap: 0, min: u64::MAX, max: 0 };
+
+    /// Counts one visit.
+    pub fn add(&mut self, gap: Nanos, duration: Nanos) {
+        self.gap = self.gap.wrapping_add(gap.0);
+        self.duration = self.duration.wrapping_add(duration.0);
+        self.min = self.min.min(duration.0);
+        self.max = self.max.max(duration.0);
+    }
 }
 
 /// Common data of the threads of a process during reading.

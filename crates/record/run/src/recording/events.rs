@@ -16,6 +16,9 @@ use crate::live::layout::TimesMode;
 pub struct Event<'a> {
     /// Node of the thread's graph: `thread.log.nodes[node]` has its signature.
     pub node: NodeId,
+    /// Time since the end of the event before, or the start of the process, on the process's own
+    /// clock; absent where times were not kept.
+    pub gap: Option<Nanos>,
     /// Time since the start of the run; absent where times were not kept.
     pub begin: Option<Nanos>,
     /// Duration of the call; absent where times were not kept.
@@ -119,18 +122,12 @@ impl<'a> Events<'a> {
         let times = self.next_times(edge.map_or(0, |e| e + 1), node.0);
         Some(Event {
             node,
-            begin: times.map(|(begin, _)| begin),
-            duration: times.map(|(_, duration)| duration),
+            gap: times.map(|(gap, ..)| gap),
+            begin: times.map(|(_, begin, _)| begin),
+            duration: times.map(|(.., duration)| duration),
             polls,
             args: &self.args,
         })
-    }
-
-    /// Node, gap and duration of the next event, in nominal nanoseconds.
-    pub(super) fn next_nominal(&mut self) -> Option<(NodeId, u64, u64)> {
-        let (node, edge) = self.walk.next_step()?;
-        let (gap, duration) = self.nominal(edge.map_or(0, |e| e + 1), node.0)?;
-        Some((node, gap, duration))
     }
 
     fn nominal(&mut self, edge: u32, node: u32) -> Option<(u64, u64)> {
@@ -145,11 +142,11 @@ impl<'a> Events<'a> {
         }
     }
 
-    fn next_times(&mut self, edge: u32, node: u32) -> Option<(Nanos, Nanos)> {
+    fn next_times(&mut self, edge: u32, node: u32) -> Option<(Nanos, Nanos, Nanos)> {
         let (gap, duration) = self.nominal(edge, node)?;
         let begin = self.end.saturating_add(gap);
         self.end = begin.saturating_add(duration);
-        Some((self.clock.nanos(begin), Nanos(duration)))
+        Some((Nanos(gap), self.clock.nanos(begin), Nanos(duration)))
     }
 }
 

@@ -51,6 +51,9 @@ pub struct Recording {
     pub start_realtime: u64,
     /// Size of the recording on disk.
     pub sizes: Sizes,
+    /// A number that two recordings share only if they are equal, or by chance; absent where a part
+    /// is damaged, or comes from files that may still grow.
+    pub identity: Option<u64>,
     /// Gaps.
     pub gaps: Gaps,
 }
@@ -146,7 +149,7 @@ pub struct Thread {
     /// Graph and streams; values are ids of the recording.
     pub log: ThreadLog,
     /// Sums for each node where times were kept as statistics only; empty otherwise, see
-    /// [`Process::sums`].
+    /// [`Thread::exact_sums`].
     pub sums: Vec<NodeSums>,
     /// Calls that were only counted.
     pub counts: Vec<(ProcedureId, u64)>,
@@ -173,6 +176,31 @@ impl Thread {
     /// restored times.
     pub fn packed(&self) -> [Bytes; 2] {
         [&self.times.cells, &self.times.corrections].map(|part| Bytes(part.len() as u64))
+    }
+}
+
+impl Thread {
+    /// Exact sums for each node. Extremes are those of the restored times, or exact where times were
+    /// kept as statistics only.
+    ///
+    /// `restored` has the sums of the gaps and durations that [`Process::events`] returns, by node;
+    /// the recording has the differences.
+    pub fn exact_sums(&self, recording: &Recording, mut restored: Vec<NodeSums>) -> Vec<NodeSums> {
+        if recording.times == TimesMode::Statistics {
+            let mut sums = self.sums.clone();
+            sums.resize(self.log.nodes.len(), NodeSums::default());
+            return sums;
+        }
+        let bound = recording.quantiser().bound();
+        let mut missing = times::sums::Decoder::new(&self.times.corrections);
+        for (sums, node) in restored.iter_mut().zip(&self.log.nodes) {
+            let expected = [sums.gap, sums.duration]
+                .map(|sum| bound.tolerance_of_sum(Nanos(sum), node.visits).0);
+            let Some([gap, duration]) = missing.next(expected) else { break };
+            sums.gap = sums.gap.saturating_add_signed(gap);
+            sums.duration = sums.duration.saturating_add_signed(duration);
+        }
+        restored
     }
 }
 
@@ -208,36 +236,6 @@ impl Recording {
 }
 
 impl Process {
-    /// Exact sums for each node of one of its threads. Extremes are those of the restored times, or
-    /// exact where times were kept as statistics only.
-    pub fn sums(&self, recording: &Recording, thread: &Thread) -> Vec<NodeSums> {
-        if recording.times == TimesMode::Statistics {
-            let mut sums = thread.sums.clone();
-            sums.resize(thread.log.nodes.len(), NodeSums::default());
-            return sums;
-        }
-        let nothing = NodeSums { min: u64::MAX, ..NodeSums::default() };
-        let mut sums = vec![nothing; thread.log.nodes.len()];
-        let mut events = Events::new(recording, self, thread);
-        while let Some((node, gap, duration)) = events.next_nominal() {
-            let sums = &mut sums[node.0 as usize];
-            sums.gap = sums.gap.wrapping_add(gap);
-            sums.duration = sums.duration.wrapping_add(duration);
-            sums.min = sums.min.min(duration);
-            sums.max = sums.max.max(duration);
-        }
-        let bound = recording.quantiser().bound();
-        let mut missing = times::sums::Decoder::new(&thread.times.corrections);
-        for (sums, node) in sums.iter_mut().zip(&thread.log.nodes) {
-            let expected = [sums.gap, sums.duration]
-                .map(|sum| bound.tolerance_of_sum(Nanos(sum), node.visits).0);
-            let Some([gap, duration]) = missing.next(expected) else { break };
-            sums.gap = sums.gap.wrapping_add_signed(gap);
-            sums.duration = sums.duration.wrapping_add_signed(duration);
-        }
-        sums
-    }
-
     /// Events of one of its threads in order.
     pub fn events<'a>(&'a self, recording: &'a Recording, thread: &'a Thread) -> Events<'a> {
         Events::new(recording, self, thread)

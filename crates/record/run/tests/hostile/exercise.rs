@@ -13,6 +13,7 @@ use talea_run::limits::Limits;
 use talea_run::lists::record::put_full;
 use talea_run::lists::{Change, Lists};
 use talea_run::live::LiveProcess;
+use talea_run::live::read::NodeSums;
 use talea_run::recording::{Recording, Sizes};
 
 use super::mutate::Random;
@@ -65,7 +66,7 @@ fn recording(recording: &Recording) {
                     lists.get(arg).and_then(|list| list.get(0));
                 }
             }
-            process.sums(recording, thread);
+            thread.exact_sums(recording, vec![NodeSums::NONE; thread.log.nodes.len()]);
             process.cells(recording, thread).take(LOOKED_AT).count();
         }
     }

@@ -11,8 +11,8 @@ use talea_run::recording::Thread;
 
 use super::names;
 use crate::Analysis;
+use crate::flow::Flow;
 use crate::location::ThreadAt;
-use crate::rank::Flow;
 use crate::walk::walk;
 
 /// Loops of a run by name, in the order in which they are met; ranks that run the same loop share

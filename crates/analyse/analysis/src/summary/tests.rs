@@ -1,0 +1,119 @@
+use std::fs;
+use std::path::Path;
+
+use talea_run::load::load;
+use tempfile::TempDir;
+
+use super::*;
+use crate::{Analysis, Unusable, report};
+
+/// A copy of a recorded run that is kept for tests: reading one writes its sums.
+fn sample(version: u32) -> TempDir {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let from = here.join(format!("../../record/run/tests/samples/version-{version}/finished"));
+    let to = TempDir::new().unwrap();
+    for name in ["run.json", "sites.json", "trace.talea"] {
+        fs::copy(from.join(name), to.path().join(name)).unwrap();
+    }
+    to
+}
+
+/// Everything that the report shows, as JSON, and the reason for not using stored sums.
+fn shown(folder: &Path) -> (String, Option<Unusable>) {
+    let run = load(folder).unwrap();
+    let analysis = Analysis::new(&run, &mut |_| ());
+    let data = report::data(&analysis);
+    (serde_json::to_string(&data).unwrap(), analysis.unusable)
+}
+
+fn sums(folder: &Path) -> std::path::PathBuf {
+    folder.join("summary.talea")
+}
+
+#[test]
+fn stored_sums_give_the_same_report() {
+    for version in [1, 2] {
+        let folder = sample(version);
+        let (computed, _) = shown(folder.path());
+        let written = fs::metadata(sums(folder.path())).unwrap().modified().unwrap();
+        let (stored, reason) = shown(folder.path());
+        assert!(reason.is_none());
+        assert_eq!(stored, computed);
+        // They were read, not made again.
+        assert_eq!(fs::metadata(sums(folder.path())).unwrap().modified().unwrap(), written);
+    }
+}
+
+#[test]
+fn damaged_sums_are_computed_again_and_that_is_said_once() {
+    let folder = sample(2);
+    let (expected, _) = shown(folder.path());
+    let whole = fs::read(sums(folder.path())).unwrap();
+    let mut damaged: Vec<Vec<u8>> = (0..8).map(|n| whole[..whole.len() * n / 8].to_vec()).collect();
+    for place in (0..whole.len()).step_by(whole.len() / 40 + 1) {
+        let mut bytes = whole.clone();
+        bytes[place] ^= 0x10;
+        damaged.push(bytes);
+    }
+    for bytes in damaged {
+        fs::write(sums(folder.path()), &bytes).unwrap();
+        let (found, reason) = shown(folder.path());
+        assert_eq!(found, expected);
+        assert!(reason.is_some(), "{} bytes", bytes.len());
+        assert!(shown(folder.path()).1.is_none());
+    }
+}
+
+#[test]
+fn sums_of_another_recording_or_version_are_computed_again() {
+    let (one, other) = (sample(1), sample(2));
+    let (expected, _) = shown(one.path());
+    shown(other.path());
+    fs::copy(sums(other.path()), sums(one.path())).unwrap();
+    assert_eq!(shown(one.path()).0, expected);
+    // Call sites with other loops of machine code give other trees.
+    let sites = one.path().join("sites.json");
+    let mut text = fs::read_to_string(&sites).unwrap();
+    let before = fs::read(sums(one.path())).unwrap();
+    text.push('\n');
+    fs::write(&sites, text).unwrap();
+    assert_eq!(shown(one.path()).0, expected);
+    assert_ne!(fs::read(sums(one.path())).unwrap(), before);
+}
+
+#[test]
+fn sums_that_contradict_the_recording_are_computed_again() {
+    let folder = sample(2);
+    let (expected, _) = shown(folder.path());
+    let run = load(folder.path()).unwrap();
+    let changes: [fn(&mut Summary); 9] = [
+        |sums| drop(sums.ranks.pop()),
+        |sums| sums.classes[0].representative.process = 99,
+        |sums| sums.classes[0].members.clear(),
+        |sums| sums.ranks[0].threads[0].events = 3,
+        |sums| drop(sums.classes[0].shown.nodes.pop()),
+        |sums| sums.classes[0].shown.forest.innermost.clear(),
+        |sums| sums.classes[0].shown.forest.loops[0].header = 1_000_000,
+        |sums| sums.classes[0].shown.graph = talea_flow::graph::Graph::default(),
+        |sums| sums.waits.as_mut().unwrap().of_ranks.clear(),
+    ];
+    for (number, change) in changes.iter().enumerate() {
+        let mut sums = read(&run).unwrap().unwrap();
+        change(&mut sums);
+        write(&run, &sums);
+        let (found, reason) = shown(folder.path());
+        assert_eq!(found, expected);
+        assert!(matches!(reason, Some(Unusable::Contradiction)), "{number}: {reason:?}");
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_loses_nothing() {
+    let folder = sample(2);
+    // A folder in its place is neither read nor replaced.
+    fs::create_dir(sums(folder.path())).unwrap();
+    let (found, reason) = shown(folder.path());
+    assert!(matches!(reason, Some(Unusable::Io(_))));
+    fs::remove_dir(sums(folder.path())).unwrap();
+    assert_eq!(shown(folder.path()).0, found);
+}
