@@ -1,10 +1,17 @@
-//! Helpers that tests share: the checkout, real data beside it, and counted skips.
+//! Helpers that tests share: the checkout, generated data of known truth, real data beside the
+//! checkout, and counted skips.
 //!
+//! What is tested with real data is also tested with generated ones, which every checkout has.
 //! A test that needs a program, a kernel's feature or data which this machine lacks calls [`skip`]
 //! and returns. In continuous integration (`CI` is set) a skip is a failure. `make test` counts
 //! skips and prints each reason; product crates must not depend on this one.
 
 #![allow(clippy::print_stdout, reason = "a skipped test gives its reason")]
+
+pub mod hwloc;
+pub mod infiniband;
+pub mod paraver;
+pub mod torus;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

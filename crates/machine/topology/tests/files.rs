@@ -1,5 +1,5 @@
-//! Real files of hwloc's versions 1, 2 and 3: every object is there, counts are lstopo's, and what
-//! is written comes back.
+//! Files of hwloc's versions 1, 2 and 3, generated and of real machines: every object is there,
+//! counts are lstopo's, and what is written comes back.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
@@ -7,6 +7,7 @@ mod data;
 
 use std::collections::BTreeMap;
 
+use talea_testing::hwloc::{BANDWIDTHS, DISTANCES, Memory, NODE};
 use talea_topology::ObjectKind as K;
 use talea_topology::{Attributes, ObjectKind, Topology, xml};
 
@@ -26,7 +27,16 @@ fn counts(topology: &Topology) -> BTreeMap<String, usize> {
 
 #[test]
 fn every_file_reads_without_gaps() {
-    for (name, bytes) in data::files(&["v1", "v2", "v3"]) {
+    read_without_gaps(data::files(&["v1", "v2", "v3"]));
+}
+
+#[test]
+fn generated_files_read_without_gaps() {
+    read_without_gaps(data::generated(&["v1", "v2", "v3"]));
+}
+
+fn read_without_gaps(files: data::Files) {
+    for (name, bytes) in files {
         let loaded = xml::read(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(loaded.gaps.is_empty(), "{name}: {:#?}", loaded.gaps);
         assert_eq!(format!("v{}", loaded.version), name[..2]);
@@ -48,7 +58,16 @@ fn every_file_reads_without_gaps() {
 /// Versions 2 and 3 have the objects that the text has.
 #[test]
 fn counts_are_those_of_the_text() {
-    for (name, bytes) in data::files(&["v2", "v3"]) {
+    count_as_the_text(data::files(&["v2", "v3"]));
+}
+
+#[test]
+fn counts_of_generated_files_are_those_of_the_text() {
+    count_as_the_text(data::generated(&["v2", "v3"]));
+}
+
+fn count_as_the_text(files: data::Files) {
+    for (name, bytes) in files {
         let topology = xml::read(&bytes).unwrap().topology;
         assert_eq!(counts(&topology), counted(std::str::from_utf8(&bytes).unwrap()), "{name}");
     }
@@ -56,7 +75,16 @@ fn counts_are_those_of_the_text() {
 
 #[test]
 fn counts_are_those_of_lstopo() {
-    for (name, bytes) in data::files(&["v1", "v2"]) {
+    count_as_lstopo(data::files(&["v1", "v2"]));
+}
+
+#[test]
+fn counts_of_generated_files_are_those_of_lstopo() {
+    count_as_lstopo(data::generated(&["v1", "v2"]));
+}
+
+fn count_as_lstopo(files: data::Files) {
+    for (name, bytes) in files {
         let Some(theirs) = data::lstopo(&bytes) else { return };
         assert_eq!(counts(&xml::read(&bytes).unwrap().topology), counted(&theirs), "{name}");
     }
@@ -65,7 +93,16 @@ fn counts_are_those_of_lstopo() {
 /// What lstopo makes of a file, in version 2, has the same tree as ours.
 #[test]
 fn trees_are_those_of_lstopo() {
-    for (name, bytes) in data::files(&["v1", "v2"]) {
+    compare_trees_with_lstopo(data::files(&["v1", "v2"]));
+}
+
+#[test]
+fn trees_of_generated_files_are_those_of_lstopo() {
+    compare_trees_with_lstopo(data::generated(&["v1", "v2"]));
+}
+
+fn compare_trees_with_lstopo(files: data::Files) {
+    for (name, bytes) in files {
         let Some(theirs) = data::lstopo(&bytes) else { return };
         let ours = xml::read(&bytes).unwrap().topology;
         let theirs = xml::read(theirs.as_bytes()).unwrap().topology;
@@ -94,7 +131,16 @@ fn trees_are_those_of_lstopo() {
 
 #[test]
 fn what_is_written_comes_back() {
-    for (name, bytes) in data::files(&["v1", "v2", "v3"]) {
+    write_and_read(data::files(&["v1", "v2", "v3"]));
+}
+
+#[test]
+fn what_is_written_of_generated_files_comes_back() {
+    write_and_read(data::generated(&["v1", "v2", "v3"]));
+}
+
+fn write_and_read(files: data::Files) {
+    for (name, bytes) in files {
         let topology = xml::read(&bytes).unwrap().topology;
         let written = xml::write(&topology, xml::Version::Three);
         let again = xml::read(written.as_bytes()).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -108,7 +154,16 @@ fn what_is_written_comes_back() {
 /// kinds of PUs.
 #[test]
 fn lstopo_reads_what_is_written() {
-    for (name, bytes) in data::files(&["v1", "v2", "v3"]) {
+    let_lstopo_read(data::files(&["v1", "v2", "v3"]));
+}
+
+#[test]
+fn lstopo_reads_what_is_written_of_generated_files() {
+    let_lstopo_read(data::generated(&["v1", "v2", "v3"]));
+}
+
+fn let_lstopo_read(files: data::Files) {
+    for (name, bytes) in files {
         let topology = xml::read(&bytes).unwrap().topology;
         let Some(theirs) = data::lstopo(xml::write(&topology, xml::Version::Two).as_bytes()) else {
             return;
@@ -136,7 +191,16 @@ fn lstopo_reads_what_is_written() {
 /// Version 2 has nothing that hwloc 2 does not know, whatever came in.
 #[test]
 fn lstopo_does_not_complain_of_what_is_written() {
-    for (name, bytes) in data::files(&["v1", "v2", "v3"]) {
+    let_lstopo_complain(data::files(&["v1", "v2", "v3"]));
+}
+
+#[test]
+fn lstopo_does_not_complain_of_generated_files() {
+    let_lstopo_complain(data::generated(&["v1", "v2", "v3"]));
+}
+
+fn let_lstopo_complain(files: data::Files) {
+    for (name, bytes) in files {
         let topology = xml::read(&bytes).unwrap().topology;
         let text = xml::write(&topology, xml::Version::Two);
         let Some(said) = data::complaints(text.as_bytes()) else { return };
@@ -146,6 +210,79 @@ fn lstopo_does_not_complain_of_what_is_written() {
         assert!(again.gaps.is_empty() && again.version == 2, "{name}: {:#?}", again.gaps);
         assert_eq!(counts(&again.topology), counts(&topology), "{name}");
         assert_eq!(again.topology.allowed_cpuset, topology.allowed_cpuset, "{name}");
+    }
+}
+
+/// Objects are those that the generator knows, with their PUs, memory, devices and distances.
+#[test]
+fn generated_files_have_the_objects_that_were_generated() {
+    for (name, bytes, machine) in data::described(&["v1", "v2", "v3"]) {
+        let topology = xml::read(&bytes).unwrap().topology;
+        assert_eq!(counts(&topology), machine.counts(), "{name}");
+        assert_eq!(topology.pus().len(), machine.pus(), "{name}");
+        let each = machine.caches * machine.cores;
+        for (kind, cores) in [(K::Core, 1), (K::L3Cache, machine.cores), (K::Package, each)] {
+            for (at, (_, object)) in topology.of_kind(kind).enumerate() {
+                let expected = machine.pus_of(at * cores..(at + 1) * cores);
+                let found: Vec<usize> = object.cpuset.iter().collect();
+                assert_eq!(found, expected, "{name}: {kind} {at}");
+            }
+        }
+        for (_, node) in topology.of_kind(K::NumaNode) {
+            let Attributes::Numa { memory, .. } = &node.attributes else { panic!("{node:?}") };
+            assert_eq!(*memory, NODE, "{name}");
+        }
+        let names: Vec<&str> = topology
+            .of_kind(K::OsDevice)
+            .filter_map(|(_, device)| device.name.as_deref())
+            .collect();
+        let expected: Vec<String> = (0..machine.devices).map(|at| format!("eth{at}")).collect();
+        assert_eq!(names, expected, "{name}");
+        for (_, device) in topology.of_kind(K::OsDevice) {
+            assert_eq!(device.attributes, Attributes::Os { uses: vec!["Network".to_owned()] });
+        }
+    }
+}
+
+#[test]
+fn what_stands_beside_generated_objects_is_there() {
+    for (name, bytes, machine) in data::described(&["v1", "v2", "v3"]) {
+        let topology = xml::read(&bytes).unwrap().topology;
+        let (nodes, is_old) = (machine.nodes(), name.starts_with("v1"));
+        // In version 1 distances are of levels, where each node has PUs of its own.
+        let has_distances = nodes > 1 && !(is_old && machine.memory == Memory::Fast);
+        assert_eq!(topology.distances.len(), usize::from(has_distances), "{name}");
+        if let [distances] = &topology.distances[..] {
+            let numbers: Vec<_> = distances
+                .objects
+                .iter()
+                .map(|&id| (topology.get(id).kind, topology.get(id).os_index))
+                .collect();
+            let expected: Vec<_> =
+                (0..nodes as u32).map(|number| (K::NumaNode, Some(number))).collect();
+            assert_eq!(numbers, expected, "{name}");
+            for (at, &value) in distances.values.iter().enumerate() {
+                let differ = at / nodes != at % nodes;
+                assert_eq!(value, DISTANCES[usize::from(differ)], "{name}: {at}");
+            }
+        }
+        if is_old {
+            continue;
+        }
+        let fast = machine.memory == Memory::Fast;
+        assert_eq!(topology.memory_attributes.len(), usize::from(fast), "{name}");
+        for (target, initiator, value) in topology.memory_attributes.iter().flat_map(|a| &a.values)
+        {
+            let node = topology.get(*target);
+            let is_fast = node.subtype.as_deref() == Some("MCDRAM");
+            assert_eq!(*value, BANDWIDTHS[usize::from(is_fast)], "{name}");
+            assert_eq!(initiator.as_ref(), Some(&node.cpuset), "{name}");
+        }
+        let kinds: Vec<_> =
+            topology.cpu_kinds.iter().map(|kind| (kind.cpuset.len(), kind.efficiency)).collect();
+        let half = machine.pus() / 2;
+        let expected = if machine.kinds { vec![(half, 1), (half, 0)] } else { Vec::new() };
+        assert_eq!(kinds, expected, "{name}");
     }
 }
 

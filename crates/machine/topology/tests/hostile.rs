@@ -217,7 +217,16 @@ fn comes_back(topology: &Topology) {
 
 #[test]
 fn a_file_cut_anywhere_is_refused() {
-    for (name, bytes) in data::files(&["v1", "v2", "v3"]) {
+    cut_anywhere(data::files(&["v1", "v2", "v3"]));
+}
+
+#[test]
+fn a_generated_file_cut_anywhere_is_refused() {
+    cut_anywhere(data::generated(&["v1", "v2", "v3"]));
+}
+
+fn cut_anywhere(files: data::Files) {
+    for (name, bytes) in files {
         let whole = bytes.iter().rposition(|&byte| byte == b'>').unwrap();
         // Every place of the small files, some of the large ones.
         let step = 1 + bytes.len() / 300;
@@ -225,6 +234,21 @@ fn a_file_cut_anywhere_is_refused() {
             let error = xml::read(&bytes[..end]).map(|_| ()).unwrap_err();
             assert!(error.to_string().starts_with("line "), "{name} cut at {end}: {error}");
         }
+    }
+}
+
+/// Reads a file some bytes of which have changed.
+fn read_changed(bytes: &[u8], changes: Vec<(prop::sample::Index, u8)>) {
+    const INSIDE: &[u8; 28] = b"0123456789abcdefx-,:. \"<>/&=";
+    let mut bytes = bytes.to_vec();
+    for (at, byte) in changes {
+        let at = at.index(bytes.len());
+        // Half of the changes stay within what attributes hold.
+        bytes[at] = if byte < 128 { byte } else { INSIDE[byte as usize % 28] };
+    }
+    if let Ok(loaded) = xml::read(&bytes) {
+        walk(&loaded.topology);
+        comes_back(&loaded.topology);
     }
 }
 
@@ -238,19 +262,17 @@ proptest! {
     ) {
         let files = data::files(&["v1", "v2", "v3"]);
         if !files.is_empty() {
-            let mut bytes = files[file.index(files.len())].1.clone();
-            for (at, byte) in changes {
-                let at = at.index(bytes.len());
-                // Half of the changes stay within what attributes hold.
-                bytes[at] = if byte < 128 { byte } else {
-                    b"0123456789abcdefx-,:. \"<>/&="[byte as usize % 28]
-                };
-            }
-            if let Ok(loaded) = xml::read(&bytes) {
-                walk(&loaded.topology);
-                comes_back(&loaded.topology);
-            }
+            read_changed(&files[file.index(files.len())].1, changes);
         }
+    }
+
+    #[test]
+    fn changed_generated_files_never_panic(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+        file in any::<prop::sample::Index>(),
+    ) {
+        let files = data::generated(&["v1", "v2", "v3"]);
+        read_changed(&files[file.index(files.len())].1, changes);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Monitors on real topologies: what is read at PUs, NUMA nodes and packages is counted once in
-//! each object that has it.
+//! Monitors on generated and real topologies: values of PUs, NUMA nodes and packages are counted
+//! once in each object that has them.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
@@ -30,7 +30,16 @@ fn ones(topology: &Topology, monitors: &[Monitor]) -> (Plan, Vec<Vec<f64>>) {
 
 #[test]
 fn each_place_counts_once_in_what_has_it() {
-    for (name, bytes) in data::files(&["v1", "v2", "v3"]) {
+    count_places(data::files(&["v1", "v2", "v3"]));
+}
+
+#[test]
+fn each_place_of_generated_machines_counts_once_in_what_has_it() {
+    count_places(data::generated(&["v1", "v2", "v3"]));
+}
+
+fn count_places(files: data::Files) {
+    for (name, bytes) in files {
         let topology = xml::read(&bytes).unwrap().topology;
         let counter = |counter| talea_metric::Expression::counter(counter);
         for (kind, count) in topology.counts() {

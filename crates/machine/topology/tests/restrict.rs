@@ -1,4 +1,4 @@
-//! Parts of real machines have the objects that lstopo leaves when it restricts.
+//! Parts of generated and real machines have the objects that lstopo leaves when it restricts.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should say where")]
 
@@ -28,7 +28,16 @@ fn check(topology: &Topology, what: &str) {
 
 #[test]
 fn objects_are_those_that_lstopo_leaves() {
-    for (name, bytes) in data::files(&["v1", "v2"]) {
+    restrict_as_lstopo(data::files(&["v1", "v2"]));
+}
+
+#[test]
+fn objects_of_generated_machines_are_those_that_lstopo_leaves() {
+    restrict_as_lstopo(data::generated(&["v1", "v2"]));
+}
+
+fn restrict_as_lstopo(files: data::Files) {
+    for (name, bytes) in files {
         let topology = xml::read(&bytes).unwrap().topology;
         let pus: Vec<usize> = topology.objects[0].cpuset.iter().collect();
         let sets: [CpuSet; 3] = [
@@ -36,7 +45,8 @@ fn objects_are_those_that_lstopo_leaves() {
             pus[..pus.len() / 2].iter().copied().collect(),
             pus.iter().copied().step_by(3).collect(),
         ];
-        for set in sets {
+        // A machine of one PU has no half.
+        for set in sets.into_iter().filter(|set| !set.is_empty()) {
             let part = restrict::to_cpuset(&topology, &set).unwrap();
             let what = format!("{name} restricted to {set}");
             check(&part, &what);
@@ -62,7 +72,36 @@ fn objects_are_those_that_lstopo_leaves() {
 
 #[test]
 fn subtrees_keep_the_chain_above() {
-    for (file, bytes) in data::files(&["v1", "v2", "v3"]) {
+    restrict_to_subtrees(data::files(&["v1", "v2", "v3"]));
+}
+
+#[test]
+fn subtrees_of_generated_machines_keep_the_chain_above() {
+    restrict_to_subtrees(data::generated(&["v1", "v2", "v3"]));
+}
+
+/// A part has the PUs and objects that the generator knows.
+#[test]
+fn half_of_a_generated_machine_has_half_of_its_objects() {
+    for (name, bytes, machine) in data::described(&["v1", "v2", "v3"]) {
+        if machine.packages != 2 {
+            continue;
+        }
+        let topology = xml::read(&bytes).unwrap().topology;
+        let each = machine.caches * machine.cores;
+        let set: CpuSet = machine.pus_of(0..each).into_iter().collect();
+        let part = restrict::to_cpuset(&topology, &set).unwrap();
+        for kind in [ObjectKind::Package, ObjectKind::L3Cache, ObjectKind::Core, ObjectKind::Pu] {
+            let [all, left] = [&topology, &part].map(|topology| topology.of_kind(kind).count());
+            assert_eq!(all, 2 * left, "{name}: {kind}");
+        }
+        let found: Vec<usize> = part.objects[0].cpuset.iter().collect();
+        assert_eq!(found, machine.pus_of(0..each), "{name}");
+    }
+}
+
+fn restrict_to_subtrees(files: data::Files) {
+    for (file, bytes) in files {
         let topology = xml::read(&bytes).unwrap().topology;
         for words in ["Package:0", "core:all", "L2:1"] {
             let Ok(found) = name::find(&topology, words) else { continue };

@@ -18,6 +18,7 @@ mod cli {
     mod bench;
     mod cgroups;
     mod cluster;
+    mod cluster_generated;
     mod convert;
     mod fabric_described;
     mod fabric_pictures;
@@ -25,7 +26,9 @@ mod cli {
     mod fabric_sonar;
     mod fabric_table;
     mod fold;
+    mod fold_generated;
     mod full;
+    mod generated;
     mod golden;
     mod hanging;
     mod hostile;
@@ -33,6 +36,7 @@ mod cli {
     mod late;
     mod marked;
     mod metrics;
+    mod metrics_generated;
     mod modern;
     mod names;
     mod objects;

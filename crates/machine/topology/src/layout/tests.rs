@@ -194,6 +194,21 @@ proptest! {
     }
 }
 
+/// Lays out the machine of a file of hwloc's at several sizes.
+fn check_sizes(name: &str, bytes: &[u8]) -> Topology {
+    let topology = crate::xml::read(bytes).unwrap().topology;
+    for (width, height) in [(1600.0, 1000.0), (1200.0, 600.0), (300.0, 200.0)] {
+        let options = Options { width, height, ..Options::default() };
+        let areas = layout(&topology, &options);
+        check(&topology, &areas);
+        if width > 1000.0 {
+            let rect = areas[0].rect;
+            assert!(rect.width <= width && rect.height <= height, "{name} {rect:?}");
+        }
+    }
+    topology
+}
+
 #[test]
 fn machines_of_other_people() {
     let Some(folder) = talea_testing::data("hwloc") else { return };
@@ -201,16 +216,18 @@ fn machines_of_other_people() {
         let files = std::fs::read_dir(folder.join(version)).unwrap();
         for file in files {
             let path = file.unwrap().path();
-            let topology = crate::xml::read(&std::fs::read(&path).unwrap()).unwrap().topology;
-            for (width, height) in [(1600.0, 1000.0), (1200.0, 600.0), (300.0, 200.0)] {
-                let options = Options { width, height, ..Options::default() };
-                let areas = layout(&topology, &options);
-                check(&topology, &areas);
-                if width > 1000.0 {
-                    let rect = areas[0].rect;
-                    assert!(rect.width <= width && rect.height <= height, "{path:?} {rect:?}");
-                }
-            }
+            check_sizes(&path.display().to_string(), &std::fs::read(&path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn generated_machines() {
+    for machine in talea_testing::hwloc::MACHINES {
+        for version in 1..=3 {
+            let topology = check_sizes(machine.name, machine.xml(version).as_bytes());
+            let areas = layout(&topology, &Options::default());
+            assert_eq!(cells(&topology, &areas).len(), machine.pus(), "{}", machine.name);
         }
     }
 }

@@ -1,16 +1,38 @@
-//! Files that other people's hwloc wrote, and Debian's `lstopo`, for tests. Where one is missing
-//! the test says so and passes, except in continuous integration.
+//! Files for tests: generated ones of known objects, those that other people's hwloc wrote, and
+//! Debian's `lstopo`.
+//!
+//! Where a file of other people or `lstopo` is missing the test says so and passes, except in
+//! continuous integration.
 
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests say why they fail or skip")]
 
 use std::process::Command;
 
+use talea_testing::hwloc::{MACHINES, Machine};
 use talea_testing::missing;
 
-/// All files of some versions, by name.
-pub fn files(versions: &[&str]) -> Vec<(String, Vec<u8>)> {
-    let mut files = Vec::new();
+/// Files with their names, which begin with `v1`, `v2` or `v3`.
+pub type Files = Vec<(String, Vec<u8>)>;
+
+/// Generated files of some versions.
+pub fn generated(versions: &[&str]) -> Files {
+    described(versions).into_iter().map(|(name, bytes, _)| (name, bytes)).collect()
+}
+
+/// Generated files of some versions, with the machines that they describe.
+pub fn described(versions: &[&str]) -> Vec<(String, Vec<u8>, Machine)> {
+    let number = |version: &str| version[1..].parse().unwrap();
+    let of = |version: &&str| {
+        let (name, number) = ((*version).to_owned(), number(version));
+        MACHINES.map(|one| (format!("{name}/{}", one.name), one.xml(number).into_bytes(), one))
+    };
+    versions.iter().flat_map(of).collect()
+}
+
+/// All files of other people of some versions.
+pub fn files(versions: &[&str]) -> Files {
+    let mut files = Files::new();
     let Some(folder) = talea_testing::data("hwloc") else { return files };
     for version in versions {
         for entry in std::fs::read_dir(folder.join(version)).unwrap() {

@@ -327,6 +327,26 @@ fn every_size_is_drawn() {
     }
 }
 
+/// Draws the machine of a file of hwloc's; the text of one size.
+fn draw_machine(name: &str, bytes: &[u8]) -> (usize, String) {
+    let loaded = talea_topology::xml::read(bytes).unwrap();
+    let feed = recording(loaded.topology, 3);
+    let state = at(&feed, "$");
+    let pus = feed.topology.pus().len();
+    assert_eq!(state.groups.blocks().map(|block| block.cells.len()).sum::<usize>(), pus);
+    let text = shown(&feed, &state, (100, 30));
+    // Nothing is out of sight except on the largest machines.
+    assert!(!text.contains("rows  ↓") || pus > 384, "{name}\n{text}");
+    let wanted = std::env::var("TALEA_SHOW").ok();
+    if wanted.is_some_and(|wanted| name.contains(&wanted)) {
+        println!("{name}\n{text}");
+    }
+    for size in [(60, 16), (80, 24), (200, 60)] {
+        cells(&feed, &state, size, Colours::Many);
+    }
+    (pus, text)
+}
+
 /// Real machines, from other people's hwloc; the folder is beside the project.
 #[test]
 fn real_machines_have_a_cell_for_every_pu() {
@@ -335,25 +355,22 @@ fn real_machines_have_a_cell_for_every_pu() {
     for version in ["v1", "v2", "v3"] {
         for entry in std::fs::read_dir(folder.join(version)).unwrap() {
             let path = entry.unwrap().path();
-            let loaded = talea_topology::xml::read(&std::fs::read(&path).unwrap()).unwrap();
-            let feed = recording(loaded.topology, 3);
-            let state = at(&feed, "$");
-            let pus = feed.topology.pus().len();
-            assert_eq!(state.groups.blocks().map(|block| block.cells.len()).sum::<usize>(), pus);
-            let text = shown(&feed, &state, (100, 30));
-            // Nothing is out of sight except on the largest machines.
-            assert!(!text.contains("rows  ↓") || pus > 384, "{}\n{text}", path.display());
-            let wanted = std::env::var("TALEA_SHOW").ok();
-            if wanted.is_some_and(|wanted| path.to_string_lossy().contains(&wanted)) {
-                println!("{}\n{text}", path.display());
-            }
-            for size in [(60, 16), (80, 24), (200, 60)] {
-                cells(&feed, &state, size, Colours::Many);
-            }
+            draw_machine(&path.display().to_string(), &std::fs::read(&path).unwrap());
             seen += 1;
         }
     }
     assert!(seen > 0);
+}
+
+#[test]
+fn generated_machines_have_a_cell_for_every_pu() {
+    for machine in talea_testing::hwloc::MACHINES {
+        for version in 1..=3 {
+            let (pus, text) = draw_machine(machine.name, machine.xml(version).as_bytes());
+            assert_eq!(pus, machine.pus(), "{}", machine.name);
+            assert!(text.contains("node01"), "{text}");
+        }
+    }
 }
 
 /// For manual inspection: run it in a terminal with `--ignored --nocapture`. `TALEA_SHAPE` is

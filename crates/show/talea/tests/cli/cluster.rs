@@ -2,7 +2,8 @@
 //! given to them.
 //!
 //! Real traces lie beside the checkout, or in `TALEA_DATA`; tests without them say so, and fail in
-//! CI. What clusters are is compared with scikit-learn.
+//! CI. What clusters are is compared with scikit-learn. Generated traces are in
+//! `cluster_generated`.
 
 // Small inputs are put together by hand, and figures that are read again are the same.
 #![allow(clippy::format_push_string, clippy::format_collect, clippy::float_cmp)]
@@ -20,16 +21,16 @@ pub(super) fn data(name: &str) -> Option<PathBuf> {
 const EPOCH: &str = "epoch_16proc.prv.gz";
 const LULESH: &str = "lulesh_4+4_with_uncores_sockets1+2.chop_5it.prv";
 
-fn talea<S: AsRef<std::ffi::OsStr>>(folder: &Path, words: &[S]) -> Output {
+pub(super) fn talea<S: AsRef<std::ffi::OsStr>>(folder: &Path, words: &[S]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_talea")).args(words).current_dir(folder).output().unwrap()
 }
 
-fn text(output: &Output) -> String {
+pub(super) fn text(output: &Output) -> String {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-fn json(folder: &Path, words: &[&str]) -> Value {
+pub(super) fn json(folder: &Path, words: &[&str]) -> Value {
     let words: Vec<&str> = words.iter().copied().chain(["--json"]).collect();
     let found = serde_json::from_str(&text(&talea(folder, &words))).unwrap();
     super::schemas::check(&words, &found);
@@ -37,7 +38,7 @@ fn json(folder: &Path, words: &[&str]) -> Value {
 }
 
 /// What is said of input that cannot be used; its exit code is that of bad input.
-fn refused(folder: &Path, words: &[&str]) -> String {
+pub(super) fn refused(folder: &Path, words: &[&str]) -> String {
     let output = talea(folder, words);
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
@@ -205,6 +206,11 @@ fn reference(
 #[test]
 fn labels_of_real_bursts_are_those_of_scikit_learn() {
     let Some(path) = data(EPOCH) else { return };
+    compare_with_scikit_learn(&path);
+}
+
+/// Compares the labels of a trace's bursts, and of the same points as a table.
+pub(super) fn compare_with_scikit_learn(path: &Path) {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let words = ["cluster", path.to_str().unwrap(), "--csv", "bursts.csv", "--min-duration", "5us"];

@@ -9,6 +9,8 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+use talea_testing::torus;
+
 use super::bench::stderr;
 
 fn data(name: &str) -> Option<PathBuf> {
@@ -351,6 +353,41 @@ fn regions_of_a_real_torus() {
     }
     let one = answered(&["fabric", "regions", &meta, "--region", "-2", "--json"]);
     assert_eq!(one["regions"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn regions_of_a_generated_torus() {
+    let folder = tempfile::tempdir().unwrap();
+    let lengths = [4, 3, 5];
+    let nodes = torus::places(lengths);
+    let meta = torus::blue_gene(folder.path(), lengths).display().to_string();
+    let (text, said) = printed(&["fabric", "regions", &meta]);
+    let head = format!("torus of 4x3x5, {nodes} nodes, {nodes} ranks, up to 1 a node");
+    assert!(text.starts_with(&head) && !said.contains("gap:"), "{text} {said}");
+    let answer = answered(&["fabric", "regions", &meta, "--json"]);
+    let regions = answer["regions"].as_array().unwrap();
+    let numbers: Vec<i64> = regions.iter().map(|one| one["region"].as_i64().unwrap()).collect();
+    assert_eq!(numbers, torus::REGIONS);
+    for region in regions {
+        let number = region["region"].as_i64().unwrap();
+        let of = |way: usize| (0..nodes).map(move |place| torus::packets(place, way, number));
+        let most = (0..6).flat_map(of).max().unwrap();
+        let all: u64 = (0..6).flat_map(of).sum();
+        assert_eq!((&region["packets"], &region["max_packets"]), (&all.into(), &most.into()));
+        let ways = region["ways"].as_array().unwrap();
+        let sums: Vec<u64> = ways.iter().map(|way| way["packets"].as_u64().unwrap()).collect();
+        // In the order X+, X-, Y+, Y-, Z+, Z-, as links are numbered.
+        assert_eq!(sums, (0..6).map(|way| of(way).sum()).collect::<Vec<u64>>(), "{number}");
+        assert!(ways.iter().all(|way| way["links"] == nodes), "{region}");
+        assert_eq!(region["max_link"].is_null(), all == 0, "{region}");
+        if all > 0 {
+            let ratio = most as f64 / (all as f64 / (6 * nodes) as f64);
+            let found = region["max_over_mean"].as_f64().unwrap();
+            assert!((found / ratio - 1.0).abs() < 1e-9, "{found}, expected {ratio}");
+        }
+    }
+    let one = answered(&["fabric", "regions", &meta, "--region", "-2", "--json"]);
+    assert_eq!(one["regions"].as_array().unwrap()[..], regions[..1]);
 }
 
 /// Three places in a row, whose table lacks some links.

@@ -1,4 +1,5 @@
 //! `talea fold`: figures on real traces, and hand-made ones that lack or contradict something.
+//! Larger generated traces are in `fold_generated`.
 //!
 //! What is asked of real traces is what the documentation says of them, with a margin for rounding
 //! and none for luck.
@@ -14,14 +15,14 @@ fn talea(args: &[&str]) -> Output {
 }
 
 #[track_caller]
-fn text(args: &[&str]) -> String {
+pub(super) fn text(args: &[&str]) -> String {
     let output = talea(args);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
 #[track_caller]
-fn json(args: &[&str]) -> Value {
+pub(super) fn json(args: &[&str]) -> Value {
     let words = [args, &["--json"]].concat();
     let found = serde_json::from_str(&text(&words)).unwrap();
     super::schemas::check(&words, &found);
@@ -30,7 +31,7 @@ fn json(args: &[&str]) -> Value {
 
 /// What is said where the command refuses with code 2.
 #[track_caller]
-fn refused(args: &[&str]) -> String {
+pub(super) fn refused(args: &[&str]) -> String {
     let output = talea(args);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{said}");
@@ -42,12 +43,12 @@ fn real(name: &str) -> Option<String> {
     data(&format!("paraver/{name}")).map(|path| path.display().to_string())
 }
 
-fn counter<'a>(folded: &'a Value, name: &str) -> &'a Value {
+pub(super) fn counter<'a>(folded: &'a Value, name: &str) -> &'a Value {
     let all = folded["counters"].as_array().unwrap();
     all.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("no {name}: {folded}"))
 }
 
-fn gaps(folded: &Value) -> String {
+pub(super) fn gaps(folded: &Value) -> String {
     let all = folded["gaps"].as_array().unwrap();
     all.iter().map(|gap| gap["detail"].as_str().unwrap()).collect::<Vec<_>>().join("; ")
 }

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+use talea_testing::paraver::{Records, Thread};
 
 use super::bench::page_data;
 use super::schemas::{errors, validator};
@@ -70,72 +71,53 @@ fn traces(folder: &Path) {
 fn trace(ranks: u64, steps: u64) -> String {
     const STEP: u64 = 1_000_000;
     let end = STEP * (steps + 2);
-    let mut records: Vec<(u64, String)> = Vec::new();
-    for rank in 1..=ranks {
-        let place = format!("{rank}:1:{rank}:1");
-        let state =
-            |begin: u64, end: u64, state: u32| (begin, format!("1:{place}:{begin}:{end}:{state}"));
-        records.push(state(0, STEP, 15));
-        let mut events: Vec<(u64, String)> = Vec::new();
+    let mut records = Records::default();
+    for number in 1..=ranks {
+        let rank = Thread::of_task(number as u32);
+        records.state(rank, 0, STEP, 15);
+        let mut events = Records::default();
         let mut probed = 0;
         let mut event = |time: u64, pairs: &[(u32, u64)], rate: u64| {
             let cycles = 2 * (time - probed);
             probed = time;
-            let mut line = format!("2:{place}:{time}");
-            for (kind, value) in pairs {
-                write!(line, ":{kind}:{value}").unwrap();
-            }
-            write!(line, ":42000050:{}:42000059:{cycles}", cycles * rate / 100).unwrap();
-            events.push((time, line));
+            let counters = [(42_000_050, cycles * rate / 100), (42_000_059, cycles)];
+            events.event(rank, time, &[pairs, &counters].concat());
         };
         event(0, &[(50_000_003, 31)], 100);
         event(STEP, &[(50_000_003, 0)], 100);
         for step in 1..=steps {
             let begin = step * STEP;
             let slow = if step % 4 == 0 { 150_000 } else { 0 };
-            let computes = 500_000 + slow + rank * 7_000 + step * 131 % 977;
-            records.push(state(begin, begin + computes, 1));
+            let computes = 500_000 + slow + number * 7_000 + step * 131 % 977;
+            records.state(rank, begin, begin + computes, 1);
             event(begin, &[(60_000_019, 5)], 80);
             for sample in 0..5 {
-                let at =
-                    begin + (2 * sample + 1) * computes / 11 + (step * 7_919 + rank * 101) % 9_973;
+                let at = begin
+                    + (2 * sample + 1) * computes / 11
+                    + (step * 7_919 + number * 101) % 9_973;
                 let pairs = [(30_000_000, 7), (30_000_100, 9 + sample / 3)];
                 event(at, &pairs, 100 + 30 * sample);
             }
             let call = begin + computes;
             event(call, &[(60_000_019, 0)], 250);
-            records.push(state(call, begin + STEP, 13));
+            records.state(rank, call, begin + STEP, 13);
             event(call + 1_000, &[(50_000_001, 1)], 60);
             event(call + 21_000, &[(50_000_001, 0)], 60);
             event(call + 22_000, &[(50_000_001, 2)], 60);
             event(call + 52_000, &[(50_000_001, 0)], 60);
             event(call + 60_000, &[(50_000_002, 10)], 60);
             event(begin + STEP - 1_000, &[(50_000_002, 0)], 60);
-            let next = rank % ranks + 1;
+            let next = number % ranks + 1;
             let arrived = begin + 500_000 + slow + next * 7_000 + step * 131 % 977 + 52_000;
-            records.push((
-                call + 1_000,
-                format!(
-                    "3:{place}:{}:{}:{next}:1:{next}:1:{}:{arrived}:8192:7",
-                    call + 1_000,
-                    call + 1_000,
-                    arrived - 30_000
-                ),
-            ));
+            let received = (Thread::of_task(next as u32), [arrived - 30_000, arrived]);
+            records.message([(rank, [call + 1_000; 2]), received], 8192, 7);
         }
         event(end - STEP, &[(50_000_003, 32)], 100);
         event(end, &[(50_000_003, 0)], 100);
-        records.push(state(end - STEP, end, 15));
-        records.extend(events);
+        records.state(rank, end - STEP, end, 15);
+        records.append(events);
     }
-    records.sort_by_key(|record| record.0);
-    let tasks = vec!["1:1"; ranks as usize].join(",");
-    let mut text =
-        format!("#Paraver (01/01/2026 at 10:00):{end}_ns:1({ranks}):1:{ranks}({tasks}),0\n");
-    for (_, record) in records {
-        writeln!(text, "{record}").unwrap();
-    }
-    text
+    records.text(end, &[ranks as u32], &[])
 }
 
 /// Name of the file with the output, the command without its `--json`, and the view whose schema

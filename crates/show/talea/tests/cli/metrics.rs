@@ -1,5 +1,5 @@
 //! `talea metrics`: factors and metrics of a trace whose truth is known, and of one that Extrae
-//! recorded, computed in another way.
+//! recorded, computed in another way. Larger generated traces are in `metrics_generated`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
+use talea_testing::paraver::{Records, Thread};
 
 fn talea(folder: &Path, words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_talea"));
     command.arg("metrics").args(words).current_dir(folder).output().unwrap()
 }
 
-fn text(folder: &Path, words: &[&str]) -> String {
+pub(super) fn text(folder: &Path, words: &[&str]) -> String {
     let output = talea(folder, words);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
@@ -22,7 +23,7 @@ fn text(folder: &Path, words: &[&str]) -> String {
     text
 }
 
-fn json(folder: &Path, words: &[&str]) -> Value {
+pub(super) fn json(folder: &Path, words: &[&str]) -> Value {
     let output = talea(folder, words);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let found = serde_json::from_slice(&output.stdout).unwrap();
@@ -35,44 +36,32 @@ fn json(folder: &Path, words: &[&str]) -> Value {
 /// GHz; MPI has 1 at 1 GHz.
 fn two_ranks(steps: u64) -> String {
     let end = 1_000_000 * (steps + 2);
-    let mut records: Vec<(u64, String)> = Vec::new();
+    let mut records = Records::default();
     for (task, computes) in [(1, 800_000), (2, 600_000)] {
-        let place = format!("{task}:1:{task}:1");
-        let mut state = |begin: u64, end: u64, state: u32| {
-            records.push((begin, format!("1:{place}:{begin}:{end}:{state}")));
-        };
-        let mut events: Vec<(u64, String)> = Vec::new();
-        let mut event = |time: u64, kind: u32, value: u32, length: u64, mpi: bool| {
+        let rank = Thread::of_task(task);
+        let mut events = Records::default();
+        let mut event = |time: u64, kind: u32, value: u64, length: u64, mpi: bool| {
             let cycles = if mpi { length } else { 2 * length };
             let instructions = if mpi { cycles } else { 3 * cycles };
-            events.push((
-                time,
-                format!(
-                    "2:{place}:{time}:{kind}:{value}:42000050:{instructions}:42000059:{cycles}"
-                ),
-            ));
+            let pairs = [(kind, value), (42_000_050, instructions), (42_000_059, cycles)];
+            events.event(rank, time, &pairs);
         };
-        state(0, 1_000_000, 15);
+        records.state(rank, 0, 1_000_000, 15);
         event(0, 50_000_003, 31, 0, true);
         event(1_000_000, 50_000_003, 0, 1_000_000, true);
         for step in 1..=steps {
             let begin = step * 1_000_000;
-            state(begin, begin + computes, 1);
+            records.state(rank, begin, begin + computes, 1);
             event(begin + computes, 50_000_002, 10, computes, false);
-            state(begin + computes, begin + 1_000_000, 13);
+            records.state(rank, begin + computes, begin + 1_000_000, 13);
             event(begin + 1_000_000, 50_000_002, 0, 1_000_000 - computes, true);
         }
-        state(end - 1_000_000, end, 15);
+        records.state(rank, end - 1_000_000, end, 15);
         event(end - 1_000_000, 50_000_003, 32, 0, true);
         event(end, 50_000_003, 0, 1_000_000, true);
-        records.extend(events);
+        records.append(events);
     }
-    records.sort_by_key(|record| record.0);
-    let mut text = format!("#Paraver (01/01/2026 at 10:00):{end}_ns:1(2):1:2(1:1,1:1),0\n");
-    for (_, record) in records {
-        writeln!(text, "{record}").unwrap();
-    }
-    text
+    records.text(end, &[2], &[])
 }
 
 const LABELS: &str = "EVENT_TYPE\n9 50000002 MPI Collective Comm\nVALUES\n10 MPI_Allreduce\n0 Outside MPI\n\n\
@@ -270,11 +259,11 @@ fn threads(counters: impl Fn(u64, u64) -> Vec<(u32, i64)>) -> tempfile::TempDir 
     folder
 }
 
-fn detail(found: &Value) -> Vec<&str> {
+pub(super) fn detail(found: &Value) -> Vec<&str> {
     found["gaps"].as_array().unwrap().iter().map(|gap| gap["detail"].as_str().unwrap()).collect()
 }
 
-fn metric<'a>(found: &'a Value, key: &str) -> &'a Value {
+pub(super) fn metric<'a>(found: &'a Value, key: &str) -> &'a Value {
     found["metrics"].as_array().unwrap().iter().find(|one| one["key"] == key).unwrap()
 }
 
@@ -480,15 +469,20 @@ fn a_real_trace_is_what_its_lines_say() {
     let (Some(path), Some(four)) = (data("epoch_16proc.prv.gz"), data("epoch_4proc.prv.gz")) else {
         return;
     };
+    compare_with_lines(four.to_str().unwrap(), path.to_str().unwrap());
+}
+
+/// Compares factors and metrics of two compressed traces, and the scaling from one to the other,
+/// with what a scan over their lines finds.
+pub(super) fn compare_with_lines(four: &str, path: &str) {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let (path, four) = (path.to_str().unwrap().to_owned(), four.to_str().unwrap().to_owned());
-    let found = json(here, &[&four, &path, "--json"]);
+    let found = json(here, &[four, path, "--json"]);
     let near = |value: &Value, expected: f64| {
         let value = value.as_f64().unwrap();
         assert!((value / expected - 1.0).abs() < 1e-9, "{value}, expected {expected}");
     };
     let mut totals = Vec::new();
-    for (found, path) in found.as_array().unwrap().iter().zip([&four, &path]) {
+    for (found, path) in found.as_array().unwrap().iter().zip([four, path]) {
         let scan = scan(Path::new(path));
         let elapsed = scan.end - scan.begin;
         let sum: f64 = scan.useful.values().sum();

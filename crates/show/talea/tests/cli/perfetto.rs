@@ -185,9 +185,52 @@ fn nothing_of_a_real_trace_is_lost() {
     let Some(pages) = pages() else { return };
     let Some(bench) = Bench::new() else { return };
     let Some(path) = super::cluster::data("epoch_4proc.prv.gz") else { return };
-    let said = convert(&bench, path.to_str().unwrap(), "epoch.json");
+    let [_, flows, values] = counts(&pages, &bench, path.to_str().unwrap());
+    assert!(flows > 1_000 && values > 10_000, "{flows} {values}");
+}
+
+#[test]
+fn nothing_of_a_generated_trace_is_lost() {
+    let Some(pages) = pages() else { return };
+    let Some(bench) = Bench::new() else { return };
+    let (path, truth) = super::generated::steps(&bench.path(""), 4);
+    let found = counts(&pages, &bench, &path);
+    assert_eq!(found, converted(&truth));
+}
+
+/// The same without Perfetto, in the file itself.
+#[test]
+fn nothing_of_a_generated_trace_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, truth) = super::generated::steps(folder.path(), 4);
+    let out = folder.path().join("trace.json");
+    let mut talea = Command::new(env!("CARGO_BIN_EXE_talea"));
+    let output = talea.args(["convert", &path]).arg(&out).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = std::fs::read_to_string(out).unwrap();
+    let file: Value = serde_json::from_str(&text).unwrap();
+    let events = file["traceEvents"].as_array().unwrap();
+    let count = |phase: &str| events.iter().filter(|event| event["ph"] == phase).count() as u64;
+    let [slices, flows, values] = converted(&truth);
+    assert_eq!([count("X"), count("s"), count("f"), count("C")], [slices, flows, flows, values]);
+}
+
+/// Slices, flows and values of a generated trace.
+fn converted(truth: &talea_testing::paraver::steps::Truth) -> [u64; 3] {
+    let ranks = truth.useful.len() as u64;
+    // Each burst ends with a call, and `MPI_Finalize` follows; what comes to a call that began
+    // before the message was sent is an instant.
+    let slices = truth.bursts() + ranks + truth.late;
+    // Two counters, each with a value from a reading to the next one.
+    [slices, truth.counts.messages as u64, 2 * (truth.readings - ranks)]
+}
+
+/// Slices, flows and values that Perfetto finds in a converted trace, which are those that are
+/// said.
+fn counts(pages: &Path, bench: &Bench, path: &str) -> [u64; 3] {
+    let said = convert(bench, path, "trace.json");
     let [slices, flows, values, _] =
-        ask(&pages, &bench.path("epoch.json"), COUNTS).map(|rows| number(&rows));
+        ask(pages, &bench.path("trace.json"), COUNTS).map(|rows| number(&rows));
     assert_eq!(said[..3], [slices, flows, values]);
-    assert!(flows > 1_000 && values > 10_000, "{said:?}");
+    [slices, flows, values]
 }

@@ -56,22 +56,41 @@ fn every_real_topology_is_drawn_and_listed() {
     let Some(files) = real_files() else { return };
     assert!(files.len() >= 20, "{files:?}");
     for file in files {
-        let name = file.display().to_string();
-        let json = bench.json(&words(&["--topology", &name, "--json", "--svg", "node.svg"]));
-        let objects = json["objects"].as_array().unwrap();
-        let counts = json["counts"].as_object().unwrap();
-        let total: u64 = counts.values().map(|count| count.as_u64().unwrap()).sum();
-        assert_eq!(total, objects.len() as u64, "{name}");
-        assert_eq!(json["counts"]["Machine"], 1, "{name}");
-        let svg = std::fs::read_to_string(bench.path("node.svg")).unwrap();
-        for pu in 0..json["counts"]["PU"].as_u64().unwrap() {
-            assert!(svg.contains(&format!("id=\"o-PU-{pu}\"")), "{name}: PU {pu}");
-        }
-        // hwloc's version 2 comes out whatever came in.
-        bench.text(&words(&["--topology", &name, "--xml", "again.xml"]));
-        let again = bench.json(&words(&["--topology", "again.xml", "--json"]));
-        assert_eq!(again["counts"], json["counts"], "{name}");
+        draw_and_list(&bench, &file.display().to_string());
     }
+}
+
+#[test]
+fn every_generated_topology_is_drawn_and_listed() {
+    let Some(bench) = Bench::new() else { return };
+    for machine in talea_testing::hwloc::MACHINES {
+        for version in 1..=3 {
+            std::fs::write(bench.path("machine.xml"), machine.xml(version)).unwrap();
+            let json = draw_and_list(&bench, "machine.xml");
+            for (kind, count) in machine.counts() {
+                assert_eq!(json["counts"][&kind], count, "{}, version {version}", machine.name);
+            }
+        }
+    }
+}
+
+/// Draws and lists the machine of a file; the list.
+fn draw_and_list(bench: &Bench, name: &str) -> Value {
+    let json = bench.json(&words(&["--topology", name, "--json", "--svg", "node.svg"]));
+    let objects = json["objects"].as_array().unwrap();
+    let counts = json["counts"].as_object().unwrap();
+    let total: u64 = counts.values().map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(total, objects.len() as u64, "{name}");
+    assert_eq!(json["counts"]["Machine"], 1, "{name}");
+    let svg = std::fs::read_to_string(bench.path("node.svg")).unwrap();
+    for pu in 0..json["counts"]["PU"].as_u64().unwrap() {
+        assert!(svg.contains(&format!("id=\"o-PU-{pu}\"")), "{name}: PU {pu}");
+    }
+    // hwloc's version 2 comes out whatever came in.
+    bench.text(&words(&["--topology", name, "--xml", "again.xml"]));
+    let again = bench.json(&words(&["--topology", "again.xml", "--json"]));
+    assert_eq!(again["counts"], json["counts"], "{name}");
+    json
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! How wide text is: on terminals of any width no line is longer, and in a pipe nothing is cut.
 
-use std::fmt::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::bench::{Bench, Mpi};
 use talea_testing::missing;
+use talea_testing::paraver::{Records, Thread};
 
 /// What `talea` prints on a terminal with so many columns, which `script` (bsdutils) makes.
 fn on_terminal(folder: &Path, columns: usize, words: &[&str]) -> Option<String> {
@@ -77,32 +77,21 @@ fn long_names(folder: &Path) {
     let function = |number: u32| {
         format!("simulation::solvers::conjugate_gradient<double, layout_{number}>::apply_operator")
     };
-    let mut records: Vec<(u64, String)> = Vec::new();
+    let mut records = Records::default();
     for step in 0..60_u64 {
         for task in 1..=4 {
-            let place = format!("{task}:1:{task}:1");
+            let rank = Thread::of_task(task);
             let begin = step * 1_000_000;
-            let long = 300_000 + 200_000 * (step % 2) + 1000 * task;
-            records.push((begin, format!("1:{place}:{begin}:{}:1", begin + long)));
-            records.push((
-                begin + long,
-                format!(
-                    "2:{place}:{}:50000002:10:70000001:{}:42000050:{}:42000059:{long}",
-                    begin + long,
-                    3 + step % 2,
-                    2 * long
-                ),
-            ));
-            let next = begin + 1_000_000;
-            records.push((next, format!("2:{place}:{next}:50000002:0:42000050:10:42000059:99")));
+            let long = 300_000 + 200_000 * (step % 2) + 1000 * u64::from(task);
+            records.state(rank, begin, begin + long, 1);
+            let call = [(50_000_002, 10), (70_000_001, 3 + step % 2)];
+            let counters = [(42_000_050, 2 * long), (42_000_059, long)];
+            records.event(rank, begin + long, &[call, counters].concat());
+            let end = [(50_000_002, 0), (42_000_050, 10), (42_000_059, 99)];
+            records.event(rank, begin + 1_000_000, &end);
         }
     }
-    records.sort();
-    let mut text =
-        "#Paraver (01/01/2026 at 10:00):61000000_ns:1(4):1:4(1:1,1:1,1:1,1:1),0\n".to_owned();
-    for (_, record) in records {
-        writeln!(text, "{record}").unwrap();
-    }
+    let text = records.text(61_000_000, &[4], &[]);
     let labels = format!(
         "EVENT_TYPE\n9 50000002 MPI Collective Comm\nVALUES\n10 MPI_Allreduce\n0 Outside MPI\n\n\
          EVENT_TYPE\n0 70000001 Caller at level 1\nVALUES\n3 {}\n4 {}\n\n\
@@ -143,6 +132,16 @@ fn views_of_traces_with_long_names_fit_terminals_and_are_whole_in_a_pipe() {
 #[test]
 fn figures_of_a_real_trace_have_the_digits_of_their_kind() {
     let Some(path) = talea_testing::data("paraver/epoch_4proc.prv.gz") else { return };
+    check_digits(&path);
+}
+
+#[test]
+fn figures_of_a_generated_trace_have_the_digits_of_their_kind() {
+    let folder = tempfile::tempdir().unwrap();
+    check_digits(Path::new(&super::generated::steps(folder.path(), 4).0));
+}
+
+fn check_digits(path: &Path) {
     let text = in_pipe(path.parent().unwrap(), &["cluster", path.to_str().unwrap()]);
     let head = text.lines().find(|line| line.contains("SPMD") && line.contains("bursts")).unwrap();
     let first = text.lines().skip_while(|line| *line != head).nth(1).unwrap();
