@@ -37,6 +37,8 @@ struct NodePlan<'a> {
     /// For each argument the one that names the communicator its ranks are of.
     comm: Vec<Option<usize>>,
     win: Option<usize>,
+    /// The communicator of a window that is made.
+    win_comm: Option<usize>,
 }
 
 impl<'a> NodePlan<'a> {
@@ -51,6 +53,7 @@ impl<'a> NodePlan<'a> {
             requests: Plan::for_procedure(spec),
             comm: (0..spec.args.len()).map(next).collect(),
             win: spec.args.iter().position(|arg| arg.name == "win"),
+            win_comm: spec.args.iter().position(|arg| arg.name == "comm"),
         }
     }
 }
@@ -96,7 +99,8 @@ impl<'a> Values<'a> {
         self.nodes[node.0 as usize].name
     }
 
-    /// The next event's arguments by name. Every event must be asked for, in order.
+    /// The next event's arguments by name. Every event must be passed in order, to this or to
+    /// [`Self::skip`].
     pub fn named(&mut self, event: &Event<'_>) -> Map<String, Value> {
         let plan = &self.nodes[event.node.0 as usize];
         let mut named = Map::new();
@@ -114,20 +118,26 @@ impl<'a> Values<'a> {
             };
             named.insert(arg.name.clone(), value);
         }
-        let place = |name: &str| plan.args.iter().position(|arg| arg.name == name);
-        if let (Some(win), Some(comm)) = (plan.win, place("comm"))
+        if let Some(number) = self.skip(event) {
+            named.insert("request".to_owned(), json!(format!("r{number}")));
+        }
+        named
+    }
+
+    /// Follows the next event without naming its arguments; the number of the request that it
+    /// made.
+    pub fn skip(&mut self, event: &Event<'_>) -> Option<u64> {
+        let plan = &self.nodes[event.node.0 as usize];
+        if let Some((win, comm)) = plan.win.zip(plan.win_comm)
             && let (Some(&win), Some(&comm)) = (event.args.get(win), event.args.get(comm))
         {
             self.windows.insert(win, comm);
         }
         let requests = plan.requests;
-        if !requests.is_idle()
-            && let Some(number) =
-                self.requests.follow(&requests, event.args, self.lists.get_mut(), None)
-        {
-            named.insert("request".to_owned(), json!(format!("r{number}")));
+        if requests.is_idle() {
+            return None;
         }
-        named
+        self.requests.follow(&requests, event.args, self.lists.get_mut(), None)
     }
 
     fn value(&self, plan: &NodePlan<'_>, at: usize, value: i64, args: &[i64]) -> Value {

@@ -6,9 +6,10 @@
 
 use std::collections::HashMap;
 
+use rayon::prelude::*;
 use talea_flow::iterations::Iteration;
 use talea_model::Nanos;
-use talea_report::data::{Bar, Message, Row, Timeline};
+use talea_report::data::{Bar, Message, Row, SiteId, Timeline};
 
 use super::class_of_threads;
 use super::time::{LISTED, main_loop, worst};
@@ -178,48 +179,81 @@ fn extents(analysis: &Analysis<'_>, rows: &[ThreadAt]) -> Vec<Row> {
 
 /// Calls inside the windows of timelines, in one walk through each thread.
 fn draw_calls(analysis: &Analysis<'_>, rows: &[ThreadAt], timelines: &mut [Timeline]) {
-    let recording = &analysis.run.recording;
-    let last = timelines.iter().map(|one| one.end).max().unwrap_or_default();
     // Of an iteration; the whole run is there only where it is short enough.
     let most = BARS / rows.len().max(1);
+    let seen: &[Timeline] = timelines;
+    let calls: Vec<Vec<Call>> =
+        rows.par_iter().map(|&at| calls_inside(analysis, at, seen, most)).collect();
     let mut texts: Vec<HashMap<String, u32>> = vec![HashMap::new(); timelines.len()];
-    for (&at, row) in rows.iter().zip(0..) {
-        let (process, thread) = (analysis.process(at.process), analysis.recorded(at));
-        let mut values = Values::new(recording, process, thread);
-        let mut events = process.events(recording, thread);
-        let mut drawn = vec![0; timelines.len()];
-        while let Some(event) = events.next_event() {
-            // The requests have to be followed from the first call on.
-            let args = values.named(&event);
-            let (Some(begin), Some(duration)) = (event.begin, event.duration) else { break };
-            if begin > last {
-                break;
-            }
-            let inside = |one: &Timeline| begin <= one.end && begin + duration >= one.begin;
-            if !timelines.iter().any(inside) {
-                continue;
-            }
-            let signature = thread.log.nodes[event.node.0 as usize].signature;
-            let Some(site) = analysis.calls.number(signature) else { continue };
-            let text = words::text(&args);
-            for (number, timeline) in timelines.iter_mut().enumerate().filter(|one| inside(one.1)) {
-                drawn[number] += 1;
-                if drawn[number] > most && timeline.loop_id.is_some() {
-                    // Time that is not drawn is no computation.
-                    let end = &mut timeline.rows[row as usize].end;
-                    *end = begin.min(*end);
-                    continue;
-                }
-                let args = (!text.is_empty()).then(|| {
-                    *texts[number].entry(text.clone()).or_insert_with_key(|text| {
-                        timeline.args.push(text.clone());
-                        timeline.args.len() as u32 - 1
-                    })
-                });
-                timeline.bars.push(Bar { row, begin, duration, site, args });
+    for (row, call) in
+        (0..).zip(calls).flat_map(|(row, calls)| calls.into_iter().map(move |call| (row, call)))
+    {
+        let Call { timeline: number, begin, duration, shown } = call;
+        let timeline = &mut timelines[number];
+        let Some((site, text)) = shown else {
+            // Time that is not drawn is no computation.
+            let end = &mut timeline.rows[row as usize].end;
+            *end = begin.min(*end);
+            continue;
+        };
+        let args = (!text.is_empty()).then(|| {
+            *texts[number].entry(text).or_insert_with_key(|text| {
+                timeline.args.push(text.clone());
+                timeline.args.len() as u32 - 1
+            })
+        });
+        timeline.bars.push(Bar { row, begin, duration, site, args });
+    }
+}
+
+/// A call inside a window.
+struct Call {
+    timeline: usize,
+    begin: Nanos,
+    duration: Nanos,
+    /// Its site and arguments; absent for the first one that there is no room for.
+    shown: Option<(SiteId, String)>,
+}
+
+/// Calls of a thread inside the windows of timelines, of an iteration at most `most`.
+fn calls_inside(
+    analysis: &Analysis<'_>,
+    at: ThreadAt,
+    timelines: &[Timeline],
+    most: usize,
+) -> Vec<Call> {
+    let recording = &analysis.run.recording;
+    let last = timelines.iter().map(|one| one.end).max().unwrap_or_default();
+    let (process, thread) = (analysis.process(at.process), analysis.recorded(at));
+    let mut values = Values::new(recording, process, thread);
+    let mut events = process.events(recording, thread);
+    let mut drawn = vec![0; timelines.len()];
+    let mut calls = Vec::new();
+    while let Some(event) = events.next_event() {
+        let (Some(begin), Some(duration)) = (event.begin, event.duration) else { break };
+        if begin > last {
+            break;
+        }
+        let inside = |one: &Timeline| begin <= one.end && begin + duration >= one.begin;
+        if !timelines.iter().any(inside) {
+            // Requests are followed from the first call on.
+            values.skip(&event);
+            continue;
+        }
+        let args = values.named(&event);
+        let signature = thread.log.nodes[event.node.0 as usize].signature;
+        let Some(site) = analysis.calls.number(signature) else { continue };
+        let text = words::text(&args);
+        for (timeline, one) in timelines.iter().enumerate().filter(|(_, one)| inside(one)) {
+            drawn[timeline] += 1;
+            let fits = drawn[timeline] <= most || one.loop_id.is_none();
+            if fits || drawn[timeline] == most + 1 {
+                let shown = fits.then(|| (site, text.clone()));
+                calls.push(Call { timeline, begin, duration, shown });
             }
         }
     }
+    calls
 }
 
 /// Messages that are on their way inside the windows, from row to row.
