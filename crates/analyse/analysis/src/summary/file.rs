@@ -1,9 +1,9 @@
 //! The file of a summary beside its recording.
 //!
 //! Owns its form and the tests of whether it belongs to the recording: a container of kind `SUM `
-//! with a section `HEAD` (what it was made of and by) and a section `BODY` (the sums), both in
-//! MessagePack, the second compressed by zstd. The file is a copy of what the recording says: where
-//! it cannot be used, the recording is read again.
+//! with a section `HEAD` (what it was made of, and by which version) and a section `BODY` (the
+//! sums), both in `MessagePack`, the second compressed by zstd. The file is a copy of what the
+//! recording says: where it cannot be used, the recording is read again.
 
 use std::io::{self, Read};
 use std::path::Path;
