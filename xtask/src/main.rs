@@ -42,13 +42,14 @@ const HELP: &str = "cargo xtask TASK
   bench mark             what markers of phases take, in C and Rust
   bench paraver          reading and writing traces, per second of processor time
   bench sample           run time that samples at 100 Hz add
+  bench scale            views, report and metrics of a run of seven million calls
   bench serve            batches of a thousand agents, and the questions of a job's page over thirty days
   bench shares           the shares that the agent sees, beside perf record -a of the same minute, and its idle time beside /proc/stat;
                          `shares idle` for the second table
   bench topo             reading, drawing, measuring and replaying the view of a node
   bench truth            loops of programs as they are and as they are printed; --trees for both trees beside each other
 
-With TALEA_BEFORE=FOLDER, the target/release of another version, the tables of mpi and truth have its figures too.
+With TALEA_BEFORE=FOLDER, the target/release of another version, the tables of mpi, scale and truth have its figures too.
 ";
 
 fn number(word: &str) -> Result<u64, String> {
@@ -112,6 +113,7 @@ fn task(words: &[&str]) -> Result<(), String> {
         ["bench", "shares"] => bench::shares::run(),
         ["bench", "shares", "idle"] => bench::shares::idle(),
         ["bench", "topo"] => bench::topo::run(),
+        ["bench", "scale"] => bench::scale::run(),
         ["bench", "truth"] => bench::truth::run(bench::truth::Output::Rows),
         ["bench", "truth", "--trees"] => bench::truth::run(bench::truth::Output::Trees),
         _ => Err(HELP.to_owned()),

@@ -15,6 +15,7 @@ pub(crate) mod mpi;
 pub(crate) mod paraver;
 mod programs;
 pub(crate) mod sample;
+pub(crate) mod scale;
 pub(crate) mod serve;
 pub(crate) mod shares;
 pub(crate) mod topo;

@@ -1,0 +1,137 @@
+//! The time that views and analyses of a large run take, from a recording of millions of calls.
+//!
+//! Owns the recorded program, a halo exchange of many variables on tiny blocks, which calls MPI
+//! nearly all the time. Each command reads the same run; where `TALEA_BEFORE` names another build,
+//! it reads the same recording in turns with ours.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::{before, built, built_before, heading, median, output, prepared, scratch};
+
+/// Steps of the program; at 614 calls a step and rank some seven million calls.
+const STEPS: u32 = 3000;
+/// Counted runs of each command.
+const ROUNDS: usize = 3;
+
+/// Commands by name, with the words around the run and the file that they write, if any.
+const COMMANDS: [(&str, &[&str], &[&str]); 7] = [
+    ("show structure", &["show"], &["structure"]),
+    ("show calls", &["show"], &["calls"]),
+    ("show classes", &["show"], &["classes"]),
+    ("show matrix", &["show"], &["matrix"]),
+    ("show stats", &["show"], &["stats"]),
+    ("report", &["report", "--out", "-"], &[]),
+    ("metrics", &["metrics"], &[]),
+];
+
+/// Prints the tables.
+pub(crate) fn run() -> Result<(), String> {
+    let folder = scratch("scale")?;
+    let done = tables(&folder);
+    let _ = std::fs::remove_dir_all(&folder);
+    done
+}
+
+fn tables(folder: &Path) -> Result<(), String> {
+    let ours = built("talea")?;
+    let theirs = before().map(|_| built_before("talea")).transpose()?;
+    let run = folder.join("run");
+    heading("Views of millions of calls, 4 ranks, Open MPI");
+    let (program, whole) = record(&ours, &run)?;
+    let events = events(&ours, &run)?;
+    let size = |name: &str| std::fs::metadata(run.join(name)).map_or(0, |file| file.len());
+    println!(
+        "{events} events in {} bytes, sums of them in {} bytes. The program took {program:.1} s, `talea run` {whole:.1} s.\n",
+        size("trace.talea"),
+        size("summary.talea")
+    );
+    // The build before must not find our sums, nor leave its own.
+    let plain = folder.join("plain");
+    output(Command::new("cp").arg("-r").arg(&run).arg(&plain))?;
+    let _ = std::fs::remove_file(plain.join("summary.talea"));
+    println!("Median of {ROUNDS} runs; in brackets the peak of memory in MB.\n");
+    println!("| command | before, s | now, s | before / now |\n|---|---|---|---|");
+    for (name, first, last) in COMMANDS {
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        let (mut old_memory, mut new_memory) = (0, 0);
+        for _ in 0..ROUNDS {
+            if let Some(theirs) = &theirs {
+                let (seconds, memory) = timed(theirs, first, &plain, last)?;
+                old.push(seconds);
+                old_memory = old_memory.max(memory);
+            }
+            let (seconds, memory) = timed(&ours, first, &run, last)?;
+            new.push(seconds);
+            new_memory = new_memory.max(memory);
+        }
+        let (old, new) = (median(&mut old), median(&mut new));
+        let known = theirs.is_some();
+        let before = if known { format!("{old:.2} ({old_memory})") } else { String::new() };
+        let ratio = if known { format!("{:.1}", old / new) } else { String::new() };
+        println!("| `{name}` | {before} | {new:.2} ({new_memory}) | {ratio} |");
+    }
+    let mut first: Vec<f64> = Vec::new();
+    for _ in 0..ROUNDS {
+        let _ = std::fs::remove_file(run.join("summary.talea"));
+        first.push(timed(&ours, &["show"], &run, &["structure"])?.0);
+    }
+    println!("| `show structure`, without sums | | {:.2} | |", median(&mut first));
+    Ok(())
+}
+
+/// Records the program; seconds of the program, and of the whole command.
+fn record(talea: &Path, run: &Path) -> Result<(f64, f64), String> {
+    let mut command = Command::new(talea);
+    prepared(&mut command).arg("run").arg("--out").arg(run);
+    command.args(["--", "mpirun.openmpi", "-n", "4", "apps/bin/openmpi/halo", "--size", "2"]);
+    command.args(["--vars", "40", "--periodic", "--steps", &STEPS.to_string()]);
+    let begin = Instant::now();
+    output(&mut command)?;
+    let whole = begin.elapsed().as_secs_f64();
+    let text = std::fs::read_to_string(run.join("run.json")).map_err(|e| e.to_string())?;
+    let known: serde_json::Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+    Ok((known["wall_seconds"].as_f64().unwrap_or(f64::NAN), whole))
+}
+
+fn events(talea: &Path, run: &Path) -> Result<u64, String> {
+    let text = output(Command::new(talea).arg("show").arg(run).args(["stats", "--json"]))?;
+    let known: serde_json::Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+    known["events"].as_u64().ok_or_else(|| "no number of events in `show stats`".to_owned())
+}
+
+/// Seconds and peak memory in MB of one command.
+fn timed(talea: &Path, first: &[&str], run: &Path, last: &[&str]) -> Result<(f64, u64), String> {
+    let mut command = Command::new(talea);
+    // The view stands behind the run, options of a report before it.
+    command.args(&first[..1]).arg(run).args(&first[1..]).args(last);
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    let begin = Instant::now();
+    let mut child = command.spawn().map_err(|e| format!("{e}: {command:?}"))?;
+    let out = child.stdout.take().ok_or("no standard output")?;
+    let reader = std::thread::spawn(move || std::io::copy(&mut { out }, &mut std::io::sink()));
+    let mut memory = 0;
+    let status = loop {
+        memory = memory.max(peak(child.id()));
+        if let Some(status) = child.try_wait().map_err(|e| e.to_string())? {
+            break status;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    let seconds = begin.elapsed().as_secs_f64();
+    let _ = reader.join();
+    if status.success() { Ok((seconds, memory)) } else { Err(format!("{status}: {command:?}")) }
+}
+
+/// Peak memory of a process in MB; 0 where it has ended already.
+fn peak(process: u32) -> u64 {
+    let mut text = String::new();
+    let read = File::open(format!("/proc/{process}/status"))
+        .and_then(|mut file| file.read_to_string(&mut text));
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).filter(|_| read.is_ok());
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kilobytes.unwrap_or(0) / 1000
+}
