@@ -17,10 +17,10 @@ use talea_model::Nanos;
 use talea_run::Recording;
 use talea_run::recording::Ended;
 
+use super::display::Shown;
 use super::flow::thread_tree;
 use super::location::ThreadAt;
 use super::rank::RankStudy;
-use super::shown::Shown;
 use super::traits::KnownPath;
 
 /// Threads of the same structure.

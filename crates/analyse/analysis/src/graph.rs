@@ -12,8 +12,8 @@ use talea_report::data::{Category, ChainCall, GraphData, GraphEdge, GraphLoop, G
 use talea_run::recording::Thread;
 
 use super::Analysis;
+use super::display::Shown;
 use super::flow::brackets;
-use super::shown::Shown;
 use super::tree::graph_loop;
 
 /// Maximum parts of a readable label.

@@ -1,6 +1,6 @@
 //! Iterations as bytes, for the file of a summary.
 //!
-//! Owns the form: four numbers of variable length for each, of which two are nearly always 0,
+//! Owns the form: four numbers of variable length for each. Two of them are nearly always 0,
 //! because an iteration begins where the one before it ends.
 
 use serde::de::Visitor;

@@ -19,9 +19,9 @@ use talea_report::data::Category;
 use talea_run::Recording;
 use talea_run::recording::{Process, Thread};
 
+use super::display::Shown;
 use super::flow::{Flow, thread_tree};
 use super::packed;
-use super::shown::Shown;
 use super::traits::KnownPath;
 use super::walk::{Walked, walk};
 use crate::procedures::{category, is_bracket};

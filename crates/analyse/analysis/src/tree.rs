@@ -14,8 +14,8 @@ use talea_report::data::{LoopId, TreeKind, TreeNode};
 use talea_run::recording::Thread;
 
 use super::Analysis;
+use super::display::Shown;
 use super::rank::part;
-use super::shown::Shown;
 
 /// Numbers of one class begin at a multiple of this.
 const NUMBERS: u32 = 100_000;

@@ -10,8 +10,8 @@ use talea_model::NodeId;
 use talea_run::Recording;
 
 use super::Summary;
+use crate::display::Shown;
 use crate::location::ThreadAt;
-use crate::shown::Shown;
 
 /// Completes sums that were read from a file; false where they contradict the recording.
 pub(super) fn fits(summary: &mut Summary, recording: &Recording) -> bool {

@@ -46,7 +46,7 @@ pub enum Unusable {
     Contradiction,
 }
 
-/// What a summary was made of, and by.
+/// Source and version of a summary.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Head {
     format: u32,

@@ -1,3 +1,8 @@
+//! Reports of recorded samples by stored sums, beside those by sums that were just computed.
+//!
+//! Owns damaged, foreign and contradicting files. Each must give the same report, and the reason
+//! why it was not used.
+
 use std::fs;
 use std::path::Path;
 

@@ -7,9 +7,9 @@ use talea_flow::iterations::Iteration;
 use talea_results::views::IterationRow;
 use talea_results::{LoopId, TreeKind, TreeNode};
 
+use crate::display::Shown;
 use crate::flow::{Flow, thread_tree};
 use crate::location::ThreadAt;
-use crate::shown::Shown;
 use crate::walk::walk;
 use crate::{Analysis, tree};
 

@@ -20,9 +20,9 @@ pub use structure::{Drawn, structure, trees};
 
 use crate::classes::Class;
 use crate::delays::Delay;
+use crate::display::Shown;
 use crate::location::ThreadAt;
 use crate::rank::{ThreadStudy, part};
-use crate::shown::Shown;
 use crate::{Analysis, graph, matrix};
 
 /// The event flow graph of a thread, chains of calls as one node.

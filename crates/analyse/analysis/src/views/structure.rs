@@ -4,8 +4,8 @@ use talea_results::views::{StructureData, StructureKind, StructureNode};
 use talea_results::{TreeKind, TreeNode};
 
 use crate::classes::Class;
+use crate::display::Shown;
 use crate::location::ThreadAt;
-use crate::shown::Shown;
 use crate::{Analysis, tree};
 
 /// A tree, the threads that it stands for, and the thread whose figures it has.

@@ -180,8 +180,8 @@ impl Thread {
 }
 
 impl Thread {
-    /// Exact sums for each node. Extremes are those of the restored times, or exact where times were
-    /// kept as statistics only.
+    /// Exact sums for each node. Extremes are those of the restored times, or exact where times
+    /// were kept as statistics only.
     ///
     /// `restored` has the sums of the gaps and durations that [`Process::events`] returns, by node;
     /// the recording has the differences.

@@ -29,7 +29,8 @@ pub struct Shown {
     pub graph: Graph,
     /// Loops of the graph.
     pub forest: Forest,
-    /// Number of iterations of each loop of the graph, by its place; loops without times are absent.
+    /// Number of iterations of each loop of the graph, by its place; loops without times are
+    /// absent.
     pub iterations: BTreeMap<u32, u64>,
     /// The main loop in the tree.
     pub steps: Option<Steps>,
