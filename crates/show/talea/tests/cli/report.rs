@@ -39,7 +39,7 @@ fn says(text: &str, before: &str, share: f64) {
 #[test]
 fn the_share_of_time_in_mpi_is_the_same_everywhere() {
     let Some(bench) = Bench::new() else { return };
-    let Some(terminal) = halo(&bench, &["--size", "24", "--imbalance", "0.5"]) else { return };
+    let Some(terminal) = halo(&bench, &["--size", "48", "--imbalance", "0.5"]) else { return };
     let report = bench.report("run");
     let near = |found: f64, wanted: f64| {
         assert!((found - wanted).abs() < 1e-6, "{found} is not {wanted}");
