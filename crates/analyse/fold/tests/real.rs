@@ -152,7 +152,7 @@ fn rates_of_namd_foretell_other_iterations() {
     let Some(trace) = trace() else { return };
     let all = projected(&trace);
     assert_eq!(all[0].instances.len(), 6);
-    foretell(&all, &[0.2, 0.4, 0.5, 0.4]);
+    compare_halves(&all, &[0.2, 0.4, 0.5, 0.4]);
 }
 
 #[test]
@@ -163,11 +163,11 @@ fn rates_of_a_generated_trace_foretell_other_iterations() {
         assert_eq!(one.instances, (first..first + 10).collect::<Vec<_>>(), "{}", one.counter);
     }
     // Steps lie between samples, whose halves do not know the same of them.
-    foretell(&all, &[0.25, 0.25, 0.25, 1.2, 0.25, 0.25]);
+    compare_halves(&all, &[0.25, 0.25, 0.25, 1.2, 0.25, 0.25]);
 }
 
 /// Fits each half of six iterations, and bounds the mean error against the other half, in percent.
-fn foretell(all: &[Projected], limits: &[f64]) {
+fn compare_halves(all: &[Projected], limits: &[f64]) {
     println!(
         "counter        rms %   mean %  floor %  (fit on half the iterations, other half counted directly, 100 cells)"
     );

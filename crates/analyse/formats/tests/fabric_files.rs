@@ -365,7 +365,7 @@ fn counters_of_a_generated_network_are_of_its_cables() {
         let rows = rows.iter().map(|row| ((end(row.from), end(row.to)), row.bytes));
         rows.collect::<std::collections::BTreeMap<_, _>>()
     };
-    // What each end of a cable sent, or what the other end received where the sender was not asked.
+    // Bytes that each end sent; where it was not asked, those that the other end received.
     for absent in [usize::MAX, 0] {
         let mut expected = std::collections::BTreeMap::new();
         for cable in TREE.all_cables() {

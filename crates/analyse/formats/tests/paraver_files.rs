@@ -144,7 +144,7 @@ fn a_generated_trace_with_a_second_application() {
     assert_eq!(trace.lines.len(), 1);
     let place = trace.locations.get(trace.locations.find(2, 12, 1).unwrap()).unwrap();
     assert_eq!((place.application, place.task, place.node), (2, 12, Some(1)));
-    // What controllers counted behind their first readings.
+    // Counts of the controllers after their first readings.
     let mut sums = [0; 2];
     for reader in 0..beside::READERS {
         let values: Vec<i64> =

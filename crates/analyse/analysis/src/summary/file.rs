@@ -5,12 +5,14 @@
 //! sums), both in `MessagePack`, the second compressed by zstd. The file is a copy of what the
 //! recording says: where it cannot be used, the recording is read again.
 
-use std::io::{self, Read};
+use std::fs::Permissions;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use talea_run::RunDirectory;
 use talea_run::container::{Container, ReadError, SectionId, Tag, Writer, checksum};
-use talea_run::directory::replace;
 use talea_run::load::Run;
 
 use super::Summary;
@@ -111,8 +113,23 @@ fn read_file(path: &Path) -> io::Result<Option<Vec<u8>>> {
 pub(crate) fn write(run: &Run, summary: &Summary) {
     let Some(head) = head(run) else { return };
     if let Some(bytes) = bytes(&head, summary) {
-        let _ = replace(&run.directory.summary(), &bytes);
+        let _ = put(&run.directory, &bytes);
     }
+}
+
+/// Puts the file into its place, by renaming. A reader of another user's run, such as root, leaves
+/// nothing there, and a link in the file's place is replaced, never followed: reading must
+/// not write where the owner of the run chose.
+fn put(directory: &RunDirectory, bytes: &[u8]) -> io::Result<()> {
+    // As readable as other files of the run: the system takes away what the user's mask forbids.
+    let readable = Permissions::from_mode(0o666);
+    let mut file = tempfile::Builder::new().permissions(readable).tempfile_in(directory.path())?;
+    if file.as_file().metadata()?.uid() != std::fs::metadata(directory.path())?.uid() {
+        return Ok(());
+    }
+    file.write_all(bytes)?;
+    file.persist(directory.summary())?;
+    Ok(())
 }
 
 fn bytes(head: &Head, summary: &Summary) -> Option<Vec<u8>> {

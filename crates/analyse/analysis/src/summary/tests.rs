@@ -122,3 +122,22 @@ fn a_folder_that_cannot_be_written_loses_nothing() {
     fs::remove_dir(sums(folder.path())).unwrap();
     assert_eq!(shown(folder.path()).0, found);
 }
+
+#[test]
+fn a_link_in_the_place_of_the_sums_is_replaced_and_not_followed() {
+    let folder = sample(2);
+    let victim = folder.path().join("victim");
+    fs::write(&victim, "of somebody").unwrap();
+    std::os::unix::fs::symlink(&victim, sums(folder.path())).unwrap();
+    let (found, reason) = shown(folder.path());
+    assert!(matches!(reason, Some(Unusable::Container(_))));
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "of somebody");
+    assert!(fs::symlink_metadata(sums(folder.path())).unwrap().is_file());
+    assert_eq!(shown(folder.path()).0, found);
+    // A dangling link makes no file at its end.
+    fs::remove_file(&victim).unwrap();
+    fs::remove_file(sums(folder.path())).unwrap();
+    std::os::unix::fs::symlink(&victim, sums(folder.path())).unwrap();
+    assert_eq!(shown(folder.path()).0, found);
+    assert!(!victim.exists());
+}

@@ -2,7 +2,7 @@
 //! given to them.
 //!
 //! Real traces lie beside the checkout, or in `TALEA_DATA`; tests without them say so, and fail in
-//! CI. What clusters are is compared with scikit-learn. Generated traces are in
+//! CI. Clusters are compared with scikit-learn's. Generated traces are in
 //! `cluster_generated`.
 
 // Small inputs are put together by hand, and figures that are read again are the same.

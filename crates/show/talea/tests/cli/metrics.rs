@@ -367,7 +367,7 @@ fn counters_of_nodes_are_read_from_the_program_beside() {
     let [read, written] = ["node_read_bandwidth", "node_write_bandwidth"]
         .map(|key| metric(&found, key)["value"].as_f64().unwrap());
     near(&node["value"], read + written, 1e-9);
-    // What the cores missed is theirs.
+    // The misses are those of the cores.
     assert!(metric(&found, "l3_mpki")["value"].as_f64().unwrap() > 1.0);
     assert_eq!(metric(&found, "l3_mpki")["from"], "1000 * LONGEST_LAT_CACHE:MISS / PAPI_TOT_INS");
     assert_eq!(found["ranks"].as_array().unwrap().len(), 8, "the readers compute nothing");

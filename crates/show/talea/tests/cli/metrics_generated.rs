@@ -74,7 +74,7 @@ fn counters_of_a_generated_node_are_read_from_the_program_beside() {
         near(&metric(&found, key)["value"], rate(lines), 0.05);
     }
     near(&metric(&found, "node_bandwidth")["value"], rate(beside::LINES.iter().sum()), 0.05);
-    // What the cores missed is theirs.
+    // The misses are those of the cores.
     near(&metric(&found, "l3_mpki")["value"], 1000.0 / beside::INSTRUCTIONS_A_MISS as f64, 1e-3);
     assert_eq!(metric(&found, "l3_mpki")["from"], "1000 * LONGEST_LAT_CACHE:MISS / PAPI_TOT_INS");
     near(&metric(&found, "ipc")["value"], truth.instructions as f64 / truth.cycles as f64, 1e-9);

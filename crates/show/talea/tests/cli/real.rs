@@ -1,8 +1,8 @@
 //! Real programs: lammps, gromacs and hpcc, on four ranks.
 //!
-//! What is asked of each is what holds for it however fast the machine is and whatever its version:
-//! its structure, what its record takes, and the calls that the independent logger (`apps/logger`)
-//! counts in the same run.
+//! Each test asks for properties that hold at any speed of the machine and for any version of the
+//! program: its structure, the size of its record, and the calls that the independent logger
+//! (`apps/logger`) counts in the same run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
