@@ -83,7 +83,12 @@ fn along(a: SyncPoint, b: SyncPoint, origin: SyncPoint, tick: u64) -> Nanos {
     let product = u128::from(tick.abs_diff(origin.tick)) * rise;
     let start = u128::from(origin.at.0);
     let time = if tick >= origin.tick {
-        start + product / run
+        // Division of 64 bits is several times faster, and enough for most.
+        let risen = match (u64::try_from(product), u64::try_from(run)) {
+            (Ok(product), Ok(run)) => u128::from(product / run),
+            _ => product / run,
+        };
+        start + risen
     } else {
         start.saturating_sub(product.div_ceil(run))
     };

@@ -3,36 +3,44 @@
 //!
 //! Owns the order of a stream: for each event its gap, in the context of the edge that led to it,
 //! then its duration, in the context of its node. The statistics are learned while coding
-//! (`cells`); the extra bits of a cell are equally likely and copied. The contexts are not stored:
-//! the decoder of the events knows them.
+//! (`model`); the extra bits of a cell are equally likely and copied. The contexts are not stored:
+//! the decoder of the events knows them. Streams of earlier recordings are read by [`first`].
 
 use std::collections::BTreeMap;
 
 use super::DecodeError;
-use super::range::{self, Bits};
 use crate::times::Cell;
 
 mod cells;
 pub mod exact;
+pub mod first;
 mod ids;
 mod mixture;
+mod model;
 mod place;
+mod rans;
 pub mod sums;
+mod zones;
 
-use cells::{Cells, INDICES};
+use model::{INDICES, Model};
 
-/// Writes times; `F` returns the number of extra bits of a cell, at most 32.
+/// Events of a block, the part of a stream that an encoder holds in memory: at most 18 symbols of 8
+/// bytes for each.
+const BLOCK: u32 = 8192;
+
+/// Writes times.
 #[derive(Debug)]
-pub struct Encoder<F> {
-    coder: range::Encoder,
-    cells: Cells,
-    extra_bits: F,
+pub struct Encoder {
+    coder: rans::Encoder,
+    model: Model,
+    /// Events in the current block.
+    events: u32,
 }
 
-impl<F: Fn(u16) -> u8> Encoder<F> {
-    /// An empty stream.
-    pub fn new(extra_bits: F) -> Self {
-        Self { coder: range::Encoder::new(), cells: Cells::new(), extra_bits }
+impl Encoder {
+    /// An empty stream; `extra_bits` returns the number of extra bits of a cell, at most 32.
+    pub fn new(extra_bits: impl Fn(u16) -> u8) -> Self {
+        Self { coder: rans::Encoder::default(), model: Model::new(extra_bits), events: 0 }
     }
 
     /// Appends the times of an event: gap before it and duration, each with its context, an edge
@@ -42,18 +50,15 @@ impl<F: Fn(u16) -> u8> Encoder<F> {
     ///
     /// If the index of a cell is 1024 or more.
     pub fn push(&mut self, gap_context: u32, gap: Cell, duration_context: u32, duration: Cell) {
-        for index in [gap.index, duration.index] {
-            assert!(index < INDICES, "cell {index} is not below {INDICES}");
+        let largest = gap.index.max(duration.index);
+        assert!(usize::from(largest) < INDICES, "cell {largest} is not below {INDICES}");
+        if self.events == BLOCK {
+            self.coder.end_block();
+            self.events = 0;
         }
-        self.cells.gap(&mut self.coder, gap_context, duration_context, gap.index);
-        self.extra(gap);
-        self.cells.duration(&mut self.coder, duration.index);
-        self.extra(duration);
-    }
-
-    fn extra(&mut self, cell: Cell) {
-        let width = u32::from((self.extra_bits)(cell.index)).min(32);
-        self.coder.raw(width, u64::from(cell.extra));
+        self.events += 1;
+        let contexts = (gap_context, duration_context);
+        self.model.event(&mut self.coder, contexts, gap, duration);
     }
 
     /// Ends the stream.
@@ -64,43 +69,41 @@ impl<F: Fn(u16) -> u8> Encoder<F> {
 
 /// Reads times back.
 #[derive(Debug)]
-pub struct Decoder<'a, F> {
-    coder: range::Decoder<'a>,
-    cells: Cells,
-    extra_bits: F,
+pub struct Decoder<'a> {
+    coder: rans::Decoder<'a>,
+    model: Model,
+    /// Events left in the current block.
+    events: u32,
 }
 
-impl<'a, F: Fn(u16) -> u8> Decoder<'a, F> {
-    /// Begins to read the output of [`Encoder::finish`].
-    pub fn new(bytes: &'a [u8], extra_bits: F) -> Self {
-        Self { coder: range::Decoder::new(bytes), cells: Cells::new(), extra_bits }
+impl<'a> Decoder<'a> {
+    /// Begins to read the output of [`Encoder::finish`], with the extra bits of its cells.
+    pub fn new(bytes: &'a [u8], extra_bits: impl Fn(u16) -> u8) -> Self {
+        Self { coder: rans::Decoder::new(bytes), model: Model::new(extra_bits), events: 0 }
     }
 
     /// Gap and duration of the next event, with the contexts of its `push`.
+    #[inline]
     pub fn next(
         &mut self,
         gap_context: u32,
         duration_context: u32,
     ) -> Result<(Cell, Cell), DecodeError> {
-        let gap = self.cells.gap(&mut self.coder, gap_context, duration_context, 0);
-        let gap = self.cell(gap);
-        let duration = self.cells.duration(&mut self.coder, 0);
-        let duration = self.cell(duration);
-        if self.coder.exhausted() {
-            return Err(DecodeError::Truncated);
+        if self.events == 0 {
+            self.coder.begin_block()?;
+            self.events = BLOCK;
         }
-        Ok((gap, duration))
-    }
-
-    #[inline]
-    fn cell(&mut self, index: u16) -> Cell {
-        let width = u32::from((self.extra_bits)(index)).min(32);
-        Cell { index, extra: self.coder.raw(width, 0) as u32 }
+        self.events -= 1;
+        let contexts = (gap_context, duration_context);
+        let any = Cell::default();
+        let cells = self.model.event(&mut self.coder, contexts, any, any);
+        if self.coder.is_exhausted() { Err(DecodeError::Truncated) } else { Ok(cells) }
     }
 
     /// Checks, after the last event, that all bytes were used.
     pub fn finish(&self) -> Result<(), DecodeError> {
-        if self.coder.at_end() { Ok(()) } else { Err(DecodeError::Trailing) }
+        self.coder.end_block()?;
+        if self.coder.is_at_end() { Ok(()) } else { Err(DecodeError::Trailing) }
     }
 }
 
@@ -185,7 +188,7 @@ mod tests {
             let mut decoder = Decoder::new(&bytes, extra_bits);
             for (a, b) in contexts {
                 if let Ok((gap, duration)) = decoder.next(a, b) {
-                    prop_assert!(gap.index < INDICES && duration.index < INDICES);
+                    prop_assert!(usize::from(gap.index.max(duration.index)) < INDICES);
                 }
             }
         }

@@ -16,7 +16,7 @@ mod merge;
 mod pack;
 mod peers;
 mod table;
-mod times;
+pub(crate) mod times;
 mod type_lists;
 mod unpack;
 
@@ -133,6 +133,8 @@ struct Process {
     places: Vec<Place>,
     /// Clock, times and exact sums of all threads, packed; kept apart from the rest in files.
     times: Vec<u8>,
+    /// Form of the cells in them.
+    form: times::Form,
 }
 
 /// A [`crate::places::ThreadPlace`] whose texts are in `texts`.

@@ -13,7 +13,7 @@ use talea_model::{ArgKind, Nanos, ProcedureSpec};
 
 use super::lists::{self, ListTable};
 use super::peers::by_first_use;
-use super::times::pack_times;
+use super::times::{Form, pack_times};
 use super::{Body, Bundle, Clock, Column, Graph, Node, Place, Process, Settings, Table, Thread};
 use crate::live::layout::{MAX_PU_TIMES, PathFrame, state};
 use crate::live::numbers::put_number;
@@ -117,6 +117,7 @@ impl Bundle {
             threads,
             places,
             times: all_times,
+            form: Form::Zones,
         };
         bundle.processes.push(process);
         bundle

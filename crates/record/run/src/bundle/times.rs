@@ -14,6 +14,23 @@ use crate::live::read::NodeSums;
 use crate::recording::Times;
 use talea_model::Nanos;
 
+/// Form of packed cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// [`times::first`]: of bundles before version 3.
+    First,
+    /// [`times::Encoder`].
+    #[default]
+    Zones,
+}
+
+impl Form {
+    /// The form in files of this version.
+    pub(super) fn of_version(version: u64) -> Self {
+        if version < 3 { Self::First } else { Self::Zones }
+    }
+}
+
 /// Packs the times of a thread.
 pub(super) fn pack_times(
     log: &ThreadLog,
@@ -99,13 +116,13 @@ fn cell(from: &mut Cursor<'_>, quantiser: &Quantiser) -> Option<Cell> {
 }
 
 /// Packed cells, and everything after them.
-pub(super) fn read_times(from: &mut Cursor<'_>) -> Option<Times> {
+pub(super) fn read_times(from: &mut Cursor<'_>, form: Form) -> Option<Times> {
     let kept = from.number()?;
     let length = usize::try_from(from.number()?).ok()?;
     let cells = from.take(length)?.to_vec();
     let mut rest = *from;
     let corrections = rest.take(rest.left())?.to_vec();
-    Some(Times { kept, cells, corrections })
+    Some(Times { kept, form, cells, corrections })
 }
 
 /// Sums and extremes of a node whose times were not kept.

@@ -322,7 +322,7 @@ impl Bundle {
             .collect();
         let statistics = self.settings.times == TimesMode::Statistics as u32;
         let mut from = Cursor::new(times);
-        let times = read_times(&mut from).unwrap_or_default();
+        let times = read_times(&mut from, process.form).unwrap_or_default();
         let sums = if statistics {
             nodes.iter().map(|_| get_sums(&mut from)).collect::<Option<_>>().unwrap_or_default()
         } else {

@@ -7,7 +7,8 @@ use talea_flow::log::{Runs, Walk};
 use talea_flow::times::{Cell, Quantiser};
 use talea_model::{Nanos, NodeId};
 
-use super::{Process, Recording, Thread};
+use super::{Process, Recording, Thread, Times};
+use crate::bundle::times::Form;
 use crate::clock::ClockMap;
 use crate::live::layout::TimesMode;
 
@@ -45,21 +46,49 @@ fn step<T: Copy + PartialEq>(runs: &Runs<T>, at: &mut At) -> Option<T> {
     Some(value)
 }
 
+/// The decoder of a thread's times.
+enum Reader<'a> {
+    Bounded(Box<times::Decoder<'a>>, Quantiser),
+    First(Box<times::first::Decoder<'a, ExtraBits>>, Quantiser),
+    Exact(Box<times::exact::Decoder<'a>>),
+    None,
+}
+
 /// Extra bits of a cell.
 type ExtraBits = Box<dyn Fn(u16) -> u8>;
 
-/// The decoder of a thread's times.
-enum Reader<'a> {
-    Bounded(times::Decoder<'a, ExtraBits>, Box<Quantiser>),
-    Exact(times::exact::Decoder<'a>),
-    None,
+impl<'a> Reader<'a> {
+    fn new(recording: &Recording, times: &'a Times) -> Self {
+        match (recording.times, times.form) {
+            _ if times.kept == 0 => Self::None,
+            (TimesMode::Bounded, Form::Zones) => {
+                let quantiser = recording.quantiser();
+                let decoder =
+                    times::Decoder::new(&times.cells, |index| quantiser.extra_bits(index));
+                Self::Bounded(Box::new(decoder), quantiser)
+            }
+            (TimesMode::Bounded, Form::First) => {
+                let quantiser = recording.quantiser();
+                let bits = quantiser.clone();
+                let bits: ExtraBits = Box::new(move |index| bits.extra_bits(index));
+                Self::First(Box::new(times::first::Decoder::new(&times.cells, bits)), quantiser)
+            }
+            (TimesMode::Exact, _) => {
+                Self::Exact(Box::new(times::exact::Decoder::new(&times.cells)))
+            }
+            (TimesMode::Statistics, _) => Self::None,
+        }
+    }
 }
 
 /// See [`Process::events`].
 pub struct Events<'a> {
     thread: &'a Thread,
     walk: Walk<'a>,
-    columns: Vec<Vec<At>>,
+    /// Positions in the columns of all nodes, one node after the other.
+    columns: Vec<At>,
+    /// For each node the place of its first column in `columns`, and one more.
+    first_columns: Vec<u32>,
     polls: Vec<At>,
     args: Vec<i64>,
     times: Reader<'a>,
@@ -73,25 +102,20 @@ pub struct Events<'a> {
 impl<'a> Events<'a> {
     pub(super) fn new(recording: &'a Recording, process: &'a Process, thread: &'a Thread) -> Self {
         let nodes = &thread.log.nodes;
+        let mut count = 0;
+        let mut first_columns = vec![0];
+        first_columns.extend(nodes.iter().map(|node| {
+            count += node.columns.len() as u32;
+            count
+        }));
         Self {
             thread,
             walk: thread.log.walk(),
-            columns: nodes.iter().map(|n| vec![At::default(); n.columns.len()]).collect(),
+            columns: vec![At::default(); count as usize],
+            first_columns,
             polls: vec![At::default(); nodes.len()],
             args: Vec::new(),
-            times: match recording.times {
-                TimesMode::Bounded => {
-                    let quantiser = recording.quantiser();
-                    let bits = quantiser.clone();
-                    let bits: ExtraBits = Box::new(move |index| bits.extra_bits(index));
-                    Reader::Bounded(
-                        times::Decoder::new(&thread.times.cells, bits),
-                        Box::new(quantiser),
-                    )
-                }
-                TimesMode::Exact => Reader::Exact(times::exact::Decoder::new(&thread.times.cells)),
-                TimesMode::Statistics => Reader::None,
-            },
+            times: Reader::new(recording, &thread.times),
             timed: thread.times.kept,
             clock: &process.clock,
             end: 0,
@@ -110,8 +134,9 @@ impl<'a> Events<'a> {
         let (node, edge) = self.walk.next_step()?;
         let index = node.0 as usize;
         let log = &self.thread.log.nodes[index];
+        let columns = self.first_columns[index] as usize..self.first_columns[index + 1] as usize;
         self.args.clear();
-        for (column, at) in log.columns.iter().zip(&mut self.columns[index]) {
+        for (column, at) in log.columns.iter().zip(&mut self.columns[columns]) {
             self.args.push(step(column, at)?);
         }
         let polls = if log.polls.is_empty() {
@@ -134,6 +159,10 @@ impl<'a> Events<'a> {
         self.timed = self.timed.checked_sub(1)?;
         match &mut self.times {
             Reader::Bounded(decoder, quantiser) => {
+                let (gap, duration) = decoder.next(edge, node).ok()?;
+                Some((quantiser.restore(gap).0, quantiser.restore(duration).0))
+            }
+            Reader::First(decoder, quantiser) => {
                 let (gap, duration) = decoder.next(edge, node).ok()?;
                 Some((quantiser.restore(gap).0, quantiser.restore(duration).0))
             }
@@ -170,8 +199,12 @@ impl Iterator for Cells<'_> {
         let (node, edge) = self.events.walk.next_step()?;
         self.events.timed = self.events.timed.checked_sub(1)?;
         let edge = edge.map_or(0, |e| e + 1);
-        let Reader::Bounded(decoder, _) = &mut self.events.times else { return None };
-        let (gap, duration) = decoder.next(edge, node.0).ok()?;
+        let (gap, duration) = match &mut self.events.times {
+            Reader::Bounded(decoder, _) => decoder.next(edge, node.0),
+            Reader::First(decoder, _) => decoder.next(edge, node.0),
+            Reader::Exact(_) | Reader::None => return None,
+        }
+        .ok()?;
         Some((edge, gap, node.0, duration))
     }
 }

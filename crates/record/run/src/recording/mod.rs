@@ -14,6 +14,7 @@ use talea_model::{Bytes, Gaps, Location, Module, Nanos, PathId, ProcedureId, Pro
 
 pub use events::{Event, Events};
 
+use crate::bundle::times::Form;
 use crate::clock::ClockMap;
 use crate::lists::Lists;
 use crate::live::layout::TimesMode;
@@ -164,6 +165,8 @@ pub struct Thread {
 pub(crate) struct Times {
     /// Number of events from the first that have times.
     pub(crate) kept: u64,
+    /// Form of the cells of bounded times.
+    pub(crate) form: Form,
     /// Gap and duration of each.
     pub(crate) cells: Vec<u8>,
     /// For each node the differences of its exact sums from the sums of its restored times,

@@ -35,6 +35,7 @@ impl Level {
     }
 
     /// Adds one visit, and returns its deviation. Outliers count as less extreme than they are.
+    #[inline]
     pub(super) fn learn(&mut self, pair: u16) -> i32 {
         let place = i32::from(pair) << 8;
         if self.visits == 0 {

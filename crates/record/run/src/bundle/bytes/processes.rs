@@ -4,7 +4,7 @@
 //! for their threads, then rare properties.
 
 use super::columns::{Columns, Form};
-use crate::bundle::{Place, Process, Thread};
+use crate::bundle::{Place, Process, Thread, times};
 use crate::live::layout::MAX_THREADS;
 use crate::live::numbers::{Cursor, get_all, put_all, put_number, put_text};
 use crate::places::MOST_THREADS;
@@ -134,6 +134,7 @@ pub(super) fn get(
                 open: Vec::new(),
                 damage: Vec::new(),
                 times: Vec::new(),
+                form: times::Form::of_version(version),
             })
         })
         .collect::<Option<Vec<_>>>()?;
