@@ -96,7 +96,7 @@ fn earlier_versions_are_read() {
         assert!(found == expected, "{}:\n{found}", folder.display());
     }
     // One for each version there ever was.
-    assert_eq!(versions, container::VERSION.max(layout::VERSION));
+    assert_eq!(versions, container::VERSION.max(layout::VERSION).max(bundle::VERSION as u32));
 }
 
 /// What is said of a file of a later version: `{found}` and the newest that is known.

@@ -2,7 +2,8 @@
 //!
 //! From the bottom: [`range`] writes bits of given probability, `mix` estimates the probability of
 //! a bit from several contexts, `number` turns integers into bits. On them stand [`sequence`] for
-//! the streams of a node and [`times`] for the times of all events. Nothing here knows of files,
+//! the streams of a node and exact times; quantised ones in [`times`] have a faster coder of their
+//! own, of symbols instead of bits. Nothing here knows of files,
 //! threads or MPI. No table is transmitted: encoder and decoder learn the same statistics from what
 //! was coded before.
 

@@ -24,7 +24,7 @@ mod zones;
 
 use model::{INDICES, Model};
 
-/// Events of a block, the part of a stream that an encoder holds in memory: at most 18 symbols of 8
+/// Events of a block, the part of a stream that an encoder holds in memory: at most 14 symbols of 8
 /// bytes for each.
 const BLOCK: u32 = 8192;
 
@@ -229,6 +229,41 @@ mod tests {
             entropy.push(node as u32, gap, node as u32, duration);
         }
         (encoder.finish().len() as f64, entropy.bits() / 8.0)
+    }
+
+    /// Events of three blocks, some of them with cells of every kind.
+    fn many() -> Vec<(u32, Cell, u32, Cell)> {
+        let mut state = 1_u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            (state >> 33) % below
+        };
+        let mut time = |context: u64| {
+            let near = 40 + 7 * context + draw(6) * draw(6);
+            let index = if draw(20) == 0 { draw(1024) } else { near };
+            cell(index as u16, draw(1 << 30) as u32)
+        };
+        let event = |i: u64| (i as u32 % 5, time(i % 5), i as u32 % 3, time(i % 3));
+        (0..2 * u64::from(BLOCK) + 100).map(event).collect()
+    }
+
+    #[test]
+    fn streams_of_several_blocks_stay_readable() {
+        let mut encoder = Encoder::new(extra_bits);
+        for &(a, gap, b, duration) in &many() {
+            encoder.push(a, gap, b, duration);
+        }
+        let bytes = encoder.finish();
+        let mut decoder = Decoder::new(&bytes, extra_bits);
+        for &(a, gap, b, duration) in &many() {
+            assert_eq!(decoder.next(a, b), Ok((gap, duration)));
+        }
+        assert_eq!(decoder.finish(), Ok(()));
+        let sum = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, &byte| {
+            (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+        });
+        let expected = (19_516, 5_449_302_233_883_455_314);
+        assert_eq!((bytes.len(), sum), expected, "the form changed: files need a new version");
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod merge;
 mod pack;
 mod peers;
 mod table;
-pub(crate) mod times;
+mod times;
 mod type_lists;
 mod unpack;
 
@@ -29,6 +29,7 @@ use lists::ListTable;
 use table::Table;
 
 use crate::live::record::CommSymbol;
+use crate::recording::Coding;
 
 /// Options that are common to all processes of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -134,7 +135,7 @@ struct Process {
     /// Clock, times and exact sums of all threads, packed; kept apart from the rest in files.
     times: Vec<u8>,
     /// Form of the cells in them.
-    form: times::Form,
+    form: Coding,
 }
 
 /// A [`crate::places::ThreadPlace`] whose texts are in `texts`.

@@ -13,7 +13,7 @@ use talea_model::{ArgKind, Nanos, ProcedureSpec};
 
 use super::lists::{self, ListTable};
 use super::peers::by_first_use;
-use super::times::{Form, pack_times};
+use super::times::pack_times;
 use super::{Body, Bundle, Clock, Column, Graph, Node, Place, Process, Settings, Table, Thread};
 use crate::live::layout::{MAX_PU_TIMES, PathFrame, state};
 use crate::live::numbers::put_number;
@@ -21,6 +21,7 @@ use crate::live::read::{LiveProcess, LiveThread};
 use crate::live::record::{CommSymbol, Members};
 use crate::places::ThreadPlace;
 use crate::pu_time;
+use crate::recording::Coding;
 
 impl Bundle {
     /// The bundle of one process.
@@ -117,7 +118,7 @@ impl Bundle {
             threads,
             places,
             times: all_times,
-            form: Form::Zones,
+            form: Coding::Zones,
         };
         bundle.processes.push(process);
         bundle

@@ -11,25 +11,8 @@ use talea_flow::times::{Cell, Quantiser};
 use crate::live::layout::TimesMode;
 use crate::live::numbers::{Cursor, put_number};
 use crate::live::read::NodeSums;
-use crate::recording::Times;
+use crate::recording::{Coding, Times};
 use talea_model::Nanos;
-
-/// Form of packed cells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// [`times::first`]: of bundles before version 3.
-    First,
-    /// [`times::Encoder`].
-    #[default]
-    Zones,
-}
-
-impl Form {
-    /// The form in files of this version.
-    pub(super) fn of_version(version: u64) -> Self {
-        if version < 3 { Self::First } else { Self::Zones }
-    }
-}
 
 /// Packs the times of a thread.
 pub(super) fn pack_times(
@@ -116,7 +99,7 @@ fn cell(from: &mut Cursor<'_>, quantiser: &Quantiser) -> Option<Cell> {
 }
 
 /// Packed cells, and everything after them.
-pub(super) fn read_times(from: &mut Cursor<'_>, form: Form) -> Option<Times> {
+pub(super) fn read_times(from: &mut Cursor<'_>, form: Coding) -> Option<Times> {
     let kept = from.number()?;
     let length = usize::try_from(from.number()?).ok()?;
     let cells = from.take(length)?.to_vec();

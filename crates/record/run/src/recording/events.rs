@@ -7,8 +7,7 @@ use talea_flow::log::{Runs, Walk};
 use talea_flow::times::{Cell, Quantiser};
 use talea_model::{Nanos, NodeId};
 
-use super::{Process, Recording, Thread, Times};
-use crate::bundle::times::Form;
+use super::{Coding, Process, Recording, Thread, Times};
 use crate::clock::ClockMap;
 use crate::live::layout::TimesMode;
 
@@ -61,13 +60,13 @@ impl<'a> Reader<'a> {
     fn new(recording: &Recording, times: &'a Times) -> Self {
         match (recording.times, times.form) {
             _ if times.kept == 0 => Self::None,
-            (TimesMode::Bounded, Form::Zones) => {
+            (TimesMode::Bounded, Coding::Zones) => {
                 let quantiser = recording.quantiser();
                 let decoder =
                     times::Decoder::new(&times.cells, |index| quantiser.extra_bits(index));
                 Self::Bounded(Box::new(decoder), quantiser)
             }
-            (TimesMode::Bounded, Form::First) => {
+            (TimesMode::Bounded, Coding::First) => {
                 let quantiser = recording.quantiser();
                 let bits = quantiser.clone();
                 let bits: ExtraBits = Box::new(move |index| bits.extra_bits(index));

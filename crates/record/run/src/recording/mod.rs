@@ -14,7 +14,6 @@ use talea_model::{Bytes, Gaps, Location, Module, Nanos, PathId, ProcedureId, Pro
 
 pub use events::{Event, Events};
 
-use crate::bundle::times::Form;
 use crate::clock::ClockMap;
 use crate::lists::Lists;
 use crate::live::layout::TimesMode;
@@ -160,13 +159,23 @@ pub struct Thread {
     pub(crate) times: Times,
 }
 
+/// Coding of packed cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Coding {
+    /// [`times::first`]: of bundles before version 3.
+    First,
+    /// [`times::Encoder`].
+    #[default]
+    Zones,
+}
+
 /// Packed times of a thread.
 #[derive(Debug, Default)]
 pub(crate) struct Times {
     /// Number of events from the first that have times.
     pub(crate) kept: u64,
-    /// Form of the cells of bounded times.
-    pub(crate) form: Form,
+    /// Coding of the cells of bounded times.
+    pub(crate) form: Coding,
     /// Gap and duration of each.
     pub(crate) cells: Vec<u8>,
     /// For each node the differences of its exact sums from the sums of its restored times,

@@ -108,7 +108,10 @@ mod tests {
     proptest! {
         #[test]
         fn times_come_back(
-            events in prop::collection::vec((0..6_u32, 0..1024_u16, any::<u32>(), 40..50_u16), 0..400),
+            events in prop::collection::vec(
+                (0..6_u32, 0..1024_u16, any::<u32>(), 40..50_u16),
+                0..400
+            ),
         ) {
             let cell = |index: u16| Cell { index, extra: 0x5a5a & ((1 << extra_bits(index)) - 1) };
             let mut encoder = Encoder::new(extra_bits);

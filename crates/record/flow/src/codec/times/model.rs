@@ -1,12 +1,12 @@
 //! The statistics of cells for fast decoding: one symbol of 16 a time, in units of its context.
 //!
-//! Owns one model for gaps and durations. The quantiser prefers even indices, so an index is a pair,
-//! then a last digit. The pair is coded as its zone, about half the context's spread wide, relative
-//! to an anchor near the context's median; then its place in the zone. Zones beyond seven on either
-//! side are coded by the length of their distance. The probabilities of zones are a mixture of those
-//! of the context, of those that it has after times like the two just before, and of those that all
-//! contexts of about this spread share. A context begins with what is shared, so that short streams
-//! learn nearly as much from other contexts as from their own.
+//! Owns one model for gaps and durations. The quantiser prefers even indices, so an index is a
+//! pair, then a last digit. The pair is coded as its zone, about as wide as the context's spread,
+//! relative to an anchor near the context's median; then by its place in the zone. Zones beyond
+//! seven on either side are coded by the length of their distance. The probabilities of zones are a
+//! mixture: those of the context, those that it has after times like the two just before, and those
+//! that all contexts of about this spread share. A context begins with what is shared, so that
+//! short streams learn nearly as much from other contexts as from their own.
 
 use super::ids::Ids;
 use super::place::{BEFORE, Level};
@@ -20,6 +20,9 @@ pub(super) const INDICES: usize = 1024;
 const PAIRS: i32 = INDICES as i32 / 2;
 /// Digits of a first pair that are equally likely.
 const FIRST_RAW: u32 = 5;
+
+/// Digits inside a zone that are learned; those below are equally likely.
+const INSIDE_DIGITS: u32 = 2;
 
 /// Zone 0 is all below, the last one all above.
 const MIDDLE: i32 = 8;
@@ -104,8 +107,8 @@ struct Place {
     own: Zones,
     /// By the deviations just before.
     by_before: [Zones; BEFORE],
-    /// First digit inside each zone.
-    inside: [Chance; ZONES],
+    /// First digits inside each zone: the second by the first.
+    inside: [[Chance; 4]; ZONES],
     /// Lengths of far distances, by side.
     far: [Zones; 2],
 }
@@ -121,7 +124,7 @@ impl Place {
             digit: [DIGIT; 4],
             own: Zones::middle(0),
             by_before: [Zones::middle(0); BEFORE],
-            inside: [INSIDE; ZONES],
+            inside: [[INSIDE; 4]; ZONES],
             far: [Zones::even(0); 2],
         }
     }
@@ -149,7 +152,7 @@ impl Place {
         (self.anchor, self.step) = (anchor, step);
         self.own.reset();
         self.by_before.iter_mut().for_each(Zones::reset);
-        self.inside = [INSIDE; ZONES];
+        self.inside = [[INSIDE; 4]; ZONES];
     }
 }
 
@@ -287,14 +290,18 @@ impl Model {
             let shared = &mut self.far[kind][side];
             far(coder, shared, &mut place.far[side], NEAR << step, apart, side == 1)
         } else {
+            let mut rest = step;
             let mut low = 0;
-            if step > 0 {
-                let first = apart >> (step - 1) & 1 == 1;
-                let first = place.inside[zone].code(coder, first, SHARED);
-                low = i32::from(first) << (step - 1);
+            let mut digits = 1;
+            while rest > step.saturating_sub(INSIDE_DIGITS) {
+                rest -= 1;
+                let digit =
+                    place.inside[zone][digits & 3].code(coder, apart >> rest & 1 == 1, SHARED);
+                digits = digits << 1 | usize::from(digit);
+                low |= i32::from(digit) << rest;
             }
-            if step > 1 {
-                low |= coder.raw(step - 1, apart as u32) as i32;
+            if rest > 0 {
+                low |= coder.raw(rest, apart as u32) as i32;
             }
             ((zone as i32 - MIDDLE) << step) + low
         };

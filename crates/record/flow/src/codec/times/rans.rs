@@ -2,9 +2,10 @@
 //!
 //! Owns the bytes and nothing of their meaning. A decoder needs one multiplication a symbol and no
 //! division. It returns symbols in the reverse order of the encoder, which therefore keeps those of
-//! a block and codes them from the last to the first when the block ends. The bytes of blocks follow
-//! each other without lengths. Follows J. Duda, "Asymmetric numeral systems" (2013), with the state
-//! of 64 bits and renormalisation by 32 of F. Giesen's "Interleaved entropy coders" (2014).
+//! a block and codes them from the last to the first when the block ends. The bytes of blocks
+//! follow each other without lengths. Follows J. Duda, "Asymmetric numeral systems" (2013), with
+//! the state of 64 bits and renormalisation by 32 of F. Giesen's notes on rANS (2014). A decoder
+//! reads zeros past the end of its bytes and says so, and its caller stops.
 
 use crate::codec::DecodeError;
 

@@ -111,14 +111,13 @@ impl Zones {
     }
 
     /// Moves towards `symbol`, by 1/n until n reaches `limit`.
-    // On its own it is sixteen vector instructions; inside other functions compilers make more of it.
+    // On its own it is a few vector instructions; inside other functions compilers make more.
     #[inline(never)]
     pub(super) fn learn(&mut self, symbol: usize, limit: u8) {
         let rate = i32::from(RATE[usize::from(self.seen)]);
         let target = &CERTAIN[symbol & (ZONES - 1)];
-        for i in 0..ZONES {
-            let start = self.starts[i];
-            self.starts[i] = start + ((i32::from(target[i] - start) * rate) >> 16) as i16;
+        for (start, target) in self.starts.iter_mut().zip(target) {
+            *start += ((i32::from(target - *start) * rate) >> 16) as i16;
         }
         self.seen += u8::from(self.seen < limit);
     }

@@ -4,10 +4,11 @@
 //! for their threads, then rare properties.
 
 use super::columns::{Columns, Form};
-use crate::bundle::{Place, Process, Thread, times};
+use crate::bundle::{Place, Process, Thread};
 use crate::live::layout::MAX_THREADS;
 use crate::live::numbers::{Cursor, get_all, put_all, put_number, put_text};
 use crate::places::MOST_THREADS;
+use crate::recording::Coding;
 
 /// Numbers of each process that are similar on many: each becomes a packed column.
 const COLUMNS: usize = 20;
@@ -134,7 +135,7 @@ pub(super) fn get(
                 open: Vec::new(),
                 damage: Vec::new(),
                 times: Vec::new(),
-                form: times::Form::of_version(version),
+                form: if version < 3 { Coding::First } else { Coding::Zones },
             })
         })
         .collect::<Option<Vec<_>>>()?;
