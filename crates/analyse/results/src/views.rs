@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use talea_model::{Bytes, Gaps, Nanos, Rank};
 
-use crate::{GraphData, SiteId};
+use crate::{GraphData, LoopId, SiteId};
 
 /// Structure of one class of threads, or of one thread.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -55,6 +55,9 @@ pub struct StructureNode {
     pub range: String,
     /// Iterations of all executions of a loop together; null on other kinds.
     pub iterations: Option<u64>,
+    /// Number of a loop: `id` of the same loop in `talea show RUN graph` of the representative
+    /// thread. Loops that this graph does not have are numbered after those; null on other kinds.
+    pub loop_id: Option<LoopId>,
     /// The iterations on which it runs, as `0,2,2,1|4,5,0,2`; empty for all.
     pub guard: String,
     /// Time inside it, children and computation between calls included.

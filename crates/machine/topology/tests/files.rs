@@ -286,6 +286,9 @@ fn what_stands_beside_generated_objects_is_there() {
     }
 }
 
+/// Real files alone: kinds of distances between devices, tiers of memory, pages of several sizes
+/// and distances of several levels are what other programs chose to write about real machines. A
+/// generator of this project would write only what this project's reader expects.
 #[test]
 fn what_stands_beside_the_objects_is_there() {
     let Some(heterogeneous) = data::file("v3/64intel64-heteromem.xml") else { return };

@@ -104,6 +104,14 @@ def loops(node: dict[str, Any]) -> list[tuple[str, int]]:
     return own + [one for child in node["children"] for one in loops(child)]
 
 
+def numbers(node: dict[str, Any]) -> dict[int, int]:
+    """Iterations of each loop by its number."""
+    own = {node["loop_id"]: node["iterations"]} if node["kind"] == "loop" else {}
+    for child in node["children"]:
+        own |= numbers(child)
+    return own
+
+
 def test_iterations_are_those_of_the_structure(run: talea.Run) -> None:
     known = loops(run.structure[0]["tree"])
     label, count = known[0]
@@ -118,6 +126,12 @@ def test_iterations_are_those_of_the_structure(run: talea.Run) -> None:
         ends = one["begin_ns"] + one["duration_ns"]
         assert ends[:-1].to_list() == one["begin_ns"][1:].to_list()
     graph = run.graph
+    # The structure has the same numbers.
+    structure = run.structure[0]
+    assert structure["representative"] == graph["rank"]
+    of_graph = {loop["id"]: loop["iterations"] for loop in graph["graph"]["loops"]}
+    of_tree = numbers(structure["tree"])
+    assert of_tree and of_tree.items() <= of_graph.items()
     for loop in graph["graph"]["loops"]:
         rows = run.iterations(loop["id"], rank=graph["rank"])
         assert len(rows) == loop["iterations"]

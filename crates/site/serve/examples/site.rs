@@ -8,16 +8,17 @@
 // An example tells on standard output where it listens.
 #![allow(clippy::print_stdout)]
 
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use serde_json::{Value, json};
 use talea_model::shares::{
     Activity, Batch, BatchId, Counter, Job, KERNEL, Rate, Sampler, Share, Spread, bucket,
 };
 use talea_model::{Gaps, Module, Nanos};
+use talea_results::site;
 use talea_serve::access::{Role, add_user};
 use talea_serve::{Findings, Functions, Options, serve};
 use talea_store::sqlite::{self, Sqlite};
@@ -259,14 +260,22 @@ impl Findings for Idle {
         time: Option<(Nanos, Nanos)>,
         _: Option<(&str, Option<u32>)>,
         _: &Arc<Bounds>,
-    ) -> (Vec<Value>, Gaps) {
+    ) -> site::Findings {
         let (from, to) = time.unwrap_or_default();
         let sees = matches!(visible, Visible::All | Visible::User(1002));
-        let found = json!({
-            "rule": "idle-cores", "job": "4712_3", "user": 1002, "node": null, "begin_ns": from.0, "end_ns": to.0.min(from.0 + 3_600 * SECOND),
-            "severity": "warning", "title": "Job `4712_3` leaves more than half of its cores idle",
-            "hint": "ask for fewer cores, or set `OMP_NUM_THREADS`", "values": { "busy": 0.37 },
+        let found = sees.then(|| site::Finding {
+            rule: "idle-cores".to_owned(),
+            job: Some("4712_3".to_owned()),
+            user: Some(1002),
+            node: None,
+            begin: from,
+            end: to.min(from + Nanos(3_600 * SECOND)),
+            severity: site::Severity::Warning,
+            title: "Job `4712_3` leaves more than half of its cores idle".to_owned(),
+            hint: "ask for fewer cores, or set `OMP_NUM_THREADS`".to_owned(),
+            values: BTreeMap::from([("busy".to_owned(), 0.37)]),
+            names: BTreeMap::new(),
         });
-        (if sees { vec![found] } else { Vec::new() }, Gaps::default())
+        site::Findings { findings: found.into_iter().collect(), gaps: Gaps::default() }
     }
 }

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
 use talea_model::{Gap, GapKind, Gaps, Nanos};
+use talea_results::site::Findings as Found;
 use talea_rules::{Asked, Rule, Time, evaluate_asked};
 use talea_run::functions::HostFunctions;
 use talea_store::address::{self, Access};
@@ -23,7 +23,6 @@ const HOLDS: Duration = Duration::from_secs(45);
 const MOST: usize = 64;
 
 type Question = (Option<u32>, Option<(Nanos, Nanos)>, Option<(String, Option<u32>)>);
-type Answer = (Vec<Value>, Gaps);
 
 /// Writes a line of the log.
 type Say = Box<dyn Fn(&str) + Send + Sync>;
@@ -32,7 +31,7 @@ type Say = Box<dyn Fn(&str) + Send + Sync>;
 pub struct RuleFindings {
     store: String,
     rules: Vec<Rule>,
-    known: Mutex<HashMap<Question, (Instant, Answer)>>,
+    known: Mutex<HashMap<Question, (Instant, Found)>>,
     /// Why the store did not answer the last time.
     failing: Mutex<Option<String>>,
     functions: HostFunctions,
@@ -51,14 +50,14 @@ impl RuleFindings {
     }
 
     /// An answer of the last moments.
-    fn remembered(&self, question: &Question) -> Option<Answer> {
+    fn remembered(&self, question: &Question) -> Option<Found> {
         let known = locked(&self.known);
         let (at, answer) = known.get(question)?;
         (at.elapsed() < HOLDS).then(|| answer.clone())
     }
 
     /// Keeps an answer; the oldest goes where there are too many.
-    fn remember(&self, question: Question, answer: Answer) {
+    fn remember(&self, question: Question, answer: Found) {
         let mut known = locked(&self.known);
         known.retain(|_, (at, _)| at.elapsed() < HOLDS);
         if known.len() >= MOST
@@ -71,15 +70,13 @@ impl RuleFindings {
     }
 
     /// Findings of all rules: together one query, with its deadline.
-    fn found(&self, asked: &Asked, bounds: &Arc<Bounds>) -> Result<Answer, StoreError> {
+    fn found(&self, asked: &Asked, bounds: &Arc<Bounds>) -> Result<Found, StoreError> {
         let options =
             sqlite::Options { longest: Some(bounds.longest()), ..sqlite::Options::default() };
         let mut store = address::open(&self.store, Access::Read, &options)?;
         store.bound(Some(Arc::clone(bounds)));
         let mut names = self.functions.until(bounds.deadline());
-        let found = evaluate_asked(&*store, &self.rules, asked, &mut names)?;
-        let findings = found.findings.iter().filter_map(|one| serde_json::to_value(one).ok());
-        Ok((findings.collect(), found.gaps))
+        Ok(evaluate_asked(&*store, &self.rules, asked, &mut names)?)
     }
 }
 
@@ -90,7 +87,7 @@ impl Findings for RuleFindings {
         time: Option<(Nanos, Nanos)>,
         job: Option<(&str, Option<u32>)>,
         bounds: &Arc<Bounds>,
-    ) -> Answer {
+    ) -> Found {
         let job = job.map(|(name, owner)| (name.to_owned(), owner));
         let user = match visible {
             Visible::All => None,
@@ -112,7 +109,7 @@ impl Findings for RuleFindings {
                 let mut gaps = Gaps::default();
                 let detail = format!("rules were not evaluated within {} s", longest.as_secs());
                 gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
-                (Vec::new(), gaps)
+                Found { findings: Vec::new(), gaps }
             }
             // Not remembered: the next query tries again.
             Err(error) => {
@@ -125,7 +122,7 @@ impl Findings for RuleFindings {
                 }
                 let detail = "rules cannot be looked at: the store does not answer".to_owned();
                 gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
-                (Vec::new(), gaps)
+                Found { findings: Vec::new(), gaps }
             }
         }
     }
@@ -185,10 +182,10 @@ mod tests {
         let functions = HostFunctions::default();
         let ruled = RuleFindings::new(&address, rules, functions, Box::new(|_| ()));
         let jobs = |visible, job| {
-            let (found, gaps) = ruled.findings(visible, None, job, &half_a_minute());
+            let Found { findings, gaps } = ruled.findings(visible, None, job, &half_a_minute());
             assert!(!format!("{gaps:?}").contains("cannot be looked at"), "{gaps:?}");
-            let idle = found.iter().filter(|one| one["rule"] == "idle-cores");
-            idle.map(|one| one["job"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+            let idle = findings.into_iter().filter(|one| one.rule == "idle-cores");
+            idle.map(|one| one.job.unwrap()).collect::<Vec<_>>()
         };
         // Twice: the second time from what is remembered.
         for _ in 0..2 {
@@ -210,18 +207,18 @@ mod tests {
         }
         drop(store);
         std::fs::rename(&path, folder.path().join("away")).unwrap();
-        let (found, gaps) = ruled.findings(Visible::User(7), None, None, &half_a_minute());
-        let said = format!("{gaps:?}");
-        assert!(found.is_empty() && said.contains("does not answer"), "{said}");
+        let found = ruled.findings(Visible::User(7), None, None, &half_a_minute());
+        let said = format!("{:?}", found.gaps);
+        assert!(found.findings.is_empty() && said.contains("does not answer"), "{said}");
         assert!(!said.contains("hidden"), "where the store is, is nobody's business: {said}");
         // The store is there again: nothing of that is remembered.
         std::fs::rename(folder.path().join("away"), &path).unwrap();
         assert_eq!(jobs(Visible::User(7), None), [""; 0]);
         // All rules have one deadline together, which is no failure of the store.
         let over = Arc::new(Bounds::new(Duration::ZERO, talea_model::Bytes(1 << 30)));
-        let (found, gaps) = ruled.findings(Visible::User(8), None, None, &over);
-        let said = format!("{gaps:?}");
-        assert!(found.is_empty() && said.contains("not evaluated within 0 s"), "{said}");
+        let found = ruled.findings(Visible::User(8), None, None, &over);
+        let said = format!("{:?}", found.gaps);
+        assert!(found.findings.is_empty() && said.contains("not evaluated within 0 s"), "{said}");
         assert_eq!(jobs(Visible::User(8), None), [""; 0]);
     }
 }

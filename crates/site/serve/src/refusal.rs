@@ -6,7 +6,7 @@
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use serde::Serialize;
 use talea_store::StoreError;
 
 /// Seconds after which it is worth to try again.
@@ -97,9 +97,15 @@ impl From<StoreError> for Refusal {
     }
 }
 
+/// Body of a refusal.
+#[derive(Serialize)]
+struct Body {
+    error: String,
+}
+
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let mut response = (self.status, Json(json!({ "error": self.message }))).into_response();
+        let mut response = (self.status, Json(Body { error: self.message })).into_response();
         if let Some(seconds) = self.retry {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }

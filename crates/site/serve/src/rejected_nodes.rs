@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use serde_json::{Value, json};
 use talea_model::Nanos;
+
+use crate::routes::RefusedNode;
 
 /// Most bytes of a reason that are kept.
 const LONGEST: usize = 500;
@@ -32,15 +33,16 @@ impl Refused {
     }
 
     /// Their entries in `/api/v1/nodes`, by name.
-    pub(crate) fn list(&self) -> Vec<Value> {
+    pub(crate) fn list(&self) -> Vec<RefusedNode> {
         let nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<(&String, &Last)> = nodes.iter().collect();
         all.sort_unstable_by_key(|(node, _)| *node);
-        let object = |(node, last): (&String, &Last)| {
-            json!({
-                "node": node, "requests": last.count, "last_ns": last.at.0, "why": last.why
-            })
+        let entry = |(node, last): (&String, &Last)| RefusedNode {
+            node: node.clone(),
+            requests: last.count,
+            last_ns: last.at,
+            why: last.why.clone(),
         };
-        all.into_iter().map(object).collect()
+        all.into_iter().map(entry).collect()
     }
 }

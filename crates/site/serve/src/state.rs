@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use talea_model::{Bytes, Gap, Gaps, Module, Nanos};
+use talea_results::site::Findings as Found;
 use talea_run::functions::HostFunctions;
 use talea_store::{Bounds, Store, StoreError, Visible};
 
@@ -36,16 +37,15 @@ pub const MEMORY: Bytes = Bytes(192 << 20);
 
 /// Findings of rules.
 pub trait Findings: Send + Sync {
-    /// Findings of now or of a time, of everything or of one job (its name and owner), as a list of
-    /// the objects of docs/server.md, within the bounds of a query. Called on a thread that may
-    /// block.
+    /// Findings of now or of a time, of everything or of one job (its name and owner), within the
+    /// bounds of a query. Called on a thread that may block.
     fn findings(
         &self,
         visible: Visible,
         time: Option<(Nanos, Nanos)>,
         job: Option<(&str, Option<u32>)>,
         bounds: &Arc<Bounds>,
-    ) -> (Vec<serde_json::Value>, Gaps);
+    ) -> Found;
 }
 
 /// Names functions by files and addresses. Called on a thread that may block.
@@ -83,11 +83,11 @@ impl Findings for NoFindings {
         _: Option<(Nanos, Nanos)>,
         _: Option<(&str, Option<u32>)>,
         _: &Arc<Bounds>,
-    ) -> (Vec<serde_json::Value>, Gaps) {
+    ) -> Found {
         let mut gaps = Gaps::default();
         let detail = "no rules are loaded".to_owned();
         gaps.note(Gap { kind: talea_model::GapKind::Unsupported, rank: None, detail, count: 0 });
-        (Vec::new(), gaps)
+        Found { findings: Vec::new(), gaps }
     }
 }
 

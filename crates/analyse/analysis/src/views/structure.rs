@@ -67,6 +67,7 @@ fn node(tree: &TreeNode) -> StructureNode {
         count: tree.count,
         range: tree.range.clone(),
         iterations: tree.iterations,
+        loop_id: tree.loop_id,
         guard: tree.guard.clone(),
         time_ns: tree.time,
         share: tree.share,

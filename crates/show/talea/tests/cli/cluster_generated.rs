@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use talea_testing::paraver::{beside, steps};
 
-use super::cluster::{compare_with_scikit_learn, json, refused, talea, text};
+use super::cluster::{assert_keys, compare_with_scikit_learn, json, refused, talea, text};
 use super::generated;
 
 fn number(value: &Value, key: &str) -> u64 {
@@ -29,6 +29,7 @@ fn each_kind_of_burst_is_a_cluster() {
         let (path, truth) = generated::steps(folder.path(), ranks);
         let all = truth.work();
         let found = json(folder.path(), &["cluster", &path, "--min-duration", "0"]);
+        assert_keys(&found);
         assert_eq!(number(&found, "bursts"), truth.bursts());
         assert_eq!(number(&found, "ranks"), u64::from(ranks));
         assert_eq!((number(&found, "points"), &found["noise"]), (all.bursts, &0.into()));

@@ -19,7 +19,7 @@ use axum::body::Body;
 use axum::extract::{Form, FromRequest, Path, Request, State};
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 use talea_model::{Gap, GapKind, Gaps, Nanos};
 use talea_store::{Bounds, Store, StoreError, Visible};
 
@@ -69,9 +69,19 @@ impl From<Refusal> for Error {
     }
 }
 
+/// Body of an answer with an error.
+#[derive(Serialize)]
+struct Failure {
+    status: &'static str,
+    #[serde(rename = "errorType")]
+    kind: &'static str,
+    #[serde(rename = "error")]
+    message: String,
+}
+
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
-        let body = json!({ "status": "error", "errorType": self.kind, "error": self.message });
+        let body = Failure { status: "error", kind: self.kind, message: self.message };
         let mut response = (self.status, Json(body)).into_response();
         if let Some(seconds) = self.retry {
             response.headers_mut().insert("retry-after", seconds.into());
@@ -82,15 +92,17 @@ impl IntoResponse for Error {
 
 type Answer = Result<Rendered, Error>;
 
-/// An answer around its data.
-fn success(data: Value, gaps: &Gaps) -> Value {
-    let mut object = Map::new();
-    object.insert("status".to_owned(), json!("success"));
-    object.insert("data".to_owned(), data);
-    if !gaps.is_empty() {
-        object.insert("warnings".to_owned(), json!(warnings(gaps)));
-    }
-    Value::Object(object)
+/// An answer with its data.
+#[derive(Serialize)]
+struct Success<T> {
+    status: &'static str,
+    data: T,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
+fn success<T: Serialize>(data: T, gaps: &Gaps) -> Success<T> {
+    Success { status: "success", data, warnings: warnings(gaps) }
 }
 
 fn warnings(gaps: &Gaps) -> Vec<String> {
@@ -194,7 +206,7 @@ async fn evaluated(
 pub(crate) async fn labels(State(state): State<Shared>, person: Person, _: Asked) -> Answer {
     let mut names = vec!["__name__"];
     names.extend(translate::LABELS.iter().map(|(name, _)| *name));
-    Ok(state.answers.json(&person, &success(json!(names), &Gaps::default()))?)
+    Ok(state.answers.json(&person, &success(names, &Gaps::default()))?)
 }
 
 pub(crate) async fn values(
@@ -203,13 +215,13 @@ pub(crate) async fn values(
     Path(name): Path<String>,
     asked: Asked,
 ) -> Answer {
-    let plain = |data: Value| state.answers.json(&person, &success(data, &Gaps::default()));
+    let plain = |names: &[&str]| state.answers.json(&person, &success(names, &Gaps::default()));
     if name == "__name__" {
-        return Ok(plain(json!(METRICS.map(|metric| metric.0)))?);
+        return Ok(plain(&METRICS.map(|metric| metric.0))?);
     }
     // A label that is unknown to Prometheus has no values there either.
     let Some(dimension) = translate::dimension(&name) else {
-        return Ok(plain(json!([]))?);
+        return Ok(plain(&[])?);
     };
     let (from, to) = asked.window()?;
     let mut selectors = Vec::new();
@@ -239,7 +251,7 @@ pub(crate) async fn values(
                     all.extend(own.map(|(_, text)| text));
                 }
             }
-            state.answers.json(&asker, &success(json!(all), &gaps))
+            state.answers.json(&asker, &success(all, &gaps))
         })
         .await?;
     Ok(rendered)
@@ -274,7 +286,7 @@ pub(crate) async fn series(State(state): State<Shared>, person: Person, asked: A
                     all.insert(labels);
                 }
             }
-            state.answers.json(&asker, &success(json!(all), &gaps))
+            state.answers.json(&asker, &success(all, &gaps))
         })
         .await?;
     Ok(rendered)

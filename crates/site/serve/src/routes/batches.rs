@@ -11,11 +11,11 @@ use axum::Json;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
-use serde_json::{Value, json};
 use talea_model::Nanos;
 use talea_model::shares::Batch;
 use talea_store::wire;
 
+use super::answers::Stored;
 use crate::access::Node;
 use crate::counts::Counts;
 use crate::ingest;
@@ -33,7 +33,7 @@ pub(super) async fn put(
     State(state): State<Shared>,
     Node(node): Node,
     request: Request,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Stored>, Refusal> {
     let answer = taken(&state, &node, request).await;
     if let Err(refusal) = &answer {
         // A request that is to be repeated is no error of the node.
@@ -53,7 +53,7 @@ pub(super) async fn put(
     answer
 }
 
-async fn taken(state: &Shared, node: &str, request: Request) -> Result<Json<Value>, Refusal> {
+async fn taken(state: &Shared, node: &str, request: Request) -> Result<Json<Stored>, Refusal> {
     let (parts, body) = request.into_parts();
     let _room = state.room.take(&parts.headers).await?;
     let bytes = whole(body, state.patience.body).await?;
@@ -74,7 +74,7 @@ async fn taken(state: &Shared, node: &str, request: Request) -> Result<Json<Valu
         state.heard.note(batch, Instant::now());
     }
     let taken = state.ingest.put(batches).await?;
-    Ok(Json(json!({ "new": taken.new, "already": taken.already })))
+    Ok(Json(Stored { new: taken.new, already: taken.already }))
 }
 
 async fn whole(body: Body, patience: Duration) -> Result<Bytes, Refusal> {

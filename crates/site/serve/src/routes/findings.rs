@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use serde_json::{Value, json};
-use talea_model::{Gaps, Nanos};
+use talea_model::Nanos;
+use talea_results::site::{Finding, Findings};
 use talea_store::{Bounds, Text, Visible};
 
 use crate::access::Person;
@@ -27,7 +27,7 @@ pub(super) async fn findings(
     State(state): State<Shared>,
     person: Person,
     parameters: Parameters,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Findings>, Refusal> {
     // Without a time, findings of now: each rule has its own time range.
     parameters.only(&[&["from", "to"], &["job", "node"]])?;
     let now = Nanos::now();
@@ -38,12 +38,11 @@ pub(super) async fn findings(
     let time = whole.then_some((from, to.min(now)));
     let job = parameters.get("job").map(|job| (job.to_owned(), None));
     let node = parameters.get("node").map(Text::pattern);
-    let asked = move |finding: &Value| {
-        let name = finding["node"].as_str();
+    let asked = move |finding: &Finding| {
+        let name = finding.node.as_deref();
         node.as_ref().is_none_or(|node| name.is_some_and(|name| node.matches(name)))
     };
-    let (findings, gaps) = findings_of_time(&state, &person, time, job, asked).await?;
-    Ok(Json(json!({ "findings": findings, "gaps": gaps })))
+    Ok(Json(findings_of_time(&state, &person, time, job, asked).await?))
 }
 
 /// Findings of a time.
@@ -52,8 +51,8 @@ pub(super) async fn findings_of_time(
     person: &Person,
     time: Option<(Nanos, Nanos)>,
     job: Option<(String, Option<u32>)>,
-    asked: impl Fn(&Value) -> bool + Send + 'static,
-) -> Result<(Vec<Value>, Gaps), Refusal> {
+    asked: impl Fn(&Finding) -> bool + Send + 'static,
+) -> Result<Findings, Refusal> {
     let visible = person.visible();
     let user = match visible {
         Visible::All => None,
@@ -69,7 +68,7 @@ pub(super) async fn findings_of_time(
     let turn = tokio::time::timeout(PATIENCE, turn).await.map_err(busy)?;
     let turn = turn.map_err(|_| Refusal::bug())?;
     let rules = Arc::clone(&state.findings);
-    let named = job.as_ref().map(|(name, _)| json!(name));
+    let named = job.as_ref().map(|(name, _)| name.clone());
     let of_job = move |bounds: &Arc<Bounds>| {
         // The thread owns the turn: a client that disconnects frees it when the evaluation has
         // stopped.
@@ -77,7 +76,8 @@ pub(super) async fn findings_of_time(
         let job = job.as_ref().map(|(name, owner)| (name.as_str(), *owner));
         rules.findings(visible, time, job, bounds)
     };
-    let (findings, gaps) = state.work(person, move |_, bounds| Ok(of_job(bounds))).await?;
-    let of_it = |finding: &Value| named.as_ref().is_none_or(|job| finding["job"] == *job);
-    Ok((findings.into_iter().filter(|one| of_it(one) && asked(one)).collect(), gaps))
+    let mut found = state.work(person, move |_, bounds| Ok(of_job(bounds))).await?;
+    found.findings.retain(|one| named.is_none() || one.job == named);
+    found.findings.retain(asked);
+    Ok(found)
 }

@@ -4,12 +4,11 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use serde_json::{Value, json};
 use talea_model::Gaps;
 use talea_model::Nanos;
-use talea_results::site::{JobRow, SpreadRow};
 use talea_store::{JobSeen, MOST_ROWS, Question, Text, public};
 
+use super::answers::{Job, Jobs};
 use super::findings;
 use crate::access::Person;
 use crate::question::{FILTERS, Parameters, TIME};
@@ -32,8 +31,8 @@ pub(super) async fn jobs(
         let mut jobs = store.jobs(&question)?;
         let mut gaps = Gaps::default();
         public::cut(&mut jobs, limit, &mut gaps);
-        let jobs: Vec<JobRow> = jobs.iter().map(public::job).collect();
-        state.answers.json(&asker, &json!({ "jobs": jobs, "gaps": gaps }))
+        let jobs = jobs.iter().map(public::job).collect();
+        state.answers.json(&asker, &Jobs { jobs, gaps })
     });
     rendered.await
 }
@@ -43,7 +42,7 @@ pub(super) async fn job(
     person: Person,
     Path(id): Path<String>,
     parameters: Parameters,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Job>, Refusal> {
     parameters.only(&[&TIME, &["user", "findings"]])?;
     let with_findings = match parameters.get("findings") {
         None | Some("yes") => true,
@@ -58,18 +57,16 @@ pub(super) async fn job(
     let asked = question.clone();
     let found = state.ask(&person, move |store| store.jobs(&asked)).await?;
     let job: JobSeen = found.into_iter().next().ok_or_else(Refusal::missing)?;
-    let mut value = json!(public::job(&job));
     let visible = person.visible();
     let of_it = Some((job.job.id.clone(), job.job.user));
     let time = Some((job.first, job.last));
-    let mut gaps = Gaps::default();
+    let (mut findings, mut gaps) = (None, Gaps::default());
     // Rules read all of a job's time: pages that show the rest meanwhile query them by their own
     // route.
     if with_findings {
-        let (found, more) =
-            findings::findings_of_time(&state, &person, time, of_it, |_| true).await?;
-        gaps = more;
-        value["findings"] = json!(found);
+        let found = findings::findings_of_time(&state, &person, time, of_it, |_| true).await?;
+        findings = Some(found.findings);
+        gaps = found.gaps;
     }
     let of_job = Question {
         job: Some(Text::Is(job.job.id.clone())),
@@ -77,8 +74,6 @@ pub(super) async fn job(
         ..Question::everything(visible, question.from, question.to)
     };
     let spreads = state.ask(&person, move |store| store.spreads(&of_job)).await?;
-    let spreads: Vec<SpreadRow> = spreads.iter().map(public::spread).collect();
-    value["spreads"] = json!(spreads);
-    value["gaps"] = json!(gaps);
-    Ok(Json(value))
+    let spreads = spreads.iter().map(public::spread).collect();
+    Ok(Json(Job { job: public::job(&job), findings, spreads, gaps }))
 }

@@ -10,8 +10,8 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use serde::Deserialize;
-use serde_json::{Value, json};
 
+use super::answers::{Identity, LoggedOut};
 use crate::access::{COOKIE, LASTS, Person, address};
 use crate::refusal::Refusal;
 use crate::state::{Shared, State as Server};
@@ -35,7 +35,7 @@ pub(super) async fn log_in(
         .map_err(|_| Refusal::question("expected {\"user\": NAME, \"password\": PASSWORD}"))?;
     let user = state.access.password(&login.user, &login.password, address(&parts)).await?;
     let (secret, person) = state.access.log_in(&user)?;
-    let mut response = Json(about(&person)).into_response();
+    let mut response = Json(Identity::new(&person)).into_response();
     set_cookie(&state, &mut response, &secret, LASTS)?;
     Ok(response)
 }
@@ -45,19 +45,13 @@ pub(super) async fn log_out(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     state.access.log_out(&headers);
-    let mut response = Json(json!({})).into_response();
+    let mut response = Json(LoggedOut {}).into_response();
     set_cookie(&state, &mut response, "", Duration::ZERO)?;
     Ok(response)
 }
 
-pub(super) async fn me(person: Person) -> Json<Value> {
-    let mut value = about(&person);
-    value["version"] = json!(env!("CARGO_PKG_VERSION"));
-    Json(value)
-}
-
-fn about(person: &Person) -> Value {
-    json!({ "name": person.name, "uid": person.uid, "operator": person.operator })
+pub(super) async fn me(person: Person) -> Json<Identity> {
+    Json(Identity { version: Some(env!("CARGO_PKG_VERSION")), ..Identity::new(&person) })
 }
 
 fn set_cookie(

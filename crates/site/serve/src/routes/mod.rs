@@ -4,6 +4,7 @@
 //! who must not see others' jobs. What holds for all routes is here too: no request of another site
 //! changes anything, no answer is kept by caches or guessed at by browsers.
 
+mod answers;
 mod batches;
 mod findings;
 mod jobs;
@@ -16,6 +17,7 @@ mod series;
 mod upkeep;
 mod usage;
 
+pub(crate) use answers::RefusedNode;
 pub(crate) use login::small;
 
 use axum::Router;

@@ -2,10 +2,9 @@
 
 use axum::Json;
 use axum::extract::State;
-use serde_json::{Value, json};
-use talea_results::site::NodeRow;
 use talea_store::public;
 
+use super::answers::Nodes;
 use crate::access::Person;
 use crate::question::Parameters;
 use crate::refusal::Refusal;
@@ -15,14 +14,10 @@ pub(super) async fn nodes(
     State(state): State<Shared>,
     person: Person,
     parameters: Parameters,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Nodes>, Refusal> {
     parameters.only(&[])?;
     let visible = person.visible();
     let nodes = state.ask(&person, move |store| store.nodes(visible)).await?;
-    let nodes: Vec<NodeRow> = nodes.iter().map(public::node).collect();
-    let mut object = json!({ "nodes": nodes });
-    if person.operator {
-        object["refused"] = json!(state.refused.list());
-    }
-    Ok(Json(object))
+    let refused = person.operator.then(|| state.refused.list());
+    Ok(Json(Nodes { nodes: nodes.iter().map(public::node).collect(), refused }))
 }

@@ -2,11 +2,10 @@
 
 use axum::Json;
 use axum::extract::State;
-use serde_json::{Map, Value, json};
 use talea_model::Nanos;
-use talea_results::site::SpreadRow;
 use talea_store::{RateRow, public};
 
+use super::answers::{Rate, Rates, Spreads};
 use crate::access::Person;
 use crate::question::{FILTERS, Parameters, TIME};
 use crate::refusal::Refusal;
@@ -26,31 +25,27 @@ pub(super) async fn rates(
         let mut name = state.names(bounds);
         let mut row = |row: &RateRow| {
             let words = rates.by.iter().map(|&by| public::word(by));
-            let names = row.key.iter().map(|key| json!(public::name(key, &mut name)));
-            let mut object: Map<String, Value> = words.zip(names).collect();
-            for (key, value) in [
-                ("counter", json!(row.counter.name)),
-                ("unit", json!(row.counter.unit)),
-                ("rate", json!(row.rate())),
-                ("seconds", json!(row.nanos as f64 / 1e9)),
-                ("samples", json!(row.samples)),
-                ("nanos", json!(row.nanos)),
-                ("count", json!(row.count)),
-            ] {
-                object.insert(key.to_owned(), value);
+            let names = row.key.iter().map(|key| public::name(key, &mut name));
+            Rate {
+                names: words.zip(names).collect(),
+                counter: row.counter.name.clone(),
+                unit: row.counter.unit.clone(),
+                rate: row.rate(),
+                seconds: row.nanos as f64 / 1e9,
+                samples: row.samples,
+                nanos: row.nanos,
+                count: row.count,
             }
-            Value::Object(object)
         };
-        let rows: Vec<Value> = rates.rows.iter().map(&mut row).collect();
-        let object = json!({
-            "begin_ns": rates.time.map(|(begin, _)| begin.0),
-            "end_ns": rates.time.map(|(_, end)| end.0),
-            "by": rates.by,
-            "groups": rates.groups,
-            "rows": rows,
-            "gaps": rates.gaps,
-        });
-        state.answers.json(&asker, &object)
+        let answer = Rates {
+            begin_ns: rates.time.map(|(begin, _)| begin),
+            end_ns: rates.time.map(|(_, end)| end),
+            by: rates.by.iter().map(|&by| public::word(by)).collect(),
+            groups: rates.groups,
+            rows: rates.rows.iter().map(&mut row).collect(),
+            gaps: rates.gaps,
+        };
+        state.answers.json(&asker, &answer)
     });
     rendered.await
 }
@@ -59,10 +54,9 @@ pub(super) async fn spreads(
     State(state): State<Shared>,
     person: Person,
     parameters: Parameters,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Spreads>, Refusal> {
     parameters.only(&[&TIME, &FILTERS, &["limit"]])?;
     let question = parameters.question(person.visible(), Nanos::now())?;
     let spreads = state.ask(&person, move |store| store.spreads(&question)).await?;
-    let spreads: Vec<SpreadRow> = spreads.iter().map(public::spread).collect();
-    Ok(Json(json!({ "spreads": spreads })))
+    Ok(Json(Spreads { spreads: spreads.iter().map(public::spread).collect() }))
 }

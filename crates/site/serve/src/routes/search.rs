@@ -5,10 +5,10 @@
 
 use axum::Json;
 use axum::extract::State;
-use serde_json::{Value, json};
 use talea_model::Nanos;
 use talea_store::{Dimension, Question, Text, Value as Key, public};
 
+use super::answers::{Hit, Hits};
 use crate::access::Person;
 use crate::question::{Parameters, TIME};
 use crate::refusal::Refusal;
@@ -28,7 +28,7 @@ pub(super) async fn search(
     State(state): State<Shared>,
     person: Person,
     parameters: Parameters,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<Hits>, Refusal> {
     parameters.only(&[&TIME, &["q"]])?;
     let expected = || Refusal::question(format!("expected `q`, a text of 1 to {LONGEST} bytes"));
     let text = parameters.get("q").filter(|q| q.len() <= LONGEST).ok_or_else(expected)?;
@@ -46,14 +46,14 @@ pub(super) async fn search(
                 let answer = store.usage(&asked(&question, kind, &pattern))?;
                 let names = answer.rows.into_iter().filter_map(|row| row.key.into_iter().next());
                 hits.extend(names.filter_map(|name| match name {
-                    Key::Text(name) => Some(json!({ "kind": public::word(kind), "name": name })),
+                    Key::Text(name) => Some(Hit { kind: public::word(kind), name }),
                     _ => None,
                 }));
             }
             Ok(hits)
         })
         .await?;
-    Ok(Json(json!({ "hits": hits })))
+    Ok(Json(Hits { hits }))
 }
 
 fn asked(question: &Question, kind: Dimension, pattern: &Text) -> Question {

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use serde_json::Value;
-use talea_model::{Gaps, Nanos};
+use talea_model::Nanos;
+use talea_results::site::Findings as Found;
 use talea_store::{Bounds, Visible};
 
 use super::Served;
@@ -29,7 +29,7 @@ impl Findings for Slow {
         time: Option<(Nanos, Nanos)>,
         _: Option<(&str, Option<u32>)>,
         _: &Arc<Bounds>,
-    ) -> (Vec<Value>, Gaps) {
+    ) -> Found {
         self.ends.lock().unwrap().push(time);
         let at_once = self.at_once.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(at_once, Ordering::SeqCst);
@@ -40,7 +40,7 @@ impl Findings for Slow {
         );
         drop(waits.unwrap());
         self.at_once.fetch_sub(1, Ordering::SeqCst);
-        (Vec::new(), Gaps::default())
+        Found::default()
     }
 }
 

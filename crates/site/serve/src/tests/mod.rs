@@ -17,6 +17,7 @@ mod remote;
 mod slow;
 mod visible;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
@@ -28,6 +29,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use talea_model::shares::Batch;
 use talea_model::{Bytes, Gaps, Module, Nanos};
+use talea_results::site;
 use talea_store::{Bounds, Visible};
 use tokio::sync::oneshot;
 
@@ -57,14 +59,30 @@ impl Findings for Found {
         _: Option<(Nanos, Nanos)>,
         _: Option<(&str, Option<u32>)>,
         _: &Arc<Bounds>,
-    ) -> (Vec<Value>, Gaps) {
+    ) -> site::Findings {
         let all = [(1, "alpha-1"), (2, "bravo-1")];
         let of = |user| visible == Visible::All || visible == Visible::User(user);
         let own = all.into_iter().filter(|(user, _)| of(*user));
-        let finding = |(user, job)| serde_json::json!({ "job": job, "user": user, "node": null });
-        let node = serde_json::json!({ "job": null, "user": null, "node": "n-bravo" });
-        let nodes = (visible == Visible::All).then_some(node);
-        (own.map(finding).chain(nodes).collect(), Gaps::default())
+        let jobs = own.map(|(user, job)| finding(Some((user, job)), None));
+        let nodes = (visible == Visible::All).then(|| finding(None, Some("n-bravo")));
+        site::Findings { findings: jobs.chain(nodes).collect(), gaps: Gaps::default() }
+    }
+}
+
+/// A finding of a job with its owner, or of a node.
+fn finding(job: Option<(u32, &str)>, node: Option<&str>) -> site::Finding {
+    site::Finding {
+        rule: "rule".to_owned(),
+        job: job.map(|(_, name)| name.to_owned()),
+        user: job.map(|(user, _)| user),
+        node: node.map(str::to_owned),
+        begin: Nanos(0),
+        end: Nanos(1),
+        severity: site::Severity::Info,
+        title: String::new(),
+        hint: String::new(),
+        values: BTreeMap::new(),
+        names: BTreeMap::new(),
     }
 }
 
