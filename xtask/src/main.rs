@@ -29,6 +29,8 @@ const HELP: &str = "cargo xtask TASK
   fuzz --minutes N       damaged files through every reader; --from CASE to begin elsewhere
   attack                 attacks on real servers, agents and stores of this machine, as a table; --fast for those of some seconds;
                          exit code 1 if a limit is broken
+  generate-run OUT       a recording of a program with many ranks that was never run, by the real recorder: --ranks N, --events E of each rank,
+                         --behaviours B kinds of ranks (1 to 8)
   tidy                   rules of ARCHITECTURE.md and of style on this checkout, with a table; exit code 1 if a bound does not hold
   bench agent            what the agent of a node takes, beside perf record -a; needs cargo build --profile small -p talea-node;
                          `agent interrupts` or `agent memory` for one table
@@ -42,7 +44,8 @@ const HELP: &str = "cargo xtask TASK
   bench mark             what markers of phases take, in C and Rust
   bench paraver          reading and writing traces, per second of processor time
   bench sample           run time that samples at 100 Hz add
-  bench scale            views, report and metrics of a run of seven million calls
+  bench scale            views, report and metrics of a run of seven million calls; `scale ranks` for generated runs of 1,000 to
+                         131,072 ranks
   bench serve            batches of a thousand agents, and the questions of a job's page over thirty days
   bench shares           the shares that the agent sees, beside perf record -a of the same minute, and its idle time beside /proc/stat;
                          `shares idle` for the second table
@@ -58,6 +61,15 @@ fn number(word: &str) -> Result<u64, String> {
 
 fn fuzz_for(minutes: &str, from: &str) -> Result<(), String> {
     fuzz::run(number(minutes)?, number(from)?)
+}
+
+/// Builds and runs the generator, which is an example of the recorder's library.
+pub(crate) fn generate_run(words: &[&str]) -> Result<(), String> {
+    let mut command = std::process::Command::new("cargo");
+    command.args(["run", "--quiet", "--release", "--package", "talea-mpi"]);
+    command.args(["--example", "generate_run", "--"]).args(words);
+    let status = command.status().map_err(|error| format!("cargo: {error}"))?;
+    if status.success() { Ok(()) } else { Err("generate-run: see above".to_owned()) }
 }
 
 fn main() -> ExitCode {
@@ -87,6 +99,7 @@ fn task(words: &[&str]) -> Result<(), String> {
             .map_err(|e| format!("{e}: `{file}`"))
             .and_then(|json| procedures::table(&json))
             .and_then(|table| std::fs::write(TABLE, table).map_err(|e| format!("{e}: `{TABLE}`"))),
+        ["generate-run", ref words @ ..] => generate_run(words),
         ["fuzz", "--minutes", minutes] => fuzz_for(minutes, "0"),
         ["fuzz", "--minutes", minutes, "--from", case] => fuzz_for(minutes, case),
         ["fuzz-case", target, first, count] => {
@@ -114,6 +127,7 @@ fn task(words: &[&str]) -> Result<(), String> {
         ["bench", "shares", "idle"] => bench::shares::idle(),
         ["bench", "topo"] => bench::topo::run(),
         ["bench", "scale"] => bench::scale::run(),
+        ["bench", "scale", "ranks"] => bench::ranks::run(),
         ["bench", "truth"] => bench::truth::run(bench::truth::Output::Rows),
         ["bench", "truth", "--trees"] => bench::truth::run(bench::truth::Output::Trees),
         _ => Err(HELP.to_owned()),

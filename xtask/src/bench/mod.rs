@@ -14,6 +14,7 @@ pub(crate) mod mark;
 pub(crate) mod mpi;
 pub(crate) mod paraver;
 mod programs;
+pub(crate) mod ranks;
 pub(crate) mod sample;
 pub(crate) mod scale;
 pub(crate) mod serve;

@@ -110,7 +110,7 @@ impl<'a> Analysis<'a> {
         };
         let summary = stored.unwrap_or_else(|| {
             let made = Summary::new(run, &paths, progress);
-            summary::write(run, &made);
+            summary::write(run, made.kept());
             made
         });
         let (begin, wall) = summary::extent(&summary.ranks);
@@ -131,6 +131,14 @@ impl<'a> Analysis<'a> {
             begin,
             wall,
         }
+    }
+
+    /// Keeps the sums beside the recording after it was packed, which changes none of them;
+    /// `identity` is that of the packed one.
+    pub fn keep_for(&self, identity: Option<u64>) {
+        let Self { calls, ranks, classes, matrix, collectives, waits, .. } = self;
+        let kept = summary::Kept { calls, ranks, classes, matrix, collectives, waits };
+        summary::write_for(self.run, identity, kept);
     }
 
     /// Placement of processes, by host.

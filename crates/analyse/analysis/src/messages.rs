@@ -9,10 +9,12 @@
 //! that order: these two are estimates. Unmatched messages are counted. [`ends`] follows the calls.
 
 mod ends;
+mod posted;
 mod roles;
 mod waits;
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use rayon::prelude::*;
 use talea_model::args::special;
@@ -51,7 +53,7 @@ pub struct Messages {
 }
 
 /// Messages that match in the order of their calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Channel {
     /// Index of the communicator, the same for all its members.
     comm: i64,
@@ -81,11 +83,21 @@ impl Channel {
 
 /// Finds the messages among processes of the same world that were sent until `until`.
 pub fn messages(recording: &Recording, until: Nanos) -> Messages {
-    matched(recording, &all_ends(recording, until))
+    matched(recording, &all_ends(recording, Nanos(0)..=until))
 }
 
-fn all_ends(recording: &Recording, until: Nanos) -> Vec<Ends> {
-    recording.processes.par_iter().map(|process| ends(recording, process, until)).collect()
+/// Finds those that were sent in a time. What came before is counted, which takes less time and no
+/// memory.
+pub fn messages_inside(recording: &Recording, time: RangeInclusive<Nanos>) -> Vec<Message> {
+    matched(recording, &all_ends(recording, time)).all
+}
+
+fn all_ends(recording: &Recording, time: RangeInclusive<Nanos>) -> Vec<Ends> {
+    recording.processes.par_iter().map(|process| ends(recording, process, &time)).collect()
+}
+
+fn usize_of(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 fn matched(recording: &Recording, ends: &[Ends]) -> Messages {
@@ -103,7 +115,12 @@ fn matched(recording: &Recording, ends: &[Ends]) -> Messages {
             let Some(receiver) = receiver else { continue };
             let back = Channel { other: Some(me.rank), ..*channel };
             let Some(receives) = ends[receiver].receives.get(&back) else { continue };
-            for (send, receive) in sends.iter().zip(receives) {
+            // Numbers on the channel of the first ones that are there.
+            let first_sent = own.before.sent(channel);
+            let first_received = ends[receiver].before.received(&back);
+            let sends = sends.iter().skip(usize_of(first_received.saturating_sub(first_sent)));
+            let receives = receives.iter().skip(usize_of(first_sent.saturating_sub(first_received)));
+            for (send, receive) in sends.zip(receives) {
                 let Some(done) = receive.done else { continue };
                 all.push(Message {
                     from: (at, send.thread),
@@ -122,4 +139,30 @@ fn matched(recording: &Recording, ends: &[Ends]) -> Messages {
     let unknown = ends.iter().map(|own| own.unknown).sum::<u64>();
     let unmatched = (sends + receives).saturating_sub(2 * all.len()) as u64 + unknown;
     Messages { all, unmatched }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn messages_of_a_time_are_those_of_the_whole_run_in_it() {
+        for version in 1..=3 {
+            let samples = "../../record/run/tests/samples";
+            let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join(format!("{samples}/version-{version}/finished"));
+            let recording = talea_run::load::load(&path).unwrap().recording;
+            let all = messages(&recording, Nanos(u64::MAX)).all;
+            assert!(all.len() > 10, "{}", all.len());
+            let begins = all.iter().flat_map(|one| [one.sent.0, one.sent.0 + Nanos(1)]);
+            for from in begins.chain([Nanos(0), Nanos(u64::MAX)]) {
+                let inside = messages_inside(&recording, from..=Nanos(u64::MAX));
+                let is_inside = |one: &&Message| one.sent.0 >= from && one.received.1 >= from;
+                let expected: Vec<Message> = all.iter().filter(is_inside).copied().collect();
+                assert_eq!(inside, expected, "from {from}");
+            }
+        }
+    }
 }

@@ -4,8 +4,9 @@
 //! persistent send is known when it is prepared and counts when it is started), and the bytes of
 //! collective operations.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use foldhash::HashMap;
 use serde::{Deserialize, Serialize};
 use talea_flow::iterations::TimedEvent;
 use talea_flow::matrix::Matrix;
@@ -42,6 +43,14 @@ pub struct Collective {
     pub calls: u64,
     /// The ranks' contributions, by their arguments.
     pub bytes: Bytes,
+}
+
+impl Collective {
+    /// Adds those of another rank or call site.
+    pub(crate) fn add(&mut self, more: Self) {
+        self.calls = self.calls.saturating_add(more.calls);
+        self.bytes += more.bytes;
+    }
 }
 
 /// Result of a walk.
@@ -97,9 +106,10 @@ pub fn walk(recording: &Recording, process: &Process, thread: &Thread) -> Walked
         setup: category(&spec.name) == Category::Setup,
         ..NodeFigures::default()
     }));
-    let mut cells: HashMap<Rank, (Bytes, u64)> = HashMap::new();
+    let mut cells: HashMap<Rank, (Bytes, u64)> = HashMap::default();
+    let mut collectives = vec![Collective::default(); log.nodes.len()];
     let mut requests = Requests::default();
-    let mut windows: HashMap<i64, i64> = HashMap::new();
+    let mut windows: HashMap<i64, i64> = HashMap::default();
     let mut lists = recording.lists.cursor();
     let mut restored = vec![NodeSums::NONE; log.nodes.len()];
     let mut events = process.events(recording, thread);
@@ -148,9 +158,8 @@ pub fn walk(recording: &Recording, process: &Process, thread: &Thread) -> Walked
                 }
                 Traffic::Collective(_) => {
                     sent = bytes;
-                    let sum = walked.collectives.entry(specs[at].name.clone()).or_default();
-                    sum.calls = sum.calls.saturating_add(event.polls);
-                    sum.bytes += bytes;
+                    collectives[at].calls = collectives[at].calls.saturating_add(event.polls);
+                    collectives[at].bytes += bytes;
                 }
                 Traffic::None => {}
             }
@@ -159,6 +168,11 @@ pub fn walk(recording: &Recording, process: &Process, thread: &Thread) -> Walked
         }
         if !plan.requests.is_idle() {
             requests.follow(&plan.requests, event.args, &mut lists, sends);
+        }
+    }
+    for ((sum, spec), plan) in collectives.into_iter().zip(&specs).zip(&plans) {
+        if matches!(plan.send.traffic, Traffic::Collective(_)) && sum != Collective::default() {
+            walked.collectives.entry(spec.name.clone()).or_default().add(sum);
         }
     }
     for (to, (bytes, messages)) in cells {

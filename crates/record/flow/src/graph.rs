@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use talea_model::{Nanos, NodeId, Signature};
 
 use crate::log::ThreadLog;
+use crate::places::Places;
 
 /// A node: one event signature.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -183,7 +184,6 @@ impl Graph {
 }
 
 /// Identity of nodes while a graph is built.
-#[derive(PartialEq, Eq, Hash)]
 enum Key {
     Id(NodeId),
     Signature(Signature),
@@ -192,7 +192,9 @@ enum Key {
 #[derive(Default)]
 struct Builder {
     nodes: Vec<Node>,
-    places: HashMap<Key, u32>,
+    /// Of nodes that their ids identify.
+    by_id: Places,
+    by_signature: HashMap<Signature, u32>,
     /// Edges that leave each node.
     out: Vec<Vec<Edge>>,
     index: HashMap<(u32, u32), u32>,
@@ -203,7 +205,10 @@ struct Builder {
 impl Builder {
     fn node(&mut self, key: Key, id: NodeId, signature: Option<Signature>) -> u32 {
         let next = self.nodes.len() as u32;
-        let place = *self.places.entry(key).or_insert(next);
+        let place = match key {
+            Key::Id(id) => self.by_id.get_or_insert(id, next),
+            Key::Signature(signature) => *self.by_signature.entry(signature).or_insert(next),
+        };
         if place == next {
             let time = Nanos(0);
             self.nodes.push(Node { id, signature, visits: 0, time, starts: 0, ends: 0 });

@@ -12,6 +12,7 @@ use talea_model::{Nanos, NodeId};
 
 use crate::graph::Graph;
 use crate::loops::Forest;
+use crate::places::Places;
 
 /// An event with its times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,12 +128,11 @@ pub fn timeline(
     let begin = if bracket(first) { first.end } else { first.begin };
     let end = if bracket(last) { last.begin } else { last.end };
     let run = end - begin;
-    let places: std::collections::HashMap<NodeId, u32> =
-        (0..).zip(graph.nodes()).map(|(place, node)| (node.id, place)).collect();
+    let places: Places = graph.nodes().iter().map(|node| node.id).collect();
     let innermost: Vec<Option<u32>> = events
         .iter()
         .map(|event| {
-            let place = *places.get(&event.node)?;
+            let place = places.get(event.node)?;
             forest.innermost.get(place as usize).copied().flatten()
         })
         .collect();
@@ -215,15 +215,12 @@ fn most_regular(
     ranges: &[Range<usize>],
     own: &[NodeId],
 ) -> Option<(NodeId, f64)> {
-    let places: std::collections::HashMap<NodeId, usize> =
-        own.iter().enumerate().map(|(place, &node)| (node, place)).collect();
+    let places: Places = own.iter().copied().collect();
     let mut visits = vec![Visits::default(); own.len()];
     for (execution, range) in ranges.iter().enumerate() {
         for event in &events[range.clone()] {
-            let Some(&place) = places.get(&event.node) else {
-                continue;
-            };
-            let visit = &mut visits[place];
+            let Some(place) = places.get(event.node) else { continue };
+            let visit = &mut visits[place as usize];
             let last = visit.last.replace((execution, event.begin));
             if let Some((_, last)) = last.filter(|&(before, _)| before == execution) {
                 let distance = (event.begin - last).0 as f64;

@@ -16,6 +16,7 @@ pub mod labels;
 pub mod log;
 pub mod loops;
 pub mod matrix;
+mod places;
 pub mod stats;
 pub mod steps;
 pub mod structure;

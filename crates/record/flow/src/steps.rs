@@ -10,6 +10,7 @@ use talea_model::{Nanos, NodeId};
 use crate::graph::Graph;
 use crate::iterations::{Execution, Iteration, LoopTimes, TimedEvent, Timeline, durations};
 use crate::loops::Forest;
+use crate::places::Places;
 use crate::structure::{ThreadTree, Tree, steps};
 
 /// Replaces iterations of `timeline`, which was made of the same graph, forest and events, by those
@@ -102,11 +103,10 @@ fn smallest_around(
     forest: &Forest,
     nodes: &[NodeId],
 ) -> Option<usize> {
-    let places: std::collections::HashMap<NodeId, u32> =
-        (0..).zip(graph.nodes()).map(|(place, node)| (node.id, place)).collect();
+    let places: Places = graph.nodes().iter().map(|node| node.id).collect();
     let inside = |times: &&LoopTimes| {
         nodes.iter().all(|node| {
-            places.get(node).is_some_and(|&place| forest.around(place).any(|l| l == times.index))
+            places.get(*node).is_some_and(|place| forest.around(place).any(|l| l == times.index))
         })
     };
     // The innermost of those around all nodes is the deepest.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use talea_model::{Bytes, Gap, GapKind};
 
-use crate::bundle::{Bundle, BundleError};
+use crate::bundle::{Bundle, BundleError, ProcessTimes};
 use crate::container::{Container, Layout, LayoutError, SectionId, Tag};
 use crate::directory::RunDirectory;
 use crate::live::{LiveError, LiveProcess};
@@ -175,7 +175,7 @@ struct Loaded {
     bundle: Option<Bundle>,
     /// Of each trace; absent where one has none.
     identities: Vec<Option<u32>>,
-    times: Vec<Vec<u8>>,
+    times: Vec<ProcessTimes>,
     sizes: Sizes,
     gaps: Vec<Gap>,
 }
@@ -223,7 +223,8 @@ impl Loaded {
         };
         for number in 0..bundle.len() as u32 {
             let times = container.get(SectionId::new(TIMES, number));
-            self.times.push(times.map_or_else(Vec::new, |section| section.bytes.to_vec()));
+            let times = times.map_or_else(Vec::new, |section| section.bytes.to_vec());
+            self.times.push(ProcessTimes::Packed(times));
         }
         self.identities.push(container.damage().is_empty().then(|| container.identity()));
         let (tables, sequence) = bundle.part_sizes();
@@ -245,8 +246,8 @@ impl Loaded {
         match read {
             Ok((process, length)) => {
                 self.identities.push(None);
-                let mut bundle = Bundle::from_live(&process);
-                self.times.append(&mut bundle.take_times());
+                let (bundle, times) = Bundle::from_mapped(process);
+                self.times.push(ProcessTimes::Mapped(times));
                 self.sizes.total += Bytes(length);
                 self.add(bundle);
             }
@@ -256,19 +257,36 @@ impl Loaded {
 
     fn finish(self) -> Recording {
         let bundle = self.bundle.unwrap_or_else(Bundle::nothing);
-        let mut recording = bundle.into_recording(&self.times, self.sizes);
-        let is_whole = self.gaps.is_empty() && !self.identities.is_empty();
-        let identities: Option<Vec<u32>> = self.identities.into_iter().collect();
-        recording.identity = identities.filter(|_| is_whole).map(|all| {
-            // FNV-1a, word by word.
-            let mix = |sum: u64, one: u32| (sum ^ u64::from(one)).wrapping_mul(0x100_0000_01b3);
-            all.into_iter().fold(0xcbf2_9ce4_8422_2325, mix)
-        });
+        let mut recording = bundle.into_recording(self.times, self.sizes);
+        recording.identity = identity_of(self.identities).filter(|_| self.gaps.is_empty());
         for gap in self.gaps {
             recording.gaps.note(gap);
         }
         recording
     }
+}
+
+/// The identity of a recording by those of its files; absent if one has none.
+fn identity_of(files: Vec<Option<u32>>) -> Option<u64> {
+    let all: Option<Vec<u32>> = files.into_iter().collect();
+    // FNV-1a, word by word.
+    let mix = |sum: u64, one: u32| (sum ^ u64::from(one)).wrapping_mul(0x100_0000_01b3);
+    all.filter(|all| !all.is_empty())
+        .map(|all| all.into_iter().fold(0xcbf2_9ce4_8422_2325, mix))
+}
+
+/// [`Recording::identity`] of the recording in a run directory, without reading its events.
+pub fn identity(directory: &RunDirectory) -> Option<u64> {
+    let traces = directory.traces().ok()?;
+    if !directory.live_files().ok()?.is_empty() {
+        return None;
+    }
+    let of_file = |path: &Path| {
+        let bytes = read_whole(path).ok()?;
+        let container = Container::read(&bytes, Tag::RUN, path).ok()?;
+        container.damage().is_empty().then(|| container.identity())
+    };
+    identity_of(traces.iter().map(|(_, path)| of_file(path)).collect())
 }
 
 /// A file's bytes, if it is a regular file and fits in memory.

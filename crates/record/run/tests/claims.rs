@@ -87,7 +87,7 @@ fn recording(process: &LiveProcess) -> Recording {
     let times = bundle.take_times();
     let bundle = Bundle::from_bytes(&bundle.to_message(), 1).unwrap();
     let bundle = Bundle::from_bytes(&bundle.to_bytes(), 1).unwrap();
-    bundle.into_recording_within(&times, Sizes::default(), Limits { runs: 1 << 16 })
+    bundle.into_recording_within(times, Sizes::default(), Limits { runs: 1 << 16 })
 }
 
 #[test]

@@ -6,8 +6,10 @@
 
 mod complete;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::RangeInclusive;
 
+use foldhash::HashMap;
 use talea_model::args::special;
 use talea_model::{Bytes, Nanos, NodeId, ProcedureSpec, Rank};
 use talea_run::Recording;
@@ -17,6 +19,7 @@ use talea_run::recording::{Event, Process, Thread};
 use complete::{Met, only_status, own_status};
 
 use super::Channel;
+use super::posted::Posted;
 use super::roles::{Meets, NodePlan, Role};
 use crate::procedures::Traffic;
 use crate::requests::{Request, Requests};
@@ -61,8 +64,36 @@ pub(super) struct Receive {
     /// The call that found it complete; absent while it is open: it still has its place among the
     /// others.
     pub(super) done: Option<Call>,
-    from: Channel,
-    cancelled: bool,
+    pub(super) from: Channel,
+    pub(super) cancelled: bool,
+}
+
+/// Place of a send that is only counted.
+const GONE: usize = usize::MAX;
+
+/// Numbers of sends and receives by channel that came before those that are kept.
+#[derive(Debug, Default)]
+pub(super) struct Before {
+    sent: HashMap<Channel, u64>,
+    received: HashMap<Channel, u64>,
+}
+
+impl Before {
+    /// Number of sends on a channel.
+    pub(super) fn sent(&self, channel: &Channel) -> u64 {
+        self.sent.get(channel).copied().unwrap_or(0)
+    }
+
+    /// Number of receives.
+    pub(super) fn received(&self, channel: &Channel) -> u64 {
+        self.received.get(channel).copied().unwrap_or(0)
+    }
+
+    fn add(&mut self, sent: HashMap<Channel, u64>, received: HashMap<Channel, u64>) {
+        for (all, own) in [(&mut self.sent, sent), (&mut self.received, received)] {
+            own.into_iter().for_each(|(channel, count)| *all.entry(channel).or_default() += count);
+        }
+    }
 }
 
 /// Sends and receives of a process, by channel in the order of calls.
@@ -76,6 +107,8 @@ pub(super) struct Ends {
     pub(super) unknown: u64,
     /// Begin of the first call that was left out because there were too many before it.
     pub(super) stopped: Option<Nanos>,
+    /// What came before the time.
+    pub(super) before: Before,
 }
 
 /// Maximum number of sends, receives and parts in collective operations of a run: bounds the memory
@@ -119,8 +152,16 @@ struct Walker<'a> {
     requests: Requests,
     pending: HashMap<u64, Pending>,
     /// Receives in the order in which they were posted.
-    receives: Vec<Receive>,
+    receives: Posted,
     sends: Vec<(Channel, Send)>,
+    /// Sends that began earlier are only counted.
+    from: Nanos,
+    /// The same for receives that were complete earlier; never where threads share channels.
+    from_posted: Nanos,
+    /// Sends that were only counted, by channel.
+    sent_before: HashMap<Channel, u64>,
+    /// Those of them without a known channel.
+    unknown: u64,
     /// Messages that matched probes found, as places in `receives`, `None` for that of
     /// `MPI_PROC_NULL`; recordings do not number them.
     claimed: VecDeque<Option<usize>>,
@@ -161,8 +202,10 @@ impl Walker<'_> {
 
     fn post(&mut self, posted: Nanos, from: Channel) -> usize {
         let receive = Receive { thread: self.thread, posted, done: None, from, cancelled: false };
-        self.receives.push(receive);
-        self.receives.len() - 1
+        if self.from_posted > Nanos(0) {
+            self.receives.leave(self.recording, self.from_posted);
+        }
+        self.receives.push(receive)
     }
 
     fn event(&mut self, plan: &NodePlan, event: &Event<'_>, lists: &mut Cursor<'_>) {
@@ -291,11 +334,15 @@ impl Walker<'_> {
     }
 }
 
-/// Sends and receives of a process until a time.
-pub(super) fn ends(recording: &Recording, process: &Process, until: Nanos) -> Ends {
+/// Sends and receives of a process in a time; those before are counted.
+pub(super) fn ends(
+    recording: &Recording,
+    process: &Process,
+    time: &RangeInclusive<Nanos>,
+) -> Ends {
     let threads = process.threads.iter().enumerate();
     let mut walked: Vec<Walker<'_>> =
-        threads.map(|(at, thread)| walk(recording, process, (at, thread), until)).collect();
+        threads.map(|(at, thread)| walk(recording, process, (at, thread), time)).collect();
     // Requests that one thread posted and another one found complete; for persistent ones the round
     // is unknown.
     let foreign: Vec<Foreign> =
@@ -315,24 +362,31 @@ pub(super) fn ends(recording: &Recording, process: &Process, until: Nanos) -> En
         }
     }
     let mut ends = Ends::default();
+    let mut sends: HashMap<Channel, Vec<Send>> = HashMap::default();
+    let mut receives: HashMap<Channel, Vec<Receive>> = HashMap::default();
     for walker in walked {
         ends.stopped = ends.stopped.into_iter().chain(walker.stopped).min();
+        let mut posted = walker.receives;
+        ends.unknown += walker.unknown + posted.unknown;
+        ends.before.add(walker.sent_before, std::mem::take(&mut posted.before));
         for (comm, meeting) in walker.meetings {
             ends.meetings.entry(comm).or_default().push(meeting);
         }
         for (to, send) in walker.sends {
             match to.shared(recording) {
-                Some(channel) => ends.sends.entry(channel).or_default().push(send),
+                Some(channel) => sends.entry(channel).or_default().push(send),
                 None => ends.unknown += 1,
             }
         }
-        for receive in walker.receives.into_iter().filter(|receive| !receive.cancelled) {
+        for receive in posted.into_kept().filter(|receive| !receive.cancelled) {
             match receive.from.shared(recording) {
-                Some(channel) => ends.receives.entry(channel).or_default().push(receive),
+                Some(channel) => receives.entry(channel).or_default().push(receive),
                 None => ends.unknown += 1,
             }
         }
     }
+    ends.sends = sends.into_iter().collect();
+    ends.receives = receives.into_iter().collect();
     // Threads that share a channel: by the time of their calls.
     if process.threads.len() > 1 {
         ends.sends.values_mut().for_each(|sends| sends.sort_by_key(|send| send.call.0));
@@ -346,7 +400,7 @@ fn walk<'a>(
     recording: &'a Recording,
     process: &'a Process,
     (at, thread): (usize, &'a Thread),
-    until: Nanos,
+    time: &RangeInclusive<Nanos>,
 ) -> Walker<'a> {
     let none = ProcedureSpec { name: String::new(), args: Vec::new() };
     let spec = |procedure: u16| recording.procedures.get(usize::from(procedure)).unwrap_or(&none);
@@ -358,9 +412,13 @@ fn walk<'a>(
         process,
         thread: at,
         requests: Requests::default(),
-        pending: HashMap::new(),
-        receives: Vec::new(),
+        pending: HashMap::default(),
+        receives: Posted::default(),
         sends: Vec::new(),
+        from: *time.start(),
+        from_posted: if process.threads.len() > 1 { Nanos(0) } else { *time.start() },
+        sent_before: HashMap::default(),
+        unknown: 0,
         claimed: VecDeque::new(),
         foreign: Vec::new(),
         meetings: Vec::new(),
@@ -371,7 +429,7 @@ fn walk<'a>(
     let mut lists = recording.lists.cursor();
     let mut events = process.events(recording, thread);
     while let Some(event) = events.next_event() {
-        if event.begin.is_none_or(|begin| begin > until) {
+        if event.begin.is_none_or(|begin| begin > *time.end()) {
             break;
         }
         if walker.sends.len() + walker.receives.len() + walker.meetings.len() >= most {

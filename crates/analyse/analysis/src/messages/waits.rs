@@ -7,8 +7,9 @@
 //! ones, collective operations that do not block, and those that create communicators - are not
 //! judged.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use foldhash::HashMap;
 use serde::{Deserialize, Serialize};
 use talea_model::{Gap, GapKind, Nanos, Rank, Signature};
 use talea_run::Recording;
@@ -46,7 +47,7 @@ impl Waits {
 
 /// Computes the waiting times of ranks until a time, or until there were too many calls to keep.
 pub fn waits(recording: &Recording, until: Nanos) -> Waits {
-    let ends = all_ends(recording, until);
+    let ends = all_ends(recording, Nanos(0)..=until);
     let until = ends.iter().filter_map(|own| own.stopped).chain([until]).min().unwrap_or(until);
     let holes = holes(recording);
     let mut calls = Calls::default();

@@ -15,7 +15,7 @@ use super::class_of_threads;
 use super::time::{LISTED, main_loop, worst};
 use crate::Analysis;
 use crate::location::ThreadAt;
-use crate::messages::messages;
+use crate::messages::messages_inside;
 use crate::rank::{LoopFigures, ThreadStudy};
 use crate::values::Values;
 use crate::words;
@@ -266,7 +266,8 @@ fn draw_messages(analysis: &Analysis<'_>, rows: &[ThreadAt], timelines: &mut [Ti
     let numbers: HashMap<ThreadAt, u32> = rows.iter().copied().zip(0..).collect();
     let row =
         |(process, thread): (usize, usize)| numbers.get(&ThreadAt { process, thread }).copied();
-    for message in &messages(recording, last).all {
+    let first = timelines.iter().map(|one| one.begin).min().unwrap_or_default();
+    for message in &messages_inside(recording, first..=last) {
         let Some((from_row, to_row)) = row(message.from).zip(row(message.to)) else { continue };
         let (sent, received) = (message.sent.0, message.received.1);
         let inside = |one: &&mut Timeline| {

@@ -15,7 +15,7 @@ use talea_run::RunDirectory;
 use talea_run::container::{Container, ReadError, SectionId, Tag, Writer, checksum};
 use talea_run::load::Run;
 
-use super::Summary;
+use super::{Kept, Summary};
 use super::check::fits;
 
 const KIND: Tag = Tag(*b"SUM ");
@@ -59,14 +59,14 @@ struct Head {
     sites: u32,
 }
 
-/// The head of a run's summary; absent while processes may add to the recording, or where a part
-/// of it is damaged.
-fn head(run: &Run) -> Option<Head> {
+/// The head of a summary of a recording; absent while processes may add to the recording, or where
+/// a part of it is damaged.
+fn head(run: &Run, identity: Option<u64>) -> Option<Head> {
     let sites = std::fs::read(run.directory.sites()).ok()?;
     Some(Head {
         format: FORMAT,
         talea: env!("CARGO_PKG_VERSION").to_owned(),
-        identity: run.recording.identity?,
+        identity: identity?,
         sites: checksum(&sites),
     })
 }
@@ -74,7 +74,7 @@ fn head(run: &Run) -> Option<Head> {
 /// The stored sums of a run; `None` where there are none, or those of another version or of other
 /// call sites.
 pub(crate) fn read(run: &Run) -> Result<Option<Summary>, Unusable> {
-    let Some(expected) = head(run) else { return Ok(None) };
+    let Some(expected) = head(run, run.recording.identity) else { return Ok(None) };
     let path = run.directory.summary();
     let Some(bytes) = read_file(&path)? else { return Ok(None) };
     let container = Container::read(&bytes, KIND, &path)?;
@@ -110,9 +110,14 @@ fn read_file(path: &Path) -> io::Result<Option<Vec<u8>>> {
 
 /// Keeps the sums of a run beside its recording, if that is complete. A folder that may not be
 /// written, or a full disk, loses nothing: the sums are computed again.
-pub(crate) fn write(run: &Run, summary: &Summary) {
-    let Some(head) = head(run) else { return };
-    if let Some(bytes) = bytes(&head, summary) {
+pub(crate) fn write(run: &Run, summary: Kept<'_>) {
+    write_for(run, run.recording.identity, summary);
+}
+
+/// Keeps the sums of a run for a recording with this identity: the same one, packed.
+pub(crate) fn write_for(run: &Run, identity: Option<u64>, summary: Kept<'_>) {
+    let Some(head) = head(run, identity) else { return };
+    if let Some(bytes) = bytes(&head, &summary) {
         let _ = put(&run.directory, &bytes);
     }
 }
@@ -132,7 +137,7 @@ fn put(directory: &RunDirectory, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-fn bytes(head: &Head, summary: &Summary) -> Option<Vec<u8>> {
+fn bytes(head: &Head, summary: &Kept<'_>) -> Option<Vec<u8>> {
     let head = rmp_serde::to_vec_named(head).ok()?;
     let mut body = zstd::stream::Encoder::new(Vec::new(), LEVEL).ok()?;
     rmp_serde::encode::write_named(&mut body, summary).ok()?;

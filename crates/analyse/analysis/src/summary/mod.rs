@@ -21,7 +21,7 @@ use talea_run::live::layout::TimesMode;
 use talea_run::load::Run;
 
 pub use file::Unusable;
-pub(super) use file::{read, write};
+pub(super) use file::{read, write, write_for};
 
 use super::calls::CallTable;
 use super::classes::{Class, classes, groups};
@@ -56,7 +56,24 @@ pub(super) struct Summary {
     pub(super) waits: Option<Waits>,
 }
 
+/// The same by reference: the part of an analysis that is written.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Kept<'a> {
+    pub(super) calls: &'a CallTable,
+    pub(super) ranks: &'a [RankStudy],
+    pub(super) classes: &'a [Class],
+    pub(super) matrix: &'a Matrix,
+    pub(super) collectives: &'a BTreeMap<String, Collective>,
+    pub(super) waits: &'a Option<Waits>,
+}
+
 impl Summary {
+    /// The parts of it.
+    pub(super) fn kept(&self) -> Kept<'_> {
+        let Self { calls, ranks, classes, matrix, collectives, waits } = self;
+        Kept { calls, ranks, classes, matrix, collectives, waits }
+    }
+
     /// Reads all events of a run.
     pub(super) fn new(run: &Run, paths: &[KnownPath], progress: Progress<'_>) -> Self {
         let recording = &run.recording;
@@ -113,9 +130,7 @@ impl Summary {
                 self.matrix.add(shown(from), shown(to), cell.bytes, cell.messages);
             }
             for (procedure, more) in &walked.collectives {
-                let sum = self.collectives.entry(procedure.clone()).or_default();
-                sum.calls = sum.calls.saturating_add(more.calls);
-                sum.bytes += more.bytes;
+                self.collectives.entry(procedure.clone()).or_default().add(*more);
             }
         }
         self.ranks.push(study);

@@ -37,7 +37,7 @@ fn sums(folder: &Path) -> std::path::PathBuf {
 
 #[test]
 fn stored_sums_give_the_same_report() {
-    for version in [1, 2] {
+    for version in [1, 2, 3] {
         let folder = sample(version);
         let (computed, _) = shown(folder.path());
         let written = fs::metadata(sums(folder.path())).unwrap().modified().unwrap();
@@ -105,10 +105,43 @@ fn sums_that_contradict_the_recording_are_computed_again() {
     for (number, change) in changes.iter().enumerate() {
         let mut sums = read(&run).unwrap().unwrap();
         change(&mut sums);
-        write(&run, &sums);
+        write(&run, sums.kept());
         let (found, reason) = shown(folder.path());
         assert_eq!(found, expected);
         assert!(matches!(reason, Some(Unusable::Contradiction)), "{number}: {reason:?}");
+    }
+}
+
+#[test]
+fn mapped_files_give_the_report_of_the_packed_recording() {
+    for version in [1, 2, 3] {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let from = here.join(format!("../../record/run/tests/samples/version-{version}/killed"));
+        let folder = TempDir::new().unwrap();
+        fs::create_dir(folder.path().join("live")).unwrap();
+        for name in ["run.json", "live/demo-0.live", "live/demo-1.live"] {
+            fs::copy(from.join(name), folder.path().join(name)).unwrap();
+        }
+        let run = load(folder.path()).unwrap();
+        run.sites.write(&run.directory.sites()).unwrap();
+        let analysis = Analysis::new(&run, &mut |_| ());
+        let of_mapped = serde_json::to_string(&report::data(&analysis)).unwrap();
+        // Processes may add to mapped files.
+        assert!(!sums(folder.path()).exists());
+        assert_eq!(talea_run::trace::identity(&run.directory), None);
+        assert_eq!(talea_run::trace::pack_left_behind(&run.directory).unwrap(), 2);
+        let identity = talea_run::trace::identity(&run.directory);
+        assert_eq!(identity, load(folder.path()).unwrap().recording.identity);
+        analysis.keep_for(identity);
+        let kept = fs::read(sums(folder.path())).unwrap();
+        let (of_packed, reason) = shown(folder.path());
+        assert!(reason.is_none());
+        assert_eq!(of_packed, of_mapped);
+        // They were read, not made again, and are those of the packed recording.
+        assert_eq!(fs::read(sums(folder.path())).unwrap(), kept);
+        fs::remove_file(sums(folder.path())).unwrap();
+        assert_eq!(shown(folder.path()).0, of_mapped);
+        assert_eq!(fs::read(sums(folder.path())).unwrap(), kept);
     }
 }
 

@@ -5,9 +5,10 @@ use proptest::prelude::*;
 use talea_flow::times::Bound;
 use talea_model::Nanos;
 use talea_run::MappedRegion;
-use talea_run::bundle::Bundle;
+use talea_run::bundle::{Bundle, ProcessTimes};
 use talea_run::live::LiveProcess;
 use talea_run::live::layout::{self, Sync};
+use talea_run::live::read::NodeSums;
 use talea_run::live::record::put_procedure;
 use talea_run::recording::{Recording, Sizes};
 
@@ -102,7 +103,8 @@ fn record(calls: &[Call]) -> Vec<u8> {
     }
 }
 
-/// Input must equal output, through the live file, a bundle, its bytes, and a recording.
+/// Input must equal output, through the live file, a bundle, its bytes, and a recording; and
+/// through the live file alone.
 fn check(calls: &[Call]) {
     let live = LiveProcess::read(&record(calls)).unwrap();
     assert!(live.damage.is_empty(), "{:?}", live.damage);
@@ -111,10 +113,20 @@ fn check(calls: &[Call]) {
     // The two ways in which bundles travel.
     let bundle = Bundle::from_bytes(&bundle.to_message(), 1).unwrap();
     let bundle = Bundle::from_bytes(&bundle.to_bytes(), 1).unwrap();
-    let recording: Recording = bundle.into_recording(&times, Sizes::default());
+    let packed = bundle.into_recording(times, Sizes::default());
+    let (bundle, times) = Bundle::from_mapped(live);
+    let mapped = bundle.into_recording([ProcessTimes::Mapped(times)], Sizes::default());
+    let [of_packed, of_mapped] = [&packed, &mapped].map(|recording| compare(calls, recording));
+    assert_eq!(of_packed, of_mapped);
+}
+
+/// Compares a recording with the calls that were recorded; its times, then the exact sums.
+fn compare(calls: &[Call], recording: &Recording) -> (Vec<[Nanos; 3]>, Vec<NodeSums>) {
+    let (mut times, mut found) = (Vec::new(), Vec::new());
     let process = &recording.processes[0];
     let thread = &process.threads[0];
-    let mut events = process.events(&recording, thread);
+    found.resize(thread.log.nodes.len(), NodeSums::NONE);
+    let mut events = process.events(recording, thread);
     let mut now = 0;
     let bound = Bound::default();
     for (number, call) in calls.iter().enumerate() {
@@ -132,8 +144,12 @@ fn check(calls: &[Call]) {
         assert!(event.begin.unwrap().0.abs_diff(begin) <= bound.drift.0 + 1);
         let duration = event.duration.unwrap().0;
         assert!(duration.abs_diff(call.duration) <= bound.tolerance(Nanos(call.duration)).0 + 1);
+        let own = [event.gap, event.begin, event.duration].map(Option::unwrap);
+        found[event.node.0 as usize].add(own[0], own[2]);
+        times.push(own);
     }
     assert!(events.next_event().is_none());
+    (times, thread.exact_sums(recording, found))
 }
 
 fn calls() -> impl Strategy<Value = Vec<Call>> {

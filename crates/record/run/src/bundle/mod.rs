@@ -15,6 +15,7 @@ mod lists;
 mod merge;
 mod pack;
 mod peers;
+mod source;
 mod table;
 mod times;
 mod type_lists;
@@ -25,6 +26,7 @@ use talea_model::{Module, ProcedureSpec};
 
 pub use bytes::{BundleError, VERSION};
 use clock::Clock;
+pub use source::{MappedTimes, ProcessTimes};
 use lists::ListTable;
 use table::Table;
 

@@ -14,8 +14,10 @@ use talea_model::{ArgKind, Nanos, ProcedureSpec};
 use super::lists::{self, ListTable};
 use super::peers::by_first_use;
 use super::times::pack_times;
-use super::{Body, Bundle, Clock, Column, Graph, Node, Place, Process, Settings, Table, Thread};
-use crate::live::layout::{MAX_PU_TIMES, PathFrame, state};
+use super::{
+    Body, Bundle, Clock, Column, Graph, MappedTimes, Node, Place, Process, Settings, Table, Thread,
+};
+use crate::live::layout::{Header, MAX_PU_TIMES, PathFrame, state};
 use crate::live::numbers::put_number;
 use crate::live::read::{LiveProcess, LiveThread};
 use crate::live::record::{CommSymbol, Members};
@@ -24,16 +26,28 @@ use crate::pu_time;
 use crate::recording::Coding;
 
 impl Bundle {
-    /// The bundle of one process.
+    /// The bundle of one process, with packed times.
     pub fn from_live(live: &LiveProcess) -> Self {
+        let mut bundle = Self::structure(live);
+        for process in &mut bundle.processes {
+            process.times = packed_times(live);
+        }
+        bundle
+    }
+
+    /// The bundle of one process, and its times as they are in the mapped file: they are read
+    /// without being packed, which takes longer than anything else.
+    pub fn from_mapped(mut live: LiveProcess) -> (Self, MappedTimes) {
+        let times = MappedTimes::take(&mut live);
+        (Self::structure(&live), times)
+    }
+
+    /// The bundle of one process without times.
+    fn structure(live: &LiveProcess) -> Self {
         let header = &live.header;
         let settings = Settings {
             times: header.times,
-            bound: Bound {
-                relative_ppm: header.bound_relative,
-                absolute: Nanos(u64::from(header.bound_absolute)),
-                drift: Nanos(u64::from(header.bound_drift)),
-            },
+            bound: bound_of(header),
             calls_all: header.calls_all != 0,
             callers: header.callers,
         };
@@ -60,21 +74,10 @@ impl Bundle {
         let lists = bundle.add_lists(live, &mut damage);
         let type_lists = bundle.add_type_lists(live, &datatypes);
         let numbers: Vec<u16> = live.procedures.iter().map(|(number, _)| *number).collect();
-        let quantiser = Quantiser::new(settings.bound);
-        let nominal = |ticks: u64| {
-            let ticks = ticks.saturating_sub(header.start_ticks);
-            ((u128::from(ticks) * u128::from(header.tick_mult)) >> 32) as u64
-        };
-        let clock = clock_of(live, nominal);
-        let mut all_times = Vec::new();
-        clock.put(&mut all_times);
+        let nominal = nominal(header);
         let mut threads = Vec::new();
         let mut packer = Packer::default();
         for thread in &live.threads {
-            let packed =
-                pack_times(&thread.log, &thread.times, &thread.sums, live.times, &quantiser);
-            put_number(&mut all_times, packed.len() as u64);
-            all_times.extend_from_slice(&packed);
             threads.push(bundle.add_thread(
                 thread,
                 header.rank,
@@ -83,10 +86,6 @@ impl Bundle {
                 &numbers,
                 &mut packer,
             ));
-        }
-        for LiveThread { thread, .. } in &live.threads {
-            let count = thread.pu_time_count.min(MAX_PU_TIMES as u64) as usize;
-            pu_time::put(&mut all_times, &thread.pu_times[..count], nominal);
         }
         let open = open_of(live).into_iter().map(|(node, ticks, polls)| {
             let signature = node.signature;
@@ -117,7 +116,7 @@ impl Bundle {
             damage,
             threads,
             places,
-            times: all_times,
+            times: Vec::new(),
             form: Coding::Zones,
         };
         bundle.processes.push(process);
@@ -234,8 +233,41 @@ impl Bundle {
     }
 }
 
+/// Maximum errors of a process's times.
+pub(super) fn bound_of(header: &Header) -> Bound {
+    Bound {
+        relative_ppm: header.bound_relative,
+        absolute: Nanos(u64::from(header.bound_absolute)),
+        drift: Nanos(u64::from(header.bound_drift)),
+    }
+}
+
+/// Nominal nanoseconds since the start of a process, from ticks.
+pub(super) fn nominal(header: &Header) -> impl Fn(u64) -> u64 + use<> {
+    let (start, factor) = (header.start_ticks, u128::from(header.tick_mult));
+    move |ticks| ((u128::from(ticks.saturating_sub(start)) * factor) >> 32) as u64
+}
+
+/// The times of a process, packed: clock, times of each thread, readings of their CPU clocks.
+fn packed_times(live: &LiveProcess) -> Vec<u8> {
+    let quantiser = Quantiser::new(bound_of(&live.header));
+    let nominal = nominal(&live.header);
+    let mut all = Vec::new();
+    clock_of(live, &nominal).put(&mut all);
+    for thread in &live.threads {
+        let packed = pack_times(&thread.log, &thread.times, &thread.sums, live.times, &quantiser);
+        put_number(&mut all, packed.len() as u64);
+        all.extend_from_slice(&packed);
+    }
+    for LiveThread { thread, .. } in &live.threads {
+        let count = thread.pu_time_count.min(MAX_PU_TIMES as u64) as usize;
+        pu_time::put(&mut all, &thread.pu_times[..count], &nominal);
+    }
+    all
+}
+
 /// The clocks of a process; `nominal` returns nanoseconds of ticks.
-fn clock_of(live: &LiveProcess, nominal: impl Fn(u64) -> u64) -> Clock {
+pub(super) fn clock_of(live: &LiveProcess, nominal: impl Fn(u64) -> u64) -> Clock {
     let header = &live.header;
     Clock {
         start_realtime: header.start_realtime,

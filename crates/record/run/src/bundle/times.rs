@@ -6,8 +6,9 @@
 
 use talea_flow::codec::times;
 use talea_flow::log::ThreadLog;
-use talea_flow::times::{Cell, Quantiser};
+use talea_flow::times::Quantiser;
 
+use crate::live::cells::cell;
 use crate::live::layout::TimesMode;
 use crate::live::numbers::{Cursor, put_number};
 use crate::live::read::NodeSums;
@@ -80,24 +81,6 @@ pub(super) fn pack_times(
     out
 }
 
-/// A cell in the recorder's form.
-fn cell(from: &mut Cursor<'_>, quantiser: &Quantiser) -> Option<Cell> {
-    let first = from.byte()?;
-    if first < 224 {
-        return Some(Cell { index: u16::from(first), extra: 0 });
-    }
-    let index = u16::from(first & 31) << 8 | u16::from(from.byte()?);
-    let bits = quantiser.extra_bits(index);
-    let mut extra = [0; 4];
-    let bytes = usize::from(bits).div_ceil(8);
-    extra[..bytes].copy_from_slice(from.take(bytes)?);
-    let mask = ((1_u64 << bits) - 1) as u32;
-    Some(Cell {
-        index: index.min(Quantiser::CELLS as u16 - 1),
-        extra: u32::from_le_bytes(extra) & mask,
-    })
-}
-
 /// Packed cells, and everything after them.
 pub(super) fn read_times(from: &mut Cursor<'_>, form: Coding) -> Option<Times> {
     let kept = from.number()?;
@@ -105,7 +88,7 @@ pub(super) fn read_times(from: &mut Cursor<'_>, form: Coding) -> Option<Times> {
     let cells = from.take(length)?.to_vec();
     let mut rest = *from;
     let corrections = rest.take(rest.left())?.to_vec();
-    Some(Times { kept, form, cells, corrections })
+    Some(Times { kept, form, cells, corrections, sums: Vec::new() })
 }
 
 /// Sums and extremes of a node whose times were not kept.

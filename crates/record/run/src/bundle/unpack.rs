@@ -15,7 +15,7 @@ use talea_model::{
 use super::decoded::Decoded;
 use super::gaps::{gap_of, note_missing, note_process};
 use super::peers::value_of;
-use super::times::{get_sums, read_times};
+use super::source::{Opened, ProcessTimes};
 use super::type_lists::TypeLists;
 use super::{Bundle, Clock, Column, Process, Thread};
 use crate::clock::ClockMap;
@@ -28,30 +28,14 @@ use crate::places::ThreadPlace;
 use crate::pu_time;
 use crate::recording::{self, Ended, Open, Recording, Sizes, Started};
 
-impl Recording {
-    /// Merges the processes of a run, read from their mapped files.
-    pub fn from_live(live: &[LiveProcess]) -> Self {
-        let mut all: Option<Bundle> = None;
-        for process in live {
-            let bundle = Bundle::from_live(process);
-            match &mut all {
-                None => all = Some(bundle),
-                Some(all) => all.merge(&bundle),
-            }
-        }
-        let sizes = Sizes::default();
-        let Some(mut all) = all else {
-            return Bundle::empty(super::Settings::default()).into_recording(&[], sizes);
-        };
-        let times = all.take_times();
-        all.into_recording(&times, sizes)
-    }
-}
-
 impl Bundle {
-    /// The recording; `times` has the packed times of each process (empty where they are lost).
-    /// Worlds are numbered in the order of their earliest process.
-    pub fn into_recording(self, times: &[Vec<u8>], sizes: Sizes) -> Recording {
+    /// The recording; `times` has the times of each process. Worlds are numbered in the order of
+    /// their earliest process.
+    pub fn into_recording(
+        self,
+        times: impl IntoIterator<Item: Into<ProcessTimes>>,
+        sizes: Sizes,
+    ) -> Recording {
         let limits = Limits::of_processes(self.processes.len());
         self.into_recording_within(times, sizes, limits)
     }
@@ -59,20 +43,23 @@ impl Bundle {
     /// As [`Self::into_recording`], within these limits.
     pub fn into_recording_within(
         self,
-        times: &[Vec<u8>],
+        times: impl IntoIterator<Item: Into<ProcessTimes>>,
         sizes: Sizes,
         limits: Limits,
     ) -> Recording {
-        let mut times: Vec<Cursor<'_>> = times.iter().map(|t| Cursor::new(t)).collect();
-        times.resize(self.processes.len(), Cursor::new(&[]));
-        let clocks: Vec<Clock> =
-            times.iter_mut().map(|t| Clock::get(t).unwrap_or_default()).collect();
+        let mut times = times.into_iter();
+        let mut opened: Vec<Opened> = Vec::with_capacity(self.processes.len());
+        for process in &self.processes {
+            let own = times.next().map_or_else(|| ProcessTimes::Packed(Vec::new()), Into::into);
+            opened.push(own.open(process.threads.len(), process.form));
+        }
+        let clocks: Vec<Clock> = opened.iter().map(|times| times.clock.clone()).collect();
         let worlds = self.worlds(&clocks);
         let start = clocks.iter().map(Clock::begin).min().unwrap_or(0);
         let mut gaps = Gaps::default();
         let decoded = Decoded::new(&self, limits);
         let mut processes: Vec<recording::Process> = Vec::new();
-        for ((process, clock), times) in self.processes.iter().zip(&clocks).zip(times) {
+        for ((process, clock), times) in self.processes.iter().zip(&clocks).zip(opened) {
             let world = worlds.get(&process.world).copied().unwrap_or(0);
             let rank = Rank(process.rank.max(0) as u32);
             note_process(process, clock, rank, &mut gaps);
@@ -146,7 +133,7 @@ impl Bundle {
         rank: Rank,
         (started, clock): (Started, ClockMap),
         decoded: &Decoded<'_>,
-        mut from: Cursor<'_>,
+        mut times: Opened,
         gaps: &mut Gaps,
     ) -> recording::Process {
         let mut threads: Vec<recording::Thread> = process
@@ -154,11 +141,7 @@ impl Bundle {
             .iter()
             .zip(0..)
             .map(|(thread, number)| {
-                let times = from
-                    .number()
-                    .and_then(|length| from.take(usize::try_from(length).ok()?))
-                    .unwrap_or_default();
-                let Some(thread) = self.thread(process, thread, number, decoded, times) else {
+                let Some(thread) = self.thread(process, thread, number, decoded, &mut times) else {
                     let what = match decoded.refusal.take() {
                         Some(refusal) => format!("thread {number} {refusal}"),
                         None => format!("the streams of thread {number} cannot be read"),
@@ -178,7 +161,7 @@ impl Bundle {
                 thread
             })
             .collect();
-        // Earlier recordings end here.
+        let mut from = Cursor::new(&times.pu_times);
         for thread in &mut threads {
             let Some(readings) = pu_time::get(&mut from, |nominal| clock.nanos(nominal)) else {
                 break;
@@ -234,8 +217,12 @@ impl Bundle {
         thread: &Thread,
         number: u32,
         decoded: &Decoded<'_>,
-        times: &[u8],
+        times: &mut Opened,
     ) -> Option<recording::Thread> {
+        // First, so that the next thread gets its own also where this one cannot be read.
+        let nodes = self.bodies.get(thread.body).and_then(|body| self.graphs.get(body.graph));
+        let mode = TimesMode::from_number(self.settings.times).unwrap_or(TimesMode::Bounded);
+        let (times, sums) = times.next_thread(nodes.map_or(0, |graph| graph.nodes.len()), mode);
         let body = self.bodies.get(thread.body)?;
         let graph = self.graphs.get(body.graph)?;
         decoded.claim(graph)?;
@@ -320,14 +307,6 @@ impl Bundle {
                 (ProcedureId(pair[0] as u16), count)
             })
             .collect();
-        let statistics = self.settings.times == TimesMode::Statistics as u32;
-        let mut from = Cursor::new(times);
-        let times = read_times(&mut from, process.form).unwrap_or_default();
-        let sums = if statistics {
-            nodes.iter().map(|_| get_sums(&mut from)).collect::<Option<_>>().unwrap_or_default()
-        } else {
-            Vec::new()
-        };
         Some(recording::Thread {
             number,
             log: ThreadLog { nodes, events: graph.events },

@@ -5,6 +5,7 @@
 //! the middle of a call. The writer, which needs raw memory, is the interposition library's
 //! recorder.
 
+pub(crate) mod cells;
 pub mod layout;
 pub mod numbers;
 pub mod read;

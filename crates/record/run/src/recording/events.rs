@@ -9,7 +9,9 @@ use talea_model::{Nanos, NodeId};
 
 use super::{Coding, Process, Recording, Thread, Times};
 use crate::clock::ClockMap;
+use crate::live::cells::cell;
 use crate::live::layout::TimesMode;
+use crate::live::numbers::Cursor;
 
 /// One call, or a series of unsuccessful polls.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +52,9 @@ enum Reader<'a> {
     Bounded(Box<times::Decoder<'a>>, Quantiser),
     First(Box<times::first::Decoder<'a, ExtraBits>>, Quantiser),
     Exact(Box<times::exact::Decoder<'a>>),
+    /// As the recorder wrote them.
+    Mapped(Cursor<'a>, Quantiser),
+    MappedExact(Cursor<'a>),
     None,
 }
 
@@ -72,6 +77,10 @@ impl<'a> Reader<'a> {
                 let bits: ExtraBits = Box::new(move |index| bits.extra_bits(index));
                 Self::First(Box::new(times::first::Decoder::new(&times.cells, bits)), quantiser)
             }
+            (TimesMode::Bounded, Coding::Mapped) => {
+                Self::Mapped(Cursor::new(&times.cells), recording.quantiser())
+            }
+            (TimesMode::Exact, Coding::Mapped) => Self::MappedExact(Cursor::new(&times.cells)),
             (TimesMode::Exact, _) => {
                 Self::Exact(Box::new(times::exact::Decoder::new(&times.cells)))
             }
@@ -166,6 +175,11 @@ impl<'a> Events<'a> {
                 Some((quantiser.restore(gap).0, quantiser.restore(duration).0))
             }
             Reader::Exact(decoder) => decoder.next(edge, node).ok(),
+            Reader::Mapped(from, quantiser) => {
+                let (gap, duration) = (cell(from, quantiser)?, cell(from, quantiser)?);
+                Some((quantiser.restore(gap).0, quantiser.restore(duration).0))
+            }
+            Reader::MappedExact(from) => Some((from.number()?, from.number()?)),
             Reader::None => None,
         }
     }
@@ -199,11 +213,11 @@ impl Iterator for Cells<'_> {
         self.events.timed = self.events.timed.checked_sub(1)?;
         let edge = edge.map_or(0, |e| e + 1);
         let (gap, duration) = match &mut self.events.times {
-            Reader::Bounded(decoder, _) => decoder.next(edge, node.0),
-            Reader::First(decoder, _) => decoder.next(edge, node.0),
-            Reader::Exact(_) | Reader::None => return None,
-        }
-        .ok()?;
+            Reader::Bounded(decoder, _) => decoder.next(edge, node.0).ok()?,
+            Reader::First(decoder, _) => decoder.next(edge, node.0).ok()?,
+            Reader::Mapped(from, quantiser) => (cell(from, quantiser)?, cell(from, quantiser)?),
+            Reader::Exact(_) | Reader::MappedExact(_) | Reader::None => return None,
+        };
         Some((edge, gap, node.0, duration))
     }
 }

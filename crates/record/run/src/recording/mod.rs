@@ -167,9 +167,11 @@ pub(crate) enum Coding {
     /// [`times::Encoder`].
     #[default]
     Zones,
+    /// Of a mapped file: the recorder's own, [`crate::live::cells`].
+    Mapped,
 }
 
-/// Packed times of a thread.
+/// Times of a thread.
 #[derive(Debug, Default)]
 pub(crate) struct Times {
     /// Number of events from the first that have times.
@@ -179,12 +181,14 @@ pub(crate) struct Times {
     /// Gap and duration of each.
     pub(crate) cells: Vec<u8>,
     /// For each node the differences of its exact sums from the sums of its restored times,
-    /// wrapping; packed.
+    /// wrapping; packed, and empty for those of a mapped file.
     pub(crate) corrections: Vec<u8>,
+    /// Exact sums for each node of those of a mapped file; empty otherwise.
+    pub(crate) sums: Vec<NodeSums>,
 }
 
 impl Thread {
-    /// Packed size of its times: the cells, then the differences of exact sums from those of
+    /// Size of its times: the cells, then the differences of exact sums from those of
     /// restored times.
     pub fn packed(&self) -> [Bytes; 2] {
         [&self.times.cells, &self.times.corrections].map(|part| Bytes(part.len() as u64))
@@ -202,6 +206,9 @@ impl Thread {
             let mut sums = self.sums.clone();
             sums.resize(self.log.nodes.len(), NodeSums::default());
             return sums;
+        }
+        for (restored, exact) in restored.iter_mut().zip(&self.times.sums) {
+            (restored.gap, restored.duration) = (exact.gap, exact.duration);
         }
         let bound = recording.quantiser().bound();
         let mut missing = times::sums::Decoder::new(&self.times.corrections);

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use talea_flow::codec::{sequence, times};
 use talea_flow::times::Quantiser;
-use talea_run::bundle::Bundle;
+use talea_run::bundle::{Bundle, ProcessTimes};
 use talea_run::container::{Container, SectionId, Tag};
 use talea_run::limits::Limits;
 use talea_run::lists::record::put_full;
@@ -39,8 +39,8 @@ pub(crate) fn bundle(structure: &[u8], times: &[Vec<u8>]) {
     let mut twice = bundle.clone();
     twice.merge(&bundle);
     twice.part_sizes();
-    recording(&bundle.into_recording_within(times, Sizes::default(), LIMITS));
-    recording(&twice.into_recording_within(times, Sizes::default(), LIMITS));
+    recording(&bundle.into_recording_within(times.to_vec(), Sizes::default(), LIMITS));
+    recording(&twice.into_recording_within(times.to_vec(), Sizes::default(), LIMITS));
 }
 
 /// A mapped file, as it is packed and as it is read.
@@ -50,6 +50,9 @@ pub(crate) fn live(bytes: &[u8]) {
     let times = packed.take_times();
     bundle(&packed.to_message(), &times);
     bundle(&packed.to_bytes(), &times);
+    let (bundle, times) = Bundle::from_mapped(process);
+    let times = [ProcessTimes::Mapped(times)];
+    recording(&bundle.into_recording_within(times, Sizes::default(), LIMITS));
 }
 
 fn recording(recording: &Recording) {

@@ -3,6 +3,8 @@
 //! Owns the words of the summary and the warnings about runs that cannot be intended. Whatever
 //! fails here is said and changes nothing about the program's exit code.
 
+use std::path::Path;
+
 use talea_model::units::percent;
 use talea_model::{Bytes, Gaps, Nanos};
 use talea_run::recording::Recording;
@@ -25,11 +27,8 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &O
     for warning in sampled.iter().flat_map(|sampled| &sampled.warnings) {
         say(&format!("warning: {warning}"));
     }
-    // Records that ranks did not bring together themselves, because they never came to
-    // MPI_Finalize.
-    if let Err(error) = talea_run::trace::pack_left_behind(directory) {
-        say(&format!("warning: {error}"));
-    }
+    // From the mapped files, where ranks did not bring them together themselves: packing takes
+    // longer than reading.
     let recording = match load::recording(directory) {
         Ok(mut recording) => {
             load::note_counters(&mut recording, metadata);
@@ -49,6 +48,7 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &O
         || metadata.fabric.is_some();
     warn(&recording, metadata, has_samples, options);
     if options.after == After::Nothing {
+        pack(directory);
         drop(progress);
         sampled.iter().for_each(say_samples);
         metadata.fabric.iter().for_each(ports::say_kept);
@@ -72,8 +72,15 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &O
     let analysis = Analysis::new(&run, &mut progress.steps());
     progress.step("writing the report");
     let written = report::write(&analysis, &directory.report());
+    progress.step("packing the recording");
+    let size = if pack(directory) {
+        analysis.keep_for(talea_run::trace::identity(directory));
+        Bytes(directory.traces().unwrap_or_default().iter().map(|(_, path)| length(path)).sum())
+    } else {
+        run.recording.sizes.total
+    };
     drop(progress);
-    summary(&analysis, sampled.as_ref());
+    summary(&analysis, size, sampled.as_ref());
     match written {
         Ok(()) => say(&format!("report   {}", directory.report().display())),
         Err(error) => say(&format!("warning: {error}")),
@@ -81,8 +88,23 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &O
     recorded
 }
 
-/// Prints a summary of the recording in about six lines.
-fn summary(analysis: &Analysis<'_>, sampled: Option<&Settled>) {
+/// Packs mapped files that ranks left; whether there were any.
+fn pack(directory: &RunDirectory) -> bool {
+    talea_run::trace::pack_left_behind(directory).map_or_else(
+        |error| {
+            say(&format!("warning: {error}"));
+            false
+        },
+        |files| files > 0,
+    )
+}
+
+fn length(file: &Path) -> u64 {
+    std::fs::metadata(file).map_or(0, |about| about.len())
+}
+
+/// Prints a summary of the recording, with its size on disk, in about six lines.
+fn summary(analysis: &Analysis<'_>, size: Bytes, sampled: Option<&Settled>) {
     let run = &analysis.run;
     let recording = &run.recording;
     let wall = run.metadata.wall.unwrap_or(analysis.wall);
@@ -106,7 +128,6 @@ fn summary(analysis: &Analysis<'_>, sampled: Option<&Settled>) {
         run.metadata.fabric.iter().for_each(ports::say_kept);
         return;
     }
-    let size = recording.sizes.total;
     say(&format!(
         "time     {wall}{}, {} rank{}{}{outcome}; {} events recorded in {}",
         inside(wall, analysis.ranks.iter().map(|rank| rank.lead().map_or(rank.run, |one| one.run))),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use talea_model::Bytes;
 use talea_model::args::special;
 
-use super::{Call, Done, Foreign, Pending, Send, Walker, value};
+use super::{Call, Done, Foreign, GONE, Pending, Send, Walker, value};
 use crate::messages::Channel;
 use crate::messages::roles::NodePlan;
 use crate::requests::Request;
@@ -27,7 +27,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Adds a send; returns its place.
+    /// Adds a send; returns its place, [`GONE`] for one that is only counted.
     pub(super) fn send(
         &mut self,
         to: Channel,
@@ -35,6 +35,13 @@ impl Walker<'_> {
         bytes: Bytes,
         done: Option<Call>,
     ) -> usize {
+        if call.begin < self.from {
+            match to.shared(self.recording) {
+                Some(channel) => *self.sent_before.entry(channel).or_default() += 1,
+                None => self.unknown += 1,
+            }
+            return GONE;
+        }
         let times = (call.begin, call.end);
         self.sends.push((to, Send { thread: self.thread, call: times, bytes, done }));
         self.sends.len() - 1

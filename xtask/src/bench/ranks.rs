@@ -1,0 +1,71 @@
+//! The time that views and analyses take of recordings of many ranks, which are generated.
+//!
+//! Owns the sizes. Recordings come from `generate-run`: calls and times are computed, recorder,
+//! merge and files are real.
+
+use std::path::Path;
+
+use super::scale::timed;
+use super::{built, heading, scratch};
+
+/// Ranks, and events of each.
+const SIZES: [(u32, &str); 3] = [(1_000, "1e4"), (16_384, "1e4"), (131_072, "1e3")];
+/// Commands by name, with the words before and after the run.
+const COMMANDS: [(&str, &[&str], &[&str]); 5] = [
+    ("show structure", &["show"], &["structure"]),
+    ("show calls", &["show"], &["calls"]),
+    ("show classes", &["show"], &["classes"]),
+    ("show matrix", &["show"], &["matrix"]),
+    ("report", &["report", "--out", "-"], &[]),
+];
+
+/// Prints the table.
+pub(crate) fn run() -> Result<(), String> {
+    heading("Views of many ranks, generated recordings");
+    println!(
+        "The first row reads all events and keeps the sums, the others read the sums. In brackets the peak of memory in MB.\n"
+    );
+    let names = SIZES.map(|(ranks, events)| format!("{ranks} ranks x {events} events"));
+    println!("| command | {} |\n|---{}|", names.join(" | "), "|---".repeat(SIZES.len()));
+    let folder = scratch("ranks")?;
+    let done = columns(&folder);
+    let _ = std::fs::remove_dir_all(&folder);
+    for row in rows(&done?) {
+        println!("{row}");
+    }
+    Ok(())
+}
+
+/// Seconds and memory of each command, for each size; then the sizes of the files.
+fn columns(folder: &Path) -> Result<Vec<Vec<String>>, String> {
+    let talea = built("talea")?;
+    let mut columns = Vec::new();
+    for (ranks, events) in SIZES {
+        let run = folder.join(ranks.to_string());
+        let words = run.to_string_lossy();
+        crate::generate_run(&[&words, "--ranks", &ranks.to_string(), "--events", events])?;
+        let mut column = Vec::new();
+        for (_, first, last) in [COMMANDS[0]].iter().chain(&COMMANDS) {
+            let (seconds, memory) = timed(&talea, first, &run, last)?;
+            column.push(format!("{seconds:.2} s ({memory})"));
+        }
+        for name in ["trace.talea", "summary.talea"] {
+            let length = std::fs::metadata(run.join(name)).map_or(0, |file| file.len());
+            column.push(format!("{:.1} MB", length as f64 / 1e6));
+        }
+        let _ = std::fs::remove_dir_all(&run);
+        columns.push(column);
+    }
+    Ok(columns)
+}
+
+fn rows(columns: &[Vec<String>]) -> Vec<String> {
+    let first = "show structure, without sums";
+    let commands = COMMANDS.iter().map(|(name, ..)| *name);
+    let names = [first].into_iter().chain(commands).chain(["trace.talea", "summary.talea"]);
+    let row = |(at, name): (usize, &str)| {
+        let cells: Vec<&str> = columns.iter().map(|column| column[at].as_str()).collect();
+        format!("| `{name}` | {} |", cells.join(" | "))
+    };
+    names.enumerate().map(row).collect()
+}
