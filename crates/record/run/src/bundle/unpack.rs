@@ -23,7 +23,6 @@ use crate::limits::{Limits, MOST_EVENTS};
 use crate::lists::Lists;
 use crate::live::layout::{TimesMode, state};
 use crate::live::numbers::Cursor;
-use crate::live::read::LiveProcess;
 use crate::places::ThreadPlace;
 use crate::pu_time;
 use crate::recording::{self, Ended, Open, Recording, Sizes, Started};

@@ -20,9 +20,9 @@ pub(super) struct Stored {
 /// `POST /api/v1/login` and `GET /api/v1/me`.
 #[derive(Debug, Serialize)]
 pub(super) struct Identity {
-    name: String,
-    uid: u32,
-    operator: bool,
+    pub(super) name: String,
+    pub(super) uid: u32,
+    pub(super) operator: bool,
     /// Version of the server; absent from the answer to a login.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) version: Option<&'static str>,
