@@ -18,6 +18,7 @@ use super::lists::ListTable;
 use super::{Bundle, Settings};
 use crate::live::numbers::{Cursor, get_all, get_list, put_all, put_list, put_number, put_text};
 use crate::live::record::{Symbol, get_module, get_procedure, put_module, put_procedure};
+use crate::recording::Coding;
 
 /// Version of this format.
 ///
@@ -47,8 +48,11 @@ pub enum BundleError {
 }
 
 impl Bundle {
-    /// Everything except the packed times, for a file.
+    /// Everything except the packed times, for a file of this version: its processes come from
+    /// mapped files.
     pub fn to_bytes(&self) -> Vec<u8> {
+        let current = |process: &super::Process| process.form == Coding::default();
+        debug_assert!(self.processes.iter().all(current), "times of an earlier version");
         self.written(VERSION, Form::Packed)
     }
 

@@ -163,8 +163,18 @@ impl<'a> Events<'a> {
         })
     }
 
+    /// Gap and duration of the next event on the process's own clock. After a stream that ends
+    /// early, or is damaged, no event has times.
     fn nominal(&mut self, edge: u32, node: u32) -> Option<(u64, u64)> {
         self.timed = self.timed.checked_sub(1)?;
+        let nominal = self.decoded(edge, node);
+        if nominal.is_none() {
+            self.timed = 0;
+        }
+        nominal
+    }
+
+    fn decoded(&mut self, edge: u32, node: u32) -> Option<(u64, u64)> {
         match &mut self.times {
             Reader::Bounded(decoder, quantiser) => {
                 let (gap, duration) = decoder.next(edge, node).ok()?;

@@ -19,12 +19,12 @@ pub struct Decoder<'a, F> {
 }
 
 impl<'a, F: Fn(u16) -> u8> Decoder<'a, F> {
-    /// Begins to read the output of [`Encoder::finish`].
+    /// Begins to read a stream; `extra_bits` returns the number of extra bits of a cell.
     pub fn new(bytes: &'a [u8], extra_bits: F) -> Self {
         Self { coder: range::Decoder::new(bytes), cells: Cells::new(), extra_bits }
     }
 
-    /// Gap and duration of the next event, with the contexts of its `push`.
+    /// Gap and duration of the next event; its contexts are an edge and a node.
     pub fn next(
         &mut self,
         gap_context: u32,
