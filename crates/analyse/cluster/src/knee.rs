@@ -15,17 +15,42 @@ const MOST: usize = 20_000;
 /// The distance of points of the set, evenly chosen if there are many, to the `k`-th nearest of all
 /// points, itself included; ascending.
 pub fn k_distances(points: &Points, k: usize) -> Vec<f64> {
-    let index = Index::new(points);
     let count = points.len().min(MOST);
+    let place = |i: usize| (i as u64 * points.len() as u64 / count as u64) as usize;
     let places = (0..count).into_par_iter().with_min_len(256);
-    let mut distances: Vec<f64> = places
-        .map_init(Walk::default, |walk, i| {
-            let place = (i as u64 * points.len() as u64 / count as u64) as usize;
-            index.kth(points.row(place), k, walk)
-        })
-        .collect();
+    let mut distances: Vec<f64> = if points.dimensions() == 1 {
+        let mut sorted = points.rows().to_vec();
+        sorted.par_sort_unstable_by(f64::total_cmp);
+        places.map(|i| on_line(&sorted, points.rows()[place(i)], k)).collect()
+    } else {
+        let index = Index::new(points);
+        let kth = |walk: &mut Walk, i| index.kth(points.row(place(i)), k, walk);
+        places.map_init(Walk::default, kth).collect()
+    };
     distances.sort_unstable_by(f64::total_cmp);
     distances
+}
+
+/// The distance of a value to the `k`-th nearest of some, which ascend: a line needs no tree. The
+/// result is that of [`Index::kth`].
+fn on_line(sorted: &[f64], at: f64, k: usize) -> f64 {
+    let mut right = sorted.partition_point(|&value| value < at);
+    let mut left = right;
+    let mut distance = 0.0;
+    for _ in 0..k.min(sorted.len()) {
+        let to = |place: Option<usize>| {
+            let value = place.and_then(|place| sorted.get(place));
+            value.map_or(f64::INFINITY, |&value| (at - value) * (at - value))
+        };
+        let (before, after) = (to(left.checked_sub(1)), to(Some(right)));
+        // A square may be infinite too; then it does not matter which one is taken.
+        if before <= after && left > 0 {
+            (left, distance) = (left - 1, before);
+        } else {
+            (right, distance) = (right + 1, after);
+        }
+    }
+    f64::sqrt(distance)
 }
 
 /// The value of an ascending curve where it lies farthest below the straight line between its ends;
@@ -75,6 +100,25 @@ mod tests {
         assert!((knee(&curve).unwrap() - 89.0 / 90.0).abs() < 1e-12);
         assert_eq!((knee(&[]), knee(&[3.0]), knee(&[2.0; 5])), (None, Some(3.0), Some(2.0)));
         assert_eq!(knee(&[1.0, f64::INFINITY]), Some(f64::INFINITY));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_line_is_measured_as_any_other_space(
+            values in proptest::collection::vec(-8_i32..8, 1..60),
+            unit in proptest::sample::select(vec![0.1, 1.0, 1e160]),
+            k in 0..20_usize,
+        ) {
+            let values: Vec<f64> = values.into_iter().map(|v| f64::from(v) * unit).collect();
+            let points = Points::new(1, values.clone()).unwrap();
+            let index = Index::new(&points);
+            let mut walk = Walk::default();
+            let mut expected: Vec<f64> =
+                values.iter().map(|&at| index.kth(&[at], k, &mut walk)).collect();
+            expected.sort_unstable_by(f64::total_cmp);
+            let bits = |all: Vec<f64>| all.into_iter().map(f64::to_bits).collect::<Vec<_>>();
+            proptest::prop_assert_eq!(bits(k_distances(&points, k)), bits(expected));
+        }
     }
 
     #[test]

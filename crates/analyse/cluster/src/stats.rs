@@ -70,8 +70,7 @@ pub fn statistics(
         check(column.len(), format!("column {i}"))?;
     }
     // Points by label, so that the work is that of a sort whatever the number of clusters.
-    let mut places: Vec<u32> = (0..labels.len() as u32).collect();
-    places.sort_by_key(|&place| labels[place as usize]);
+    let places = by_label(labels);
     let all: f64 = durations.iter().filter(|duration| duration.is_finite()).sum();
     let mut found = Vec::new();
     let mut values = Vec::new();
@@ -106,6 +105,31 @@ pub fn statistics(
     Ok(found)
 }
 
+/// The places of points by label, then by place.
+fn by_label(labels: &[Label]) -> Vec<u32> {
+    let most = labels.iter().map(|label| label.0 as usize).max().unwrap_or(0);
+    // Labels that are far more than points are those of a few points only.
+    if most > 2 * labels.len() {
+        let mut places: Vec<u32> = (0..labels.len() as u32).collect();
+        places.sort_by_key(|&place| labels[place as usize]);
+        return places;
+    }
+    let mut next = vec![0_u32; most + 2];
+    for label in labels {
+        next[label.0 as usize + 1] += 1;
+    }
+    for label in 1..next.len() {
+        next[label] += next[label - 1];
+    }
+    let mut places = vec![0; labels.len()];
+    for (place, label) in (0..).zip(labels) {
+        let free = &mut next[label.0 as usize];
+        places[*free as usize] = place;
+        *free += 1;
+    }
+    places
+}
+
 fn none(label: u32, columns: usize) -> ClusterStatistics {
     let columns = vec![None; columns];
     ClusterStatistics { label: Label(label), points: 0, time: 0.0, share: None, columns }
@@ -118,13 +142,20 @@ fn summary(values: &mut [f64], points: usize) -> Option<Summary> {
     let count = values.len();
     // In the order of points: the same sum each time.
     let mean = values.iter().sum::<f64>() / count as f64;
-    values.sort_unstable_by(f64::total_cmp);
+    let ends = (values[0], values[0]);
+    let (low, high) = values.iter().fold(ends, |(low, high), value| {
+        let low = if value.total_cmp(&low).is_lt() { *value } else { low };
+        (low, if high.total_cmp(value).is_lt() { *value } else { high })
+    });
+    let (before, &mut middle, _) = values.select_nth_unstable_by(count / 2, f64::total_cmp);
+    // Of an even number two are in the middle, and the other one is the largest before.
+    let other = before.iter().copied().max_by(f64::total_cmp).filter(|_| count % 2 == 0);
     Some(Summary {
         measured: count as u64,
         mean,
-        median: f64::midpoint(values[(count - 1) / 2], values[count / 2]),
-        low: values[0],
-        high: values[count - 1],
+        median: f64::midpoint(other.unwrap_or(middle), middle),
+        low,
+        high,
         extrapolated: mean * points as f64,
     })
 }

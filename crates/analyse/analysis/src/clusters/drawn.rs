@@ -3,7 +3,7 @@
 //! Owns thinning: many points at one place become one mark with their number, many short bursts one
 //! stretch of the cluster that has most of it, many ranks one row. A picture says so.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use talea_cluster::prepare::Spacing;
 use talea_report::data::clusters::{
@@ -39,38 +39,45 @@ pub(super) fn scatter(study: &Study) -> ScatterData {
         points: 1,
         cluster: label.0,
     });
-    let marks: Vec<ScatterMark> = marks.collect();
-    let count = marks.len() as u64;
-    let marks = if marks.len() > MOST_MARKS { together(study, &marks) } else { marks };
-    ScatterData { axes, marks, points: count }
+    let marks = if points.len() > MOST_MARKS { together(study, marks) } else { marks.collect() };
+    ScatterData { axes, marks, points: points.len() as u64 }
 }
 
 /// One mark for each cluster at each place of a grid, in the middle of its points.
-fn together(study: &Study, marks: &[ScatterMark]) -> Vec<ScatterMark> {
+fn together(study: &Study, marks: impl Iterator<Item = ScatterMark> + Clone) -> Vec<ScatterMark> {
     let logarithmic = |axis: usize| {
         let dimension = if study.dimensions.len() < 2 { axis.checked_sub(1) } else { Some(axis) };
         let one = dimension.and_then(|at| study.dimensions.get(at));
         one.is_some_and(|one| one.spacing == Spacing::Logarithmic)
     };
-    let at = |value: f64, axis: usize| if logarithmic(axis) { value.ln() } else { value };
-    let ends = |axis: usize, of: fn(&ScatterMark) -> f64| {
-        let values = marks.iter().map(|mark| at(of(mark), axis));
-        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)))
-    };
-    let (x, y) = (ends(0, |mark| mark.x), ends(1, |mark| mark.y));
+    let are_logarithmic = [logarithmic(0), logarithmic(1)];
+    let at = |value: f64, axis: usize| if are_logarithmic[axis] { value.ln() } else { value };
+    let nothing = (f64::INFINITY, f64::NEG_INFINITY);
+    let (x, y) = marks.clone().fold((nothing, nothing), |(x, y), mark| {
+        let grown = |(low, high): (f64, f64), value: f64| (low.min(value), high.max(value));
+        (grown(x, at(mark.x, 0)), grown(y, at(mark.y, 1)))
+    });
     let cell = |value: f64, (low, high): (f64, f64), cells: f64| {
         if high > low { ((value - low) / (high - low) * (cells - 1.0)).round() as u32 } else { 0 }
     };
-    let mut cells = BTreeMap::<(u32, u32, u32), (u64, f64, f64)>::new();
+    let mut numbers = HashMap::<(u32, u32, u32), usize>::new();
+    let mut cells: Vec<ScatterMark> = Vec::new();
     for mark in marks {
         let place = (cell(at(mark.x, 0), x, GRID.0), cell(at(mark.y, 1), y, GRID.1), mark.cluster);
-        let sum = cells.entry(place).or_insert((0, 0.0, 0.0));
-        *sum = (sum.0 + 1, sum.1 + mark.x, sum.2 + mark.y);
+        let number = *numbers.entry(place).or_insert_with(|| {
+            cells.push(ScatterMark { x: 0.0, y: 0.0, points: 0, cluster: mark.cluster });
+            cells.len() - 1
+        });
+        let sum = &mut cells[number];
+        (sum.points, sum.x, sum.y) = (sum.points + 1, sum.x + mark.x, sum.y + mark.y);
     }
-    let mark = |((_, _, cluster), (points, x, y)): ((u32, u32, u32), (u64, f64, f64))| {
-        ScatterMark { x: x / points as f64, y: y / points as f64, points, cluster }
+    let mut places: Vec<_> = numbers.into_iter().collect();
+    places.sort_unstable();
+    let mean = |sum: &ScatterMark| {
+        let points = sum.points as f64;
+        ScatterMark { x: sum.x / points, y: sum.y / points, ..*sum }
     };
-    cells.into_iter().map(mark).collect()
+    places.into_iter().map(|(_, number)| mean(&cells[number])).collect()
 }
 
 /// Bursts of each rank over time; of neighbouring ranks, where they are many, those of the first.
@@ -79,69 +86,109 @@ pub(super) fn timeline(study: &Study, names: &Names<'_>) -> ClusterTimeline {
     if bursts.begin.len() != bursts.len() {
         return ClusterTimeline::default();
     }
-    let mut rows = BTreeMap::<u32, Vec<ClusterSpan>>::new();
-    let points = study.prepared.bursts.iter().zip(&study.clustering.labels);
-    for (&burst, label) in points {
-        let at = burst as usize;
-        let (begin, end) = (bursts.begin[at], bursts.end[at]);
-        let span = ClusterSpan { begin, end, cluster: label.0, bursts: 1 };
-        rows.entry(bursts.rank[at].0).or_default().push(span);
+    let spans = || {
+        let points = study.prepared.bursts.iter().zip(&study.clustering.labels);
+        points.map(|(&burst, label)| {
+            let at = burst as usize;
+            let (begin, end) = (bursts.begin[at], bursts.end[at]);
+            (bursts.rank[at].0, ClusterSpan { begin, end, cluster: label.0, bursts: 1 })
+        })
+    };
+    let mut counts = BTreeMap::<u32, usize>::new();
+    let (mut from, mut to) = (u64::MAX, 0);
+    for (rank, span) in spans() {
+        *counts.entry(rank).or_default() += 1;
+        (from, to) = (from.min(span.begin), to.max(span.end));
     }
-    let spans = || rows.values().flatten();
-    let from = spans().map(|span| span.begin).min().unwrap_or_default();
-    let to = spans().map(|span| span.end).max().unwrap_or_default();
-    let ranks: Vec<u32> = rows.keys().copied().collect();
+    // Without any span both ends are 0.
+    let from = from.min(to);
+    let ranks: Vec<u32> = counts.keys().copied().collect();
     let each = ranks.len().div_ceil(MOST_ROWS).max(1);
+    let firsts = ranks.chunks(each).filter_map(|group| group.first());
+    let mut drawn: BTreeMap<u32, Stretches> =
+        firsts.map(|first| (*first, Stretches::new(counts[first], from, to))).collect();
+    for (rank, span) in spans() {
+        if let Some(drawn) = drawn.get_mut(&rank) {
+            drawn.add(span);
+        }
+    }
     let rows = ranks.chunks(each).map(|group| {
         let name = match group {
             [one] => names.rank(*one),
             [first, .., last] => format!("{}\u{2013}{}", names.rank(*first), names.rank(*last)),
             [] => String::new(),
         };
-        let spans = group.first().and_then(|first| rows.get(first)).map_or(&[][..], Vec::as_slice);
-        ClusterRowTimeline { name, spans: shortened(spans, from, to) }
+        let drawn = group.first().and_then(|first| drawn.remove(first));
+        ClusterRowTimeline { name, spans: drawn.map_or_else(Vec::new, Stretches::into_spans) }
     });
     ClusterTimeline { from, to, rows: rows.collect(), ranks: ranks.len() as u64 }
 }
 
-/// Stretches of a row with at most one per pixel: that of the cluster with most of its time.
-fn shortened(spans: &[ClusterSpan], from: u64, to: u64) -> Vec<ClusterSpan> {
-    if spans.len() <= MOST_SPANS {
-        return spans.to_vec();
+/// Stretches of a row: all, or of too many one a pixel, that of the cluster with most of its time.
+struct Stretches {
+    all: bool,
+    from: u64,
+    /// Time of a pixel.
+    width: u64,
+    /// Where bursts overlap, which none should, the first gets the time: this much is given away.
+    done: u64,
+    pixel: u64,
+    /// Time and number of bursts of each cluster in the pixel.
+    clusters: Vec<(u32, (u64, u32))>,
+    spans: Vec<ClusterSpan>,
+}
+
+impl Stretches {
+    fn new(count: usize, from: u64, to: u64) -> Self {
+        let (all, width) = (count <= MOST_SPANS, (to.saturating_sub(from) / PIXELS).max(1));
+        let (clusters, spans) = (Vec::new(), Vec::new());
+        Self { all, from, width, done: from, pixel: 0, clusters, spans }
     }
-    let width = (to.saturating_sub(from) / PIXELS).max(1);
-    let mut pixels = BTreeMap::<u64, BTreeMap<u32, (u64, u32)>>::new();
-    // Where bursts overlap, which none should, the first gets the time: the work is that of one
-    // pass.
-    let mut done = from;
-    for span in spans {
-        let mut begin = span.begin.max(done);
+
+    /// Adds a span. Pixels only rise, as time is given away once.
+    fn add(&mut self, span: ClusterSpan) {
+        if self.all {
+            self.spans.push(span);
+            return;
+        }
+        let mut begin = span.begin.max(self.done);
         while begin < span.end {
-            let pixel = (begin - from) / width;
-            let next = (pixel + 1).saturating_mul(width).saturating_add(from);
+            let pixel = (begin - self.from) / self.width;
+            if pixel != self.pixel {
+                self.close();
+                self.pixel = pixel;
+            }
+            let next = (pixel + 1).saturating_mul(self.width).saturating_add(self.from);
             let end = span.end.min(next);
-            let sum = pixels.entry(pixel).or_default().entry(span.cluster).or_insert((0, 0));
-            *sum = (sum.0 + (end - begin), sum.1 + u32::from(begin == span.begin));
+            let added = (end - begin, u32::from(begin == span.begin));
+            match self.clusters.iter_mut().find(|(cluster, _)| *cluster == span.cluster) {
+                Some((_, sum)) => *sum = (sum.0 + added.0, sum.1 + added.1),
+                None => self.clusters.push((span.cluster, added)),
+            }
             begin = end;
         }
-        done = done.max(span.end);
+        self.done = self.done.max(span.end);
     }
-    let mut out: Vec<ClusterSpan> = Vec::new();
-    for (pixel, clusters) in pixels {
-        let most = clusters
+
+    /// Ends a pixel.
+    fn close(&mut self) {
+        let most = self
+            .clusters
             .iter()
-            .max_by_key(|(cluster, (time, _))| (*time, std::cmp::Reverse(**cluster)));
-        let Some((&cluster, _)) = most else { continue };
-        let time: u64 = clusters.values().map(|(time, _)| time).sum();
-        let bursts: u32 = clusters.values().map(|(_, bursts)| bursts).sum();
-        let begin = pixel.saturating_mul(width).saturating_add(from);
-        match out.last_mut() {
+            .max_by_key(|(cluster, (time, _))| (*time, std::cmp::Reverse(*cluster)));
+        let Some(&(cluster, _)) = most else { return };
+        let time: u64 = self.clusters.iter().map(|(_, (time, _))| time).sum();
+        let bursts: u32 = self.clusters.iter().map(|(_, (_, bursts))| bursts).sum();
+        self.clusters.clear();
+        let width = self.width;
+        let begin = self.pixel.saturating_mul(width).saturating_add(self.from);
+        match self.spans.last_mut() {
             Some(last) if last.end == begin && last.cluster == cluster => {
                 last.end = begin.saturating_add(width);
                 last.bursts += bursts;
             }
             // In a stretch that is mostly something else, only the actual extent is drawn.
-            _ => out.push(ClusterSpan {
+            _ => self.spans.push(ClusterSpan {
                 begin,
                 end: begin.saturating_add(if time < width / 2 { time } else { width }),
                 cluster,
@@ -149,5 +196,9 @@ fn shortened(spans: &[ClusterSpan], from: u64, to: u64) -> Vec<ClusterSpan> {
             }),
         }
     }
-    out
+
+    fn into_spans(mut self) -> Vec<ClusterSpan> {
+        self.close();
+        self.spans
+    }
 }

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use talea_cluster::Label;
-use talea_cluster::bursts::{Bursts, Source};
+use talea_cluster::bursts::{Bursts, Site, Source};
 use talea_cluster::dimension::{Dimension, find};
-use talea_cluster::prepare::{Scale, Spacing};
+use talea_cluster::prepare::{LeftOut, Scale, Spacing};
 use talea_cluster::stats::{ClusterStatistics, statistics};
 use talea_metric::measure::Chosen;
 use talea_report::data::clusters::{
@@ -36,17 +36,24 @@ pub fn sums(a: &[f64], b: &[f64], of: impl Iterator<Item = u32>) -> Option<(f64,
 
 /// Place with most of the time of some bursts.
 pub fn place(bursts: &Bursts, names: &Names<'_>, of: &[u32]) -> Option<ClusterSite> {
-    let mut times = BTreeMap::<(i64, i64), f64>::new();
+    let mut numbers = BTreeMap::<(i64, i64), usize>::new();
+    let mut number = |site: &Site| {
+        let next = numbers.len();
+        *numbers.entry((site.caller, site.line)).or_insert(next)
+    };
+    let place_of_site: Vec<usize> = bursts.sites.iter().map(&mut number).collect();
+    let mut times = vec![None; numbers.len()];
     let mut all = 0.0;
     for &at in of {
         let at = at as usize;
-        let site = (*bursts.caller.get(at)?, *bursts.line.get(at)?);
+        let place = *place_of_site.get(*bursts.site.get(at)? as usize)?;
         let time = bursts.duration[at].max(0.0);
-        *times.entry(site).or_insert(0.0) += time;
+        *times[place].get_or_insert(0.0) += time;
         all += time;
     }
-    let known = times.iter().filter(|((caller, _), _)| *caller != 0);
-    let (&(caller, line), time) = known.max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(a.0)))?;
+    let known = numbers.iter().filter(|((caller, _), _)| *caller != 0);
+    let timed = known.filter_map(|(&place, &number)| Some((place, times[number]?)));
+    let ((caller, line), time) = timed.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
     Some(ClusterSite {
         function: names.function(bursts, caller)?,
         line: names.line(bursts, line).unwrap_or_default(),
@@ -153,18 +160,24 @@ fn source(source: Source) -> &'static str {
 
 fn left_out(study: &Study, share: impl Fn(f64) -> Option<f64>) -> Vec<LeftOutData> {
     let mut reasons = BTreeMap::<String, (u64, f64)>::new();
-    let mut add = |reason: String, burst: u32| {
-        let sum = reasons.entry(reason).or_insert((0, 0.0));
+    let counted = |burst: u32| {
         let duration = study.bursts.duration[burst as usize];
-        *sum = (sum.0 + 1, sum.1 + if duration.is_finite() { duration } else { 0.0 });
+        if duration.is_finite() { duration } else { 0.0 }
     };
-    for (text, out) in &study.outside {
+    for (text, out) in study.outside.iter().filter(|(_, out)| !out.is_empty()) {
+        let sum = reasons.entry(format!("their {text} is out of range")).or_default();
         for &burst in out {
-            add(format!("their {text} is out of range"), burst);
+            *sum = (sum.0 + 1, sum.1 + counted(burst));
         }
     }
+    let mut of_points = BTreeMap::<LeftOut, (u64, f64)>::new();
     for &(burst, reason) in &study.prepared.left_out {
-        add(words(reason, &study.dimensions, study.shortest.0), burst);
+        let sum = of_points.entry(reason).or_insert((0, 0.0));
+        *sum = (sum.0 + 1, sum.1 + counted(burst));
+    }
+    for (reason, (bursts, time)) in of_points {
+        let sum = reasons.entry(words(reason, &study.dimensions, study.shortest.0)).or_default();
+        *sum = (sum.0 + bursts, sum.1 + time);
     }
     let row = |(reason, (bursts, time))| LeftOutData { reason, bursts, time_share: share(time) };
     let outside = study.looked.span.filter(|_| study.looked.outside > 0).map(|span| LeftOutData {

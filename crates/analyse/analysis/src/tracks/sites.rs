@@ -36,9 +36,8 @@ impl Sites {
 }
 
 fn key(bursts: &Bursts, burst: usize) -> Option<Key> {
-    let caller = *bursts.caller.get(burst).filter(|&&caller| caller != 0)?;
-    let call = bursts.call.get(burst).copied().unwrap_or_default();
-    Some((caller, bursts.line.get(burst).copied().unwrap_or_default(), call))
+    let site = bursts.site(burst);
+    (site.caller != 0).then_some((site.caller, site.line, site.call))
 }
 
 /// One call of a routine.

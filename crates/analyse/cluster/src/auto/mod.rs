@@ -7,6 +7,7 @@
 
 mod choose;
 
+use rayon::prelude::*;
 use talea_model::Rank;
 
 pub use choose::{Chosen, Task, Tried, score};
@@ -34,7 +35,7 @@ pub const MOST_TRIED: usize = 300_000;
 pub fn shortest(durations: &[f64], share: f64) -> f64 {
     let mut sorted: Vec<f64> =
         durations.iter().copied().filter(|d| *d > 0.0 && d.is_finite()).collect();
-    sorted.sort_unstable_by(f64::total_cmp);
+    sorted.par_sort_unstable_by(f64::total_cmp);
     let all: f64 = sorted.iter().sum();
     let mut held = 0.0;
     let kept = sorted.iter().find(|&&duration| {

@@ -13,7 +13,7 @@ use talea_model::trace::types::{CALLER, CALLER_LINE, COUNTER_SET, MPI, is_counte
 use talea_model::trace::{ByLocation, EventRecord, Trace};
 
 use super::names::counter_name;
-use super::{Bursts, Counter, MOST_COUNTERS, Source};
+use super::{Bursts, Counter, MOST_COUNTERS, Sites, Source};
 
 /// Cells of the table of counters that are allowed whatever the size of the trace.
 const FREE_CELLS: usize = 1 << 22;
@@ -44,8 +44,10 @@ struct Walk<'a> {
     call: Option<(u32, i64)>,
 }
 
-/// Fills columns of counters, callers and sets.
-pub(super) fn fill(trace: &Trace, events: &ByLocation, bursts: &mut Bursts) {
+/// Fills columns of counters, sites and sets; `known` are the sites that bursts have already.
+pub(super) fn fill(trace: &Trace, events: &ByLocation, bursts: &mut Bursts, known: Sites) {
+    let known = known.into_all();
+    let mut sites = Sites::default();
     let types = types(trace, bursts);
     let column_of: BTreeMap<u32, usize> = types.iter().copied().zip(0..).collect();
     let mut columns = vec![Vec::with_capacity(bursts.len()); types.len()];
@@ -93,16 +95,22 @@ pub(super) fn fill(trace: &Trace, events: &ByLocation, bursts: &mut Bursts) {
                 let is_there = sum.at_end && !sum.impossible && !walk.changed;
                 column.push(if is_there { sum.value } else { f64::NAN });
             }
-            bursts.call.push(walk.call.unwrap_or_default());
+            let own = &mut bursts.site[place];
+            let mut site = known[*own as usize];
+            site.call = walk.call.unwrap_or_default();
             // Instances know their function already.
-            if bursts.source != Source::Regions && bursts.caller[place] == 0 {
-                bursts.caller[place] = walk.caller.map_or(0, |(_, value)| value);
-                bursts.line[place] = walk.line.map_or(0, |(_, value)| value);
+            if bursts.source != Source::Regions && site.caller == 0 {
+                site.caller = walk.caller.map_or(0, |(_, value)| value);
+                site.line = walk.line.map_or(0, |(_, value)| value);
             }
+            *own = sites.number(site);
             place += 1;
         }
     }
-    bursts.set = sets;
+    bursts.sites = sites.into_all();
+    if sets.iter().any(|&set| set != 0) {
+        bursts.set = sets;
+    }
     let named = types.into_iter().zip(columns).map(|(event_type, values)| Counter {
         event_type,
         name: counter_name(&trace.labels, event_type),

@@ -13,15 +13,19 @@
 mod counters;
 mod edges;
 mod names;
+mod sites;
 mod spans;
 #[cfg(test)]
 #[allow(clippy::float_cmp, reason = "figures that are exact")]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use talea_model::trace::Trace;
 use talea_model::{Gap, GapKind, Gaps, Rank};
 
 pub use names::counter_name;
+pub use sites::{Site, Sites};
 
 /// Maximum number of counters kept; of more, those with most values.
 pub const MOST_COUNTERS: usize = 64;
@@ -66,19 +70,16 @@ pub struct Bursts {
     pub duration: Vec<f64>,
     /// Counters, by event type.
     pub counters: Vec<Counter>,
-    /// Value of the innermost function whose call ended the burst, or whose instance it is; 0 where
-    /// it is unknown.
-    pub caller: Vec<i64>,
-    /// Value of that function's line; 0 where it is unknown.
-    pub line: Vec<i64>,
-    /// Event type and value of the MPI call that ended the burst; zeros where none did.
-    pub call: Vec<(u32, i64)>,
+    /// For each burst the place of its end in [`Self::sites`]; empty for a table.
+    pub site: Vec<u32>,
+    /// Ends of bursts.
+    pub sites: Vec<Site>,
     /// Numbers of edges of the flow graph: the same where the calls at both ends are the same.
     /// Empty where no call is known.
     pub edge: Vec<u32>,
-    /// The counter set that was active; 0 where there is only one.
+    /// The counter set that was active; empty where there is only one.
     pub set: Vec<i64>,
-    /// Event types that name [`Self::caller`] and [`Self::line`].
+    /// Event types that name functions and lines of [`Self::sites`].
     pub site_types: [u32; 2],
     /// Gaps.
     pub gaps: Gaps,
@@ -109,11 +110,32 @@ impl Bursts {
 
     /// The bursts for whose begin and end `holds` is true, and the number of the others.
     #[must_use]
-    pub fn within(self, holds: impl Fn(u64, u64) -> bool) -> (Self, u64) {
+    pub fn within(mut self, holds: impl Fn(u64, u64) -> bool) -> (Self, u64) {
+        fn keep<T: Copy>(column: &mut Vec<T>, places: &[u32]) {
+            let mut count = 0;
+            for &place in places {
+                if let Some(&value) = column.get(place as usize) {
+                    column[count] = value;
+                    count += 1;
+                }
+            }
+            column.truncate(count);
+        }
         let is_inside = |&place: &u32| holds(self.begin[place as usize], self.end[place as usize]);
         let places: Vec<u32> = (0..self.len() as u32).filter(is_inside).collect();
-        let outside = (self.len() - places.len()) as u64;
-        (if outside == 0 { self } else { self.select(&places) }, outside)
+        let outside = self.len() - places.len();
+        // Bursts may be most of the memory: none is copied elsewhere.
+        if outside > 0 {
+            keep(&mut self.rank, &places);
+            keep(&mut self.begin, &places);
+            keep(&mut self.end, &places);
+            keep(&mut self.duration, &places);
+            self.counters.iter_mut().for_each(|one| keep(&mut one.values, &places));
+            keep(&mut self.site, &places);
+            keep(&mut self.edge, &places);
+            keep(&mut self.set, &places);
+        }
+        (self, outside as u64)
     }
 
     /// The bursts at `places`, in that order; places beyond the last are skipped.
@@ -133,9 +155,8 @@ impl Bursts {
                 .iter()
                 .map(|one| Counter { values: of(&one.values, places), ..one.named() })
                 .collect(),
-            caller: of(&self.caller, places),
-            line: of(&self.line, places),
-            call: of(&self.call, places),
+            site: of(&self.site, places),
+            sites: self.sites.clone(),
             edge: of(&self.edge, places),
             set: of(&self.set, places),
             site_types: self.site_types,
@@ -155,18 +176,26 @@ impl Counter {
 pub fn bursts(trace: &Trace) -> Bursts {
     let events = trace.events_by_location();
     let mut bursts = Bursts::default();
-    let found = spans::find(trace, &events, &mut bursts);
-    bursts.source = found;
-    counters::fill(trace, &events, &mut bursts);
-    edges::fill(&mut bursts);
-    let with: std::collections::BTreeSet<Rank> = bursts.rank.iter().copied().collect();
-    let without = trace.locations.len().saturating_sub(with.len());
-    if bursts.is_empty() {
-        let detail = "no burst: the trace has neither states `Running`, nor instances of functions, nor calls of MPI";
-        bursts.gap(GapKind::Missing, 0, detail.into());
-    } else if without > 0 {
-        let detail = format!("{without} of {} threads have no burst", trace.locations.len());
-        bursts.gap(GapKind::Missing, without as u64, detail);
-    }
+    let mut sites = Sites::default();
+    bursts.source = spans::find(trace, &events, &mut bursts, &mut sites);
+    counters::fill(trace, &events, &mut bursts, sites);
+    bursts.complete(trace.locations.len());
     bursts
+}
+
+impl Bursts {
+    /// Numbers the edges, and notes the absence of bursts on some or all of `locations`.
+    pub fn complete(&mut self, locations: usize) {
+        edges::fill(self);
+        let of_one = self.rank.chunk_by(|a, b| a == b);
+        let with: BTreeSet<Rank> = of_one.filter_map(|same| same.first().copied()).collect();
+        let without = locations.saturating_sub(with.len());
+        if self.is_empty() {
+            let detail = "no burst: the trace has neither states `Running`, nor instances of functions, nor calls of MPI";
+            self.gap(GapKind::Missing, 0, detail.into());
+        } else if without > 0 {
+            let detail = format!("{without} of {locations} threads have no burst");
+            self.gap(GapKind::Missing, without as u64, detail);
+        }
+    }
 }

@@ -8,13 +8,18 @@ use talea_model::Rank;
 use talea_model::trace::types::{CALLER, CALLER_LINE, MPI, RUNNING, USER_FUNCTION, USER_LINE};
 use talea_model::trace::{ByLocation, Trace, UNKNOWN_TIME};
 
-use super::{Bursts, Source};
+use super::{Bursts, Site, Sites, Source};
 
 /// Maximum depth of nested functions that is considered.
 const DEEPEST: usize = 8;
 
 /// Stores the spans of all bursts, with the function of each if they are instances.
-pub(super) fn find(trace: &Trace, events: &ByLocation, bursts: &mut Bursts) -> Source {
+pub(super) fn find(
+    trace: &Trace,
+    events: &ByLocation,
+    bursts: &mut Bursts,
+    sites: &mut Sites,
+) -> Source {
     bursts.site_types = [*CALLER.start(), *CALLER_LINE.start()];
     let mut running = vec![0_u32; trace.locations.len()];
     for (&location, &state) in trace.states.location.iter().zip(&trace.states.state) {
@@ -25,31 +30,31 @@ pub(super) fn find(trace: &Trace, events: &ByLocation, bursts: &mut Bursts) -> S
     let repeats = running.iter().any(|&count| count > 1);
     if !repeats && let Some(level) = level(trace, events) {
         bursts.site_types = [USER_FUNCTION, USER_LINE];
-        regions(trace, events, level, bursts);
+        regions(trace, events, level, bursts, sites);
         return Source::Regions;
     }
+    let unknown = sites.number(Site::default());
     if !repeats {
-        calls(trace, events, bursts);
+        calls(trace, events, bursts, unknown);
         if !bursts.is_empty() {
             return Source::Calls;
         }
     }
-    states(trace, bursts);
+    states(trace, bursts, unknown);
     Source::States
 }
 
 impl Bursts {
-    fn push(&mut self, location: u32, begin: u64, end: u64, [caller, line]: [i64; 2]) {
+    fn push(&mut self, location: u32, begin: u64, end: u64, site: u32) {
         self.rank.push(Rank(location));
         self.begin.push(begin);
         self.end.push(end);
         self.duration.push((end - begin) as f64);
-        self.caller.push(caller);
-        self.line.push(line);
+        self.site.push(site);
     }
 }
 
-fn states(trace: &Trace, bursts: &mut Bursts) {
+fn states(trace: &Trace, bursts: &mut Bursts, unknown: u32) {
     let states = trace.states_by_location();
     let (mut open, mut overlaps) = (0_u64, 0_u64);
     for location in 0..states.len() as u32 {
@@ -65,7 +70,7 @@ fn states(trace: &Trace, bursts: &mut Bursts) {
             }
             overlaps += u64::from(state.begin < last);
             last = last.max(state.end);
-            bursts.push(location, state.begin, state.end, [0; 2]);
+            bursts.push(location, state.begin, state.end, unknown);
         }
     }
     if open > 0 {
@@ -79,7 +84,7 @@ fn states(trace: &Trace, bursts: &mut Bursts) {
     }
 }
 
-fn calls(trace: &Trace, events: &ByLocation, bursts: &mut Bursts) {
+fn calls(trace: &Trace, events: &ByLocation, bursts: &mut Bursts, unknown: u32) {
     for location in 0..events.len() as u32 {
         let mut outside = None;
         for event in events.rows(location).iter().filter_map(|&row| trace.events.get(row as usize))
@@ -89,7 +94,7 @@ fn calls(trace: &Trace, events: &ByLocation, bursts: &mut Bursts) {
                 match (value, outside) {
                     (0, _) => outside = Some(event.time),
                     (_, Some(begin)) => {
-                        bursts.push(location, begin, event.time, [0; 2]);
+                        bursts.push(location, begin, event.time, unknown);
                         outside = None;
                     }
                     _ => {}
@@ -125,7 +130,13 @@ fn level(trace: &Trace, events: &ByLocation) -> Option<usize> {
     most.iter().position(|&count| count > 1)
 }
 
-fn regions(trace: &Trace, events: &ByLocation, level: usize, bursts: &mut Bursts) {
+fn regions(
+    trace: &Trace,
+    events: &ByLocation,
+    level: usize,
+    bursts: &mut Bursts,
+    sites: &mut Sites,
+) {
     let mut open = 0_u64;
     for location in 0..events.len() as u32 {
         let mut depth = 0_usize;
@@ -143,7 +154,8 @@ fn regions(trace: &Trace, events: &ByLocation, level: usize, bursts: &mut Bursts
                 Some(function) => {
                     if depth == level {
                         let line = event.value(USER_LINE).unwrap_or_default();
-                        entered = Some((event.time, [function, line]));
+                        let site = Site { caller: function, line, call: (0, 0) };
+                        entered = Some((event.time, sites.number(site)));
                     }
                     depth += 1;
                 }

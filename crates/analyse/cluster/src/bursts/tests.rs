@@ -51,7 +51,8 @@ fn counters_of_all_probes_up_to_the_end_are_summed() {
     assert_eq!(found.duration, [10.0, 25.0, 10.0, 0.0]);
     // A value below zero, no probe at the end, no time at all.
     assert_eq!(values(&found, INS), [Some(12.0), None, None, None]);
-    assert_eq!((found.caller[0], found.line[0], found.caller[1]), (8, 6, 0));
+    let sites = [0, 1].map(|at| found.site(at));
+    assert_eq!((sites[0].caller, sites[0].line, sites[1].caller), (8, 6, 0));
     let gaps: Vec<&str> = found.gaps.iter().map(|gap| gap.detail.as_str()).collect();
     assert_eq!(
         gaps,
@@ -105,7 +106,8 @@ fn without_states_calls_or_functions_say_where_bursts_are() {
     }
     let found = bursts(&functions);
     assert_eq!((found.source, found.begin.as_slice()), (Source::Regions, &[10, 30, 50][..]));
-    assert_eq!((found.caller[2], found.line[2], found.site_types[0]), (5, 7, 60_000_019));
+    let site = found.site(2);
+    assert_eq!((site.caller, site.line, found.site_types[0]), (5, 7, 60_000_019));
     assert!(found.gaps.is_empty(), "{:?}", found.gaps);
 }
 
