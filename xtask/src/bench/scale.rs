@@ -104,7 +104,12 @@ fn events(talea: &Path, run: &Path) -> Result<u64, String> {
 }
 
 /// Seconds and peak memory in MB of one command.
-pub(super) fn timed(talea: &Path, first: &[&str], run: &Path, last: &[&str]) -> Result<(f64, u64), String> {
+pub(super) fn timed(
+    talea: &Path,
+    first: &[&str],
+    run: &Path,
+    last: &[&str],
+) -> Result<(f64, u64), String> {
     let mut command = Command::new(talea);
     // The view stands behind the run, options of a report before it.
     command.args(&first[..1]).arg(run).args(&first[1..]).args(last);

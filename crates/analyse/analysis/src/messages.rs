@@ -119,7 +119,8 @@ fn matched(recording: &Recording, ends: &[Ends]) -> Messages {
             let first_sent = own.before.sent(channel);
             let first_received = ends[receiver].before.received(&back);
             let sends = sends.iter().skip(usize_of(first_received.saturating_sub(first_sent)));
-            let receives = receives.iter().skip(usize_of(first_sent.saturating_sub(first_received)));
+            let receives =
+                receives.iter().skip(usize_of(first_sent.saturating_sub(first_received)));
             for (send, receive) in sends.zip(receives) {
                 let Some(done) = receive.done else { continue };
                 all.push(Message {

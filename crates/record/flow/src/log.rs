@@ -55,6 +55,18 @@ impl<T: PartialEq + Copy> Runs<T> {
         self.0.is_empty()
     }
 
+    /// The place of the value after `passed` others: its run, and the values of the run before it.
+    pub fn position(&self, passed: u64) -> (usize, u64) {
+        let mut left = passed;
+        for (run, &(_, count)) in self.0.iter().enumerate() {
+            if left < count {
+                return (run, left);
+            }
+            left -= count;
+        }
+        (self.0.len(), 0)
+    }
+
     /// Every value in order.
     pub fn values(&self) -> impl Iterator<Item = T> + '_ {
         self.0.iter().flat_map(|&(value, count)| (0..count).map(move |_| value))
@@ -119,6 +131,28 @@ impl ThreadLog {
             next: (self.events > 0 && !self.nodes.is_empty()).then_some(0),
             left: self.events,
         }
+    }
+}
+
+impl ThreadLog {
+    /// The walk from the event after a visit of `last`, where each node had been visited as often
+    /// as `visits` says.
+    ///
+    /// `None` where the streams contradict that.
+    pub fn walk_after(&self, last: NodeId, visits: &[u64]) -> Option<Walk<'_>> {
+        let passed = visits.iter().try_fold(0_u64, |sum, &visits| sum.checked_add(visits))?;
+        let mut walk = self.walk();
+        walk.left = self.events.checked_sub(passed).filter(|&left| left > 0)?;
+        for ((at, node), &visits) in walk.at.iter_mut().zip(&self.nodes).zip(visits) {
+            *at = node.choices.position(visits);
+        }
+        let node = self.nodes.get(last.0 as usize)?;
+        let (run, _) = node.choices.position(visits.get(last.0 as usize)?.checked_sub(1)?);
+        let &(choice, _) = node.choices.runs().get(run)?;
+        let next = node.successors.get(choice as usize)?.0;
+        walk.edge = Some(walk.edges[last.0 as usize].saturating_add(choice));
+        walk.next = ((next as usize) < self.nodes.len()).then_some(next);
+        Some(walk)
     }
 }
 
@@ -200,5 +234,18 @@ mod tests {
             events: 10,
         };
         assert_eq!(log.walk().map(|n| n.0).collect::<Vec<_>>(), sequence);
+        let (mut whole, mut visits) = (log.walk(), vec![0; 4]);
+        for passed in 1..sequence.len() {
+            let (last, _) = whole.next_step().unwrap();
+            visits[last.0 as usize] += 1;
+            let mut rest = log.walk_after(last, &visits).unwrap();
+            let steps: Vec<_> = std::iter::from_fn(|| rest.next_step()).collect();
+            let mut again = log.walk();
+            let expected: Vec<_> = std::iter::from_fn(|| again.next_step()).skip(passed).collect();
+            assert_eq!(steps, expected);
+        }
+        visits[3] += 1;
+        assert!(log.walk_after(NodeId(3), &visits).is_none());
+        assert!(log.walk_after(NodeId(9), &[u64::MAX; 4]).is_none());
     }
 }

@@ -26,11 +26,11 @@ use talea_mpi::plan::Plan;
 use talea_mpi::record::memory::Memory;
 use talea_mpi::record::{HotNode, Recorder, Translate};
 use talea_run::bundle::Bundle;
+use talea_run::directory::FORMAT;
 use talea_run::live::LiveProcess;
 use talea_run::live::layout::{self, Node, Sync, Thread, TimesMode};
 use talea_run::live::record::{CommSymbol, Members, Symbol, put_module, put_procedure};
 use talea_run::sites::ResolvedAddress;
-use talea_run::directory::FORMAT;
 use talea_run::{MappedRegion, Metadata, Outcome, RunDirectory, SiteTable, trace};
 
 const HELP: &str = "expected generate_run OUT [--ranks N] [--events E] [--behaviours B (1 to 8)]";
@@ -227,7 +227,8 @@ impl Rank {
     fn run(&mut self) {
         let (program, rank) = (self.program, self.rank);
         let kind = program.kind(rank);
-        let (right, left) = ((rank + 1) % program.ranks, (rank + program.ranks - 1) % program.ranks);
+        let (right, left) =
+            ((rank + 1) % program.ranks, (rank + program.ranks - 1) % program.ranks);
         self.call(0, &[], mix(u64::from(rank)) % STEP, BEGIN - 9 * STEP);
         self.call(1, &[("count", 64)], BEGIN - 5 * STEP, BEGIN - 4 * STEP);
         for step in 0..program.steps {

@@ -63,15 +63,50 @@ impl ClockMap {
     /// Outside the sync points the rate is that from the first to the last one, since over the
     /// longest time a reading error has the least weight. Times stop at 0 and at `u64::MAX`.
     pub fn nanos(&self, tick: u64) -> Nanos {
+        let [a, b, origin] = self.line(tick);
+        along(a, b, origin, tick)
+    }
+
+    /// Two points of the line of a tick, and the point from which to follow it.
+    fn line(&self, tick: u64) -> [SyncPoint; 3] {
         let (first, last) = (self.points[0], self.points[self.points.len() - 1]);
         if tick < first.tick {
-            return along(first, last, first, tick);
+            return [first, last, first];
         }
         if tick >= last.tick {
-            return along(first, last, last, tick);
+            return [first, last, last];
         }
         let next = self.points.partition_point(|point| point.tick <= tick);
-        along(self.points[next - 1], self.points[next], self.points[next - 1], tick)
+        [self.points[next - 1], self.points[next], self.points[next - 1]]
+    }
+}
+
+/// A map for ticks that mostly ascend slowly: remembers the line of the last one.
+#[derive(Clone, Debug)]
+pub(crate) struct Hand<'a> {
+    map: &'a ClockMap,
+    /// Ticks from which on, and below which, the line holds.
+    from: u64,
+    to: u64,
+    line: [SyncPoint; 3],
+}
+
+impl<'a> Hand<'a> {
+    pub(crate) fn new(map: &'a ClockMap) -> Self {
+        Self { map, from: 0, to: 0, line: [map.points[0]; 3] }
+    }
+
+    /// As [`ClockMap::nanos`].
+    #[inline]
+    pub(crate) fn nanos(&mut self, tick: u64) -> Nanos {
+        if tick < self.from || tick >= self.to {
+            let next = self.map.points.partition_point(|point| point.tick <= tick);
+            self.from = next.checked_sub(1).map_or(0, |before| self.map.points[before].tick);
+            self.to = self.map.points.get(next).map_or(u64::MAX, |point| point.tick);
+            self.line = self.map.line(tick);
+        }
+        let [a, b, origin] = self.line;
+        along(a, b, origin, tick)
     }
 }
 
@@ -145,6 +180,9 @@ mod tests {
             ticks.extend(points.iter().map(|p| p.0));
             ticks.sort_unstable();
             let times: Vec<_> = ticks.iter().map(|&tick| map.nanos(tick)).collect();
+            let mut hand = Hand::new(&map);
+            let by_hand: Vec<_> = ticks.iter().map(|&tick| hand.nanos(tick)).collect();
+            prop_assert_eq!(&by_hand, &times);
             prop_assert!(times.is_sorted());
             for point in &map.points {
                 prop_assert_eq!(map.nanos(point.tick), point.at);

@@ -271,8 +271,7 @@ fn identity_of(files: Vec<Option<u32>>) -> Option<u64> {
     let all: Option<Vec<u32>> = files.into_iter().collect();
     // FNV-1a, word by word.
     let mix = |sum: u64, one: u32| (sum ^ u64::from(one)).wrapping_mul(0x100_0000_01b3);
-    all.filter(|all| !all.is_empty())
-        .map(|all| all.into_iter().fold(0xcbf2_9ce4_8422_2325, mix))
+    all.filter(|all| !all.is_empty()).map(|all| all.into_iter().fold(0xcbf2_9ce4_8422_2325, mix))
 }
 
 /// [`Recording::identity`] of the recording in a run directory, without reading its events.

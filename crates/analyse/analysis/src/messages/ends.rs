@@ -335,11 +335,7 @@ impl Walker<'_> {
 }
 
 /// Sends and receives of a process in a time; those before are counted.
-pub(super) fn ends(
-    recording: &Recording,
-    process: &Process,
-    time: &RangeInclusive<Nanos>,
-) -> Ends {
+pub(super) fn ends(recording: &Recording, process: &Process, time: &RangeInclusive<Nanos>) -> Ends {
     let threads = process.threads.iter().enumerate();
     let mut walked: Vec<Walker<'_>> =
         threads.map(|(at, thread)| walk(recording, process, (at, thread), time)).collect();

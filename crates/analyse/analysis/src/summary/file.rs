@@ -15,8 +15,8 @@ use talea_run::RunDirectory;
 use talea_run::container::{Container, ReadError, SectionId, Tag, Writer, checksum};
 use talea_run::load::Run;
 
-use super::{Kept, Summary};
 use super::check::fits;
+use super::{Kept, Summary};
 
 const KIND: Tag = Tag(*b"SUM ");
 const HEAD: SectionId = SectionId::new(*b"HEAD", 0);

@@ -26,8 +26,8 @@ use talea_model::{Module, ProcedureSpec};
 
 pub use bytes::{BundleError, VERSION};
 use clock::Clock;
-pub use source::{MappedTimes, ProcessTimes};
 use lists::ListTable;
+pub use source::{MappedTimes, ProcessTimes};
 use table::Table;
 
 use crate::live::record::CommSymbol;

@@ -55,7 +55,14 @@ impl MappedTimes {
             let cells = std::mem::take(&mut thread.times);
             let kept = cells::count(&cells, mode, &quantiser, thread.log.events);
             let sums = std::mem::take(&mut thread.sums);
-            Times { kept, form: Coding::Mapped, cells, corrections: Vec::new(), sums }
+            Times {
+                kept,
+                form: Coding::Mapped,
+                cells,
+                restarts: Vec::new(),
+                corrections: Vec::new(),
+                sums,
+            }
         };
         let threads = live.threads.iter_mut().map(times).collect();
         Self { clock, threads, pu_times }

@@ -1,8 +1,8 @@
 //! The packed times of one thread, in the form after the clock of their process.
 //!
-//! Owns their bytes: the number of events with times, the packed cells, and packed for each node
-//! the difference of its exact sums from those of its restored times; or, where times were not
-//! kept, sums and extremes of each node.
+//! Owns their bytes: the number of events with times, the packed cells, since version 3 the places
+//! from which they can be read, and packed for each node the difference of its exact sums from
+//! those of its restored times; or, where times were not kept, sums and extremes of each node.
 
 use talea_flow::codec::times;
 use talea_flow::log::ThreadLog;
@@ -12,8 +12,9 @@ use crate::live::cells::cell;
 use crate::live::layout::TimesMode;
 use crate::live::numbers::{Cursor, put_number};
 use crate::live::read::NodeSums;
+use crate::recording::restarts::{Restart, put_restarts};
 use crate::recording::{Coding, Times};
-use talea_model::Nanos;
+use talea_model::{Nanos, NodeId};
 
 /// Packs the times of a thread.
 pub(super) fn pack_times(
@@ -27,6 +28,7 @@ pub(super) fn pack_times(
     let mut walk = log.walk();
     let mut kept = 0_u64;
     let mut restored = vec![[0_u64; 2]; log.nodes.len()];
+    let mut restarts = Vec::new();
     let packed = match mode {
         TimesMode::Statistics => Vec::new(),
         TimesMode::Exact => {
@@ -43,16 +45,25 @@ pub(super) fn pack_times(
         }
         TimesMode::Bounded => {
             let mut encoder = times::Encoder::new(|index| quantiser.extra_bits(index));
+            let (mut visits, mut last, mut end) = (vec![0; log.nodes.len()], NodeId(0), 0_u64);
             while let Some((node, edge)) = walk.next_step() {
                 let (Some(gap), Some(duration)) =
                     (cell(&mut from, quantiser), cell(&mut from, quantiser))
                 else {
                     break;
                 };
-                encoder.push(edge.map_or(0, |e| e + 1), gap, node.0, duration);
+                let edge = edge.map_or(0, |e| e + 1);
+                if let Some(offset) = encoder.push(edge, gap, node.0, duration) {
+                    restarts.push(Restart { offset, end, last, visits: visits.clone() });
+                }
+                let times = [gap, duration].map(|cell| quantiser.restore(cell).0);
                 let sums = &mut restored[node.0 as usize];
-                sums[0] = sums[0].wrapping_add(quantiser.restore(gap).0);
-                sums[1] = sums[1].wrapping_add(quantiser.restore(duration).0);
+                for (sum, time) in sums.iter_mut().zip(times) {
+                    *sum = sum.wrapping_add(time);
+                    end = end.saturating_add(time);
+                }
+                visits[node.0 as usize] += 1;
+                last = node;
                 kept += 1;
             }
             encoder.finish()
@@ -62,6 +73,10 @@ pub(super) fn pack_times(
     put_number(&mut out, kept);
     put_number(&mut out, packed.len() as u64);
     out.extend_from_slice(&packed);
+    let mut places = Vec::new();
+    put_restarts(&mut places, &restarts);
+    put_number(&mut out, places.len() as u64);
+    out.extend_from_slice(&places);
     if mode == TimesMode::Statistics {
         for sums in sums {
             for number in [sums.gap, sums.duration, sums.min, sums.max] {
@@ -86,9 +101,16 @@ pub(super) fn read_times(from: &mut Cursor<'_>, form: Coding) -> Option<Times> {
     let kept = from.number()?;
     let length = usize::try_from(from.number()?).ok()?;
     let cells = from.take(length)?.to_vec();
+    let restarts = match form {
+        Coding::First | Coding::Mapped => Vec::new(),
+        Coding::Zones => {
+            let length = usize::try_from(from.number()?).ok()?;
+            from.take(length)?.to_vec()
+        }
+    };
     let mut rest = *from;
     let corrections = rest.take(rest.left())?.to_vec();
-    Some(Times { kept, form, cells, corrections, sums: Vec::new() })
+    Some(Times { kept, form, cells, restarts, corrections, sums: Vec::new() })
 }
 
 /// Sums and extremes of a node whose times were not kept.

@@ -3,12 +3,14 @@
 //! Owns the merge of a thread's walk with its argument streams and its times.
 
 use talea_flow::codec::times;
-use talea_flow::log::{Runs, Walk};
+use talea_flow::log::Walk;
 use talea_flow::times::{Cell, Quantiser};
 use talea_model::{Nanos, NodeId};
 
+use super::columns::Columns;
+use super::restarts::get_restarts;
 use super::{Coding, Process, Recording, Thread, Times};
-use crate::clock::ClockMap;
+use crate::clock::Hand;
 use crate::live::cells::cell;
 use crate::live::layout::TimesMode;
 use crate::live::numbers::Cursor;
@@ -31,22 +33,6 @@ pub struct Event<'a> {
     pub args: &'a [i64],
 }
 
-/// Position in a stream.
-#[derive(Clone, Copy, Debug, Default)]
-struct At {
-    run: usize,
-    used: u64,
-}
-
-fn step<T: Copy + PartialEq>(runs: &Runs<T>, at: &mut At) -> Option<T> {
-    let &(value, count) = runs.runs().get(at.run)?;
-    at.used += 1;
-    if at.used == count {
-        *at = At { run: at.run + 1, used: 0 };
-    }
-    Some(value)
-}
-
 /// The decoder of a thread's times.
 enum Reader<'a> {
     Bounded(Box<times::Decoder<'a>>, Quantiser),
@@ -62,28 +48,27 @@ enum Reader<'a> {
 type ExtraBits = Box<dyn Fn(u16) -> u8>;
 
 impl<'a> Reader<'a> {
-    fn new(recording: &Recording, times: &'a Times) -> Self {
+    /// From an offset in the packed times at which they begin anew.
+    fn new(recording: &Recording, times: &'a Times, offset: usize) -> Self {
+        let cells = times.cells.get(offset..).unwrap_or_default();
         match (recording.times, times.form) {
             _ if times.kept == 0 => Self::None,
             (TimesMode::Bounded, Coding::Zones) => {
                 let quantiser = recording.quantiser();
-                let decoder =
-                    times::Decoder::new(&times.cells, |index| quantiser.extra_bits(index));
+                let decoder = times::Decoder::new(cells, |index| quantiser.extra_bits(index));
                 Self::Bounded(Box::new(decoder), quantiser)
             }
             (TimesMode::Bounded, Coding::First) => {
                 let quantiser = recording.quantiser();
                 let bits = quantiser.clone();
                 let bits: ExtraBits = Box::new(move |index| bits.extra_bits(index));
-                Self::First(Box::new(times::first::Decoder::new(&times.cells, bits)), quantiser)
+                Self::First(Box::new(times::first::Decoder::new(cells, bits)), quantiser)
             }
             (TimesMode::Bounded, Coding::Mapped) => {
-                Self::Mapped(Cursor::new(&times.cells), recording.quantiser())
+                Self::Mapped(Cursor::new(cells), recording.quantiser())
             }
-            (TimesMode::Exact, Coding::Mapped) => Self::MappedExact(Cursor::new(&times.cells)),
-            (TimesMode::Exact, _) => {
-                Self::Exact(Box::new(times::exact::Decoder::new(&times.cells)))
-            }
+            (TimesMode::Exact, Coding::Mapped) => Self::MappedExact(Cursor::new(cells)),
+            (TimesMode::Exact, _) => Self::Exact(Box::new(times::exact::Decoder::new(cells))),
             (TimesMode::Statistics, _) => Self::None,
         }
     }
@@ -91,43 +76,54 @@ impl<'a> Reader<'a> {
 
 /// See [`Process::events`].
 pub struct Events<'a> {
+    recording: &'a Recording,
     thread: &'a Thread,
     walk: Walk<'a>,
-    /// Positions in the columns of all nodes, one node after the other.
-    columns: Vec<At>,
-    /// For each node the place of its first column in `columns`, and one more.
-    first_columns: Vec<u32>,
-    polls: Vec<At>,
-    args: Vec<i64>,
+    columns: Columns<'a>,
     times: Reader<'a>,
     /// Number of events that still have times.
     timed: u64,
-    clock: &'a ClockMap,
+    clock: Hand<'a>,
     /// Nominal nanoseconds since the process's start at the end of the last event.
     end: u64,
 }
 
 impl<'a> Events<'a> {
     pub(super) fn new(recording: &'a Recording, process: &'a Process, thread: &'a Thread) -> Self {
-        let nodes = &thread.log.nodes;
-        let mut count = 0;
-        let mut first_columns = vec![0];
-        first_columns.extend(nodes.iter().map(|node| {
-            count += node.columns.len() as u32;
-            count
-        }));
         Self {
+            recording,
             thread,
             walk: thread.log.walk(),
-            columns: vec![At::default(); count as usize],
-            first_columns,
-            polls: vec![At::default(); nodes.len()],
-            args: Vec::new(),
-            times: Reader::new(recording, &thread.times),
+            columns: Columns::new(&thread.log.nodes),
+            times: Reader::new(recording, &thread.times, 0),
             timed: thread.times.kept,
-            clock: &process.clock,
+            clock: Hand::new(&process.clock),
             end: 0,
         }
+    }
+
+    /// Leaves out events that end before `from`, as far as reading can begin later; returns the
+    /// number of visits of each node that are left out. Events before and after each other in time
+    /// stay so, but the first ones that are returned may end before `from`.
+    ///
+    /// Only for an iterator that has not begun.
+    pub fn skip_to(&mut self, from: Nanos) -> Option<Vec<u64>> {
+        let times = &self.thread.times;
+        if self.recording.times != TimesMode::Bounded || times.form != Coding::Zones {
+            return None;
+        }
+        let restarts = get_restarts(&times.restarts, self.thread.log.nodes.len())?;
+        // A call ends at its begin and its duration, which clocks that run a bit differently from
+        // its host's put off by no more than this.
+        let until = Nanos(from.0 - from.0 / 1024);
+        let later = restarts.partition_point(|restart| self.clock.nanos(restart.end) < until);
+        let restart = restarts.into_iter().take(later).next_back()?;
+        self.timed = times.kept.checked_sub(restart.events())?;
+        self.walk = self.thread.log.walk_after(restart.last, &restart.visits)?;
+        self.columns.go_to(&restart.visits);
+        self.times = Reader::new(self.recording, times, restart.offset);
+        self.end = restart.end;
+        Some(restart.visits)
     }
 
     /// The same events without begin and duration, which is faster.
@@ -140,26 +136,15 @@ impl<'a> Events<'a> {
     /// The next event; its arguments are valid until the next call.
     pub fn next_event(&mut self) -> Option<Event<'_>> {
         let (node, edge) = self.walk.next_step()?;
-        let index = node.0 as usize;
-        let log = &self.thread.log.nodes[index];
-        let columns = self.first_columns[index] as usize..self.first_columns[index + 1] as usize;
-        self.args.clear();
-        for (column, at) in log.columns.iter().zip(&mut self.columns[columns]) {
-            self.args.push(step(column, at)?);
-        }
-        let polls = if log.polls.is_empty() {
-            1
-        } else {
-            step(&log.polls, &mut self.polls[index]).unwrap_or(1)
-        };
         let times = self.next_times(edge.map_or(0, |e| e + 1), node.0);
+        let (args, polls) = self.columns.next(node.0 as usize)?;
         Some(Event {
             node,
             gap: times.map(|(gap, ..)| gap),
             begin: times.map(|(_, begin, _)| begin),
             duration: times.map(|(.., duration)| duration),
             polls,
-            args: &self.args,
+            args,
         })
     }
 

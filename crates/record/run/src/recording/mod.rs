@@ -5,7 +5,9 @@
 //! this recording's tables, the same for all ranks. It refuses analysis: it returns events, and the
 //! meaning of their numbers.
 
+mod columns;
 pub mod events;
+pub(crate) mod restarts;
 
 use talea_flow::codec::times;
 use talea_flow::log::ThreadLog;
@@ -180,6 +182,8 @@ pub(crate) struct Times {
     pub(crate) form: Coding,
     /// Gap and duration of each.
     pub(crate) cells: Vec<u8>,
+    /// Where reading the cells may begin, packed.
+    pub(crate) restarts: Vec<u8>,
     /// For each node the differences of its exact sums from the sums of its restored times,
     /// wrapping; packed, and empty for those of a mapped file.
     pub(crate) corrections: Vec<u8>,

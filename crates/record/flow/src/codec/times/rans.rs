@@ -9,11 +9,14 @@
 
 use crate::codec::DecodeError;
 
+/// Number of symbols of an alphabet.
+pub(super) const SYMBOLS: usize = 16;
+
 /// Logarithm of the sum of all probabilities.
 pub(super) const SCALE_BITS: u32 = 15;
 pub(super) const SCALE: u32 = 1 << SCALE_BITS;
 
-/// The state is from this to 2^63; a block begins, for the encoder, with this.
+/// A state is from this to 2^63; a block begins, for the encoder, with this.
 const LOW: u64 = 1 << 31;
 
 /// Largest number of equally likely bits in one step: with one more the state could become too low.
@@ -25,8 +28,8 @@ pub(super) trait Symbols {
     /// Codes a bit that is true with probability `chance / SCALE`; `0 < chance < SCALE`.
     fn bit(&mut self, chance: u32, bit: bool) -> bool;
 
-    /// Codes one of 16 symbols; `starts` ascend from 0 and stay below `SCALE`.
-    fn symbol(&mut self, starts: &[i16; 16], symbol: usize) -> usize;
+    /// Codes a symbol; `starts` ascend from 0 to `SCALE`, the last one.
+    fn symbol(&mut self, starts: &[u16; SYMBOLS + 1], symbol: usize) -> usize;
 
     /// Codes the low `width` (at most [`RAW_MAX`]) bits of `value`, all values equally likely.
     fn raw(&mut self, width: u32, value: u32) -> u32;
@@ -51,7 +54,7 @@ pub(super) struct Encoder {
 }
 
 impl Encoder {
-    /// Ends a block: later symbols are independent of the state of earlier ones.
+    /// Ends a block, if one has begun: later symbols are independent of the state of earlier ones.
     pub(super) fn end_block(&mut self) {
         if self.steps.is_empty() {
             return;
@@ -75,6 +78,11 @@ impl Encoder {
         self.steps.clear();
     }
 
+    /// Number of bytes of all blocks that have ended.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Ends the stream.
     pub(super) fn finish(mut self) -> Vec<u8> {
         self.end_block();
@@ -91,9 +99,8 @@ impl Symbols for Encoder {
     }
 
     #[inline]
-    fn symbol(&mut self, starts: &[i16; 16], symbol: usize) -> usize {
-        let start = starts[symbol] as u32;
-        let end = starts.get(symbol + 1).map_or(SCALE, |&end| end as u32);
+    fn symbol(&mut self, starts: &[u16; SYMBOLS + 1], symbol: usize) -> usize {
+        let (start, end) = (u32::from(starts[symbol]), u32::from(starts[symbol + 1]));
         self.steps.push(Step { start, size: (end - start) as u16, bits: SCALE_BITS as u8 });
         symbol
     }
@@ -110,7 +117,7 @@ impl Symbols for Encoder {
 }
 
 /// Reads symbols back.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Decoder<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -129,12 +136,15 @@ impl<'a> Decoder<'a> {
         word.map_or(0, |&word| u64::from(u32::from_le_bytes(word)))
     }
 
-    #[inline]
-    fn refill(&mut self) {
-        // Numbers instead of a branch, which would be mispredicted often.
-        let more = u64::from(self.state < LOW);
-        self.state = self.state << (more << 5) | self.word() & more.wrapping_neg();
-        self.at += (more << 2) as usize;
+    /// Makes `state` the new one.
+    #[inline(always)]
+    fn set(&mut self, state: u64) {
+        self.state = state;
+        // Seldom needed, so that a branch costs less than doing without.
+        if state < LOW {
+            self.state = state << 32 | self.word();
+            self.at += 4;
+        }
     }
 
     /// Begins a block, where the one before has ended.
@@ -168,38 +178,37 @@ impl<'a> Decoder<'a> {
 }
 
 impl Symbols for Decoder<'_> {
-    #[inline]
+    #[inline(always)]
     fn bit(&mut self, chance: u32, _: bool) -> bool {
-        let place = self.state as u32 & (SCALE - 1);
+        let state = self.state;
+        let place = state as u32 & (SCALE - 1);
         let bit = place < chance;
         let (start, size) = if bit { (0, chance) } else { (chance, SCALE - chance) };
-        self.state = u64::from(size) * (self.state >> SCALE_BITS) + u64::from(place - start);
-        self.refill();
+        self.set(u64::from(size) * (state >> SCALE_BITS) + u64::from(place - start));
         bit
     }
 
-    #[inline]
-    fn symbol(&mut self, starts: &[i16; 16], _: usize) -> usize {
-        let place = self.state as u32 & (SCALE - 1);
+    #[inline(always)]
+    fn symbol(&mut self, starts: &[u16; SYMBOLS + 1], _: usize) -> usize {
+        let state = self.state;
+        let place = state as u32 & (SCALE - 1);
         // Comparing with all is a few vector instructions, and has no branch to mispredict.
         let mut above = 0_u16;
-        for &start in starts {
-            above += (place as u16).wrapping_sub(start as u16) >> 15;
+        for &start in &starts[..SYMBOLS] {
+            above += (place as u16).wrapping_sub(start) >> 15;
         }
-        let symbol = usize::from(15 - (above & 15));
-        let start = starts[symbol] as u32;
-        let end = if symbol == 15 { SCALE } else { starts[symbol + 1] as u32 };
+        let symbol = SYMBOLS - 1 - (usize::from(above) & (SYMBOLS - 1));
+        let (start, end) = (u32::from(starts[symbol]), u32::from(starts[symbol + 1]));
         let size = u64::from(end - start);
-        self.state = size * (self.state >> SCALE_BITS) + u64::from(place - start);
-        self.refill();
+        self.set(size * (state >> SCALE_BITS) + u64::from(place - start));
         symbol
     }
 
-    #[inline]
+    #[inline(always)]
     fn raw(&mut self, width: u32, _: u32) -> u32 {
-        let value = (self.state & ((1 << width) - 1)) as u32;
-        self.state >>= width;
-        self.refill();
+        let state = self.state;
+        let value = (state & ((1 << width) - 1)) as u32;
+        self.set(state >> width);
         value
     }
 }
@@ -210,11 +219,11 @@ mod tests {
 
     use super::*;
 
-    const EVEN: [i16; 16] = {
-        let mut starts = [0; 16];
+    const EVEN: [u16; SYMBOLS + 1] = {
+        let mut starts = [0; SYMBOLS + 1];
         let mut i = 0;
-        while i < 16 {
-            starts[i] = (i * 2048) as i16;
+        while i <= SYMBOLS {
+            starts[i] = (i * SCALE as usize / SYMBOLS) as u16;
             i += 1;
         }
         starts
