@@ -55,12 +55,12 @@ pub(super) fn trace(bytes: &[u8]) -> Result<(), String> {
         bursts.rank.len(),
         bursts.begin.len(),
         bursts.end.len(),
-        bursts.caller.len(),
-        bursts.set.len(),
-        bursts.call.len(),
+        bursts.site.len(),
     ];
+    let is_listed = bursts.site.iter().all(|&at| (at as usize) < bursts.sites.len());
     let edges = [0, bursts.len()].contains(&bursts.edge.len());
-    if !edges || lengths.iter().any(|&length| length != bursts.len()) {
+    let sets = [0, bursts.len()].contains(&bursts.set.len());
+    if !is_listed || !edges || !sets || lengths.iter().any(|&length| length != bursts.len()) {
         return Err("columns of different lengths".to_owned());
     }
     let Ok(dimensions) = Dimension::usual(&bursts) else { return Ok(()) };

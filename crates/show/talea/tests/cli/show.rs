@@ -65,6 +65,7 @@ fn json_keys_are_stable() {
             "count",
             "range",
             "iterations",
+            "loop_id",
             "guard",
             "time_ns",
             "share",
