@@ -1,14 +1,17 @@
 //! The time that views and analyses of a large run take, from a recording of millions of calls.
 //!
 //! Owns the recorded program, a halo exchange of many variables on tiny blocks, which calls MPI
-//! nearly all the time. Each command reads the same run; where `TALEA_BEFORE` names another build,
-//! it reads the same recording in turns with ours.
+//! nearly all the time. Each command reads the same run, and so does a reader of parts of it; where
+//! `TALEA_BEFORE` names another build, it reads the same recording in turns with ours.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use talea_model::Nanos;
+use talea_run::{Recording, RunDirectory, trace};
 
 use super::{before, built, built_before, heading, median, output, prepared, scratch};
 
@@ -80,7 +83,67 @@ fn tables(folder: &Path) -> Result<(), String> {
         first.push(timed(&ours, &["show"], &run, &["structure"])?.0);
     }
     println!("| `show structure`, without sums | | {:.2} | |", median(&mut first));
+    parts(&run)
+}
+
+/// Time of reading all events, and those of a hundredth of the run at several places, on one core
+/// from a recording in memory.
+fn parts(run: &Path) -> Result<(), String> {
+    let directory = RunDirectory::open(run).map_err(|e| e.to_string())?;
+    let recording = trace::load(&directory).map_err(|e| e.to_string())?;
+    let (mut whole, mut end, mut all) = (Vec::new(), Nanos(0), 0);
+    for _ in 0..ROUNDS {
+        let (seconds, events, last) = read(&recording, Nanos(0), Nanos(u64::MAX));
+        whole.push(seconds);
+        (end, all) = (last, events);
+    }
+    let whole = median(&mut whole);
+    println!(
+        "\nEvents of a hundredth of the run's time, of all ranks, read with times and arguments on one core.\n"
+    );
+    println!("| from, % of the run | events | ms | % of the time of all |\n|---|---|---|---|");
+    println!(
+        "| all | {all} | {:.0} ({:.1} million a second) | 100 |",
+        whole * 1e3,
+        all as f64 / whole / 1e6
+    );
+    let hundredth = end.0 / 100;
+    for percent in [5, 20, 35, 50, 65, 80, 95] {
+        let from = Nanos(hundredth * percent);
+        let part = || read(&recording, from, Nanos(from.0 + hundredth));
+        let mut seconds: Vec<f64> = (0..ROUNDS).map(|_| part().0).collect();
+        let (seconds, events) = (median(&mut seconds), part().1);
+        println!(
+            "| {percent} | {events} | {:.1} | {:.1} |",
+            seconds * 1e3,
+            seconds / whole * 100.0
+        );
+    }
     Ok(())
+}
+
+/// Seconds that events between two times take, their number, and the begin of the last one.
+fn read(recording: &Recording, from: Nanos, to: Nanos) -> (f64, u64, Nanos) {
+    let begin = Instant::now();
+    let (mut count, mut last) = (0, Nanos(0));
+    for process in &recording.processes {
+        for thread in &process.threads {
+            let mut events = process.events(recording, thread);
+            events.skip_to(from);
+            while let Some(event) = events.next_event() {
+                let (Some(begin), Some(duration)) = (event.begin, event.duration) else { break };
+                if begin > to {
+                    break;
+                }
+                if begin + duration >= from {
+                    std::hint::black_box(event.args);
+                    count += 1;
+                    last = last.max(begin);
+                }
+            }
+        }
+    }
+    (begin.elapsed().as_secs_f64(), count, last)
 }
 
 /// Records the program; seconds of the program, and of the whole command.

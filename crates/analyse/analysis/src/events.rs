@@ -102,13 +102,21 @@ impl<'a> Events<'a> {
         let (process, thread) = find(run, path, request)?;
         let places = Places::new(run);
         let nodes = thread.log.nodes.iter();
+        let mut values = Values::new(&run.recording, process, thread);
+        let mut walk = process.events(&run.recording, thread);
+        if let Some(from) = request.from
+            && !values.need_all_events()
+            && let Some(visits) = walk.skip_to(from)
+        {
+            values.pass(&visits);
+        }
         Ok(Self {
             request,
             path: path.to_owned(),
             thread,
             sites: nodes.map(|node| places.short(node.signature.path)).collect(),
-            values: Values::new(&run.recording, process, thread),
-            walk: process.events(&run.recording, thread),
+            values,
+            walk,
         })
     }
 

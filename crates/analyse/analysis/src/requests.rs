@@ -128,6 +128,11 @@ impl Plan {
         }
     }
 
+    /// True where each call makes a request.
+    pub fn makes(&self) -> bool {
+        self.makes
+    }
+
     /// True where the call has nothing to do with requests.
     pub fn is_idle(&self) -> bool {
         !self.makes && self.request.is_none()
@@ -180,6 +185,11 @@ impl Requests {
             self.made += 1;
             self.made - 1
         })
+    }
+
+    /// Passes over calls that made so many requests; nothing else is known of these.
+    pub fn pass(&mut self, made: u64) {
+        self.made = self.made.saturating_add(made);
     }
 
     fn complete(&mut self, age: i64) {

@@ -94,6 +94,22 @@ impl<'a> Values<'a> {
         }
     }
 
+    /// True if more than the number of requests made before may be needed to name an argument: the
+    /// communicator of a request or of a window.
+    pub fn need_all_events(&self) -> bool {
+        self.nodes.iter().any(|plan| {
+            let is_source =
+                |arg: &ArgSpec| matches!(arg.name.as_str(), "status.source" | "statuses");
+            plan.win.is_some() || !plan.requests.is_idle() && plan.args.iter().any(is_source)
+        })
+    }
+
+    /// Passes over so many events of each node.
+    pub fn pass(&mut self, visits: &[u64]) {
+        let made = self.nodes.iter().zip(visits).filter(|(plan, _)| plan.requests.makes());
+        self.requests.pass(made.fold(0, |sum: u64, (_, &visits)| sum.saturating_add(visits)));
+    }
+
     /// The procedure of a node.
     pub fn name(&self, node: NodeId) -> &'a str {
         self.nodes[node.0 as usize].name

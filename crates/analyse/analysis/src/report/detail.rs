@@ -227,6 +227,13 @@ fn calls_inside(
     let (process, thread) = (analysis.process(at.process), analysis.recorded(at));
     let mut values = Values::new(recording, process, thread);
     let mut events = process.events(recording, thread);
+    let first = timelines.iter().map(|one| one.begin).min();
+    if let Some(first) = first
+        && !values.need_all_events()
+        && let Some(visits) = events.skip_to(first)
+    {
+        values.pass(&visits);
+    }
     let mut drawn = vec![0; timelines.len()];
     let mut calls = Vec::new();
     while let Some(event) = events.next_event() {

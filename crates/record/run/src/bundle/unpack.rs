@@ -25,6 +25,7 @@ use crate::live::layout::{TimesMode, state};
 use crate::live::numbers::Cursor;
 use crate::places::ThreadPlace;
 use crate::pu_time;
+use crate::recording::columns::Marks;
 use crate::recording::{self, Ended, Open, Recording, Sizes, Started};
 
 impl Bundle {
@@ -230,7 +231,7 @@ impl Bundle {
         let map = |id: u32| self.numbers.get(id).map_or(&[][..], Vec::as_slice);
         let first = self.lists.len() as i64;
         let type_lists = TypeLists::new(map(process.type_list_map), first);
-        let mut nodes = Vec::new();
+        let (mut nodes, mut marks) = (Vec::new(), Vec::new());
         for (node, &polls) in graph.nodes.iter().zip(&body.polls) {
             let procedure = self.procedures.get(node.procedure)?;
             self.paths.get(node.path)?;
@@ -245,7 +246,7 @@ impl Bundle {
                 let choices = decoded.stream(node.choices - 1, node.visits.checked_sub(last)?)?;
                 decoded.mapped(&choices, |v| u32::try_from(v).unwrap_or(u32::MAX))?
             };
-            let mut node_columns = Vec::new();
+            let mut node_columns: Vec<Runs<i64>> = Vec::new();
             for arg in &procedure.args {
                 let &Column { stream, base, step } = columns.next()?;
                 let numbers = decoded.stream(stream, node.visits)?;
@@ -277,6 +278,7 @@ impl Bundle {
                     }
                     _ => decoded.mapped(&column, |v| v)?,
                 });
+                marks.extend(node_columns.last().map(Marks::new));
             }
             let polls = if polls == 0 {
                 Runs::new()
@@ -312,6 +314,7 @@ impl Bundle {
             sums,
             counts,
             pu_times: Vec::new(),
+            marks,
             times,
         })
     }

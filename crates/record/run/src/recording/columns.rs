@@ -28,6 +28,38 @@ struct Place {
     poll_stream: Stream,
 }
 
+/// Sums of a stream's runs here and there, so that a value is found without adding all before it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Marks(Vec<u64>);
+
+impl Marks {
+    /// Runs from one sum to the next.
+    const APART: usize = 256;
+
+    pub(crate) fn new(runs: &Runs<i64>) -> Self {
+        let mut sum = 0_u64;
+        let sums = runs.runs().chunks_exact(Self::APART).map(|chunk| {
+            sum = chunk.iter().fold(sum, |sum, &(_, count)| sum.saturating_add(count));
+            sum
+        });
+        Self(sums.collect())
+    }
+
+    /// The place of the value after `passed` others: its run, and the values of the run before it.
+    fn position(&self, runs: &[(i64, u64)], passed: u64) -> (usize, u64) {
+        let chunk = self.0.partition_point(|&sum| sum <= passed);
+        let mut left = passed - chunk.checked_sub(1).map_or(0, |before| self.0[before]);
+        let begin = chunk * Self::APART;
+        for (run, &(_, count)) in runs.iter().enumerate().skip(begin) {
+            if left < count {
+                return (run, left);
+            }
+            left -= count;
+        }
+        (runs.len(), 0)
+    }
+}
+
 /// A position in a stream.
 #[derive(Clone, Copy, Default)]
 struct Stream {
@@ -38,10 +70,9 @@ struct Stream {
 }
 
 impl Stream {
-    /// After `passed` values.
-    fn after<T: Copy + PartialEq>(runs: &Runs<T>, passed: u64) -> (Self, Option<T>) {
-        let (run, used) = runs.position(passed);
-        match runs.runs().get(run) {
+    /// At a position, and the value there.
+    fn at<T: Copy>(runs: &[(T, u64)], (run, used): (usize, u64)) -> (Self, Option<T>) {
+        match runs.get(run) {
             Some(&(value, count)) => (Self { run: run + 1, left: count - used }, Some(value)),
             None => (Self { run, left: 0 }, None),
         }
@@ -76,19 +107,26 @@ impl<'a> Columns<'a> {
         Self { nodes, places, values: vec![0; all], streams: vec![Stream::default(); all] }
     }
 
-    /// Goes on after so many visits of each node.
-    pub(super) fn go_to(&mut self, visits: &[u64]) {
+    /// Goes on after so many visits of each node; `marks` are those of all columns in order.
+    pub(super) fn go_to(&mut self, visits: &[u64], marks: &[Marks]) {
         for ((node, place), &visits) in self.nodes.iter().zip(&mut self.places).zip(visits) {
             (place.left, place.stretch) = (0, 0);
             let range = place.first as usize..place.end as usize;
-            let streams = self.streams[range.clone()].iter_mut().zip(&mut self.values[range]);
-            for (column, (stream, current)) in node.columns.iter().zip(streams) {
+            for (column, at) in node.columns.iter().zip(range) {
                 let value;
-                (*stream, value) = Stream::after(column, visits);
-                *current = value.unwrap_or_default();
+                let position = match marks.get(at) {
+                    Some(marks) => marks.position(column.runs(), visits),
+                    None => column.position(visits),
+                };
+                (self.streams[at], value) = Stream::at(column.runs(), position);
+                self.values[at] = value.unwrap_or_default();
             }
-            let polls;
-            (place.poll_stream, polls) = Stream::after(&node.polls, visits);
+            let (runs, polls) = (node.polls.runs(), node.polls.position(visits));
+            let polls = {
+                let value;
+                (place.poll_stream, value) = Stream::at(runs, polls);
+                value
+            };
             place.polls = polls.unwrap_or(1);
         }
     }
@@ -172,10 +210,21 @@ mod tests {
                 prop_assert!(all.next(0).is_none() && all.next(0).is_none());
             }
             let mut later = Columns::new(&nodes);
-            later.go_to(&[from]);
+            later.go_to(&[from], &[]);
             let expected = expected.get(from as usize..).unwrap_or_default();
             let found = rest(&mut later, expected.len());
             prop_assert_eq!(&found[..], expected);
+        }
+    }
+
+    #[test]
+    fn marks_find_every_value() {
+        let runs: Runs<i64> =
+            (0..3000).flat_map(|i: i64| [i; 3].into_iter().take(1 + i as usize % 3)).collect();
+        let marks = Marks::new(&runs);
+        assert!(marks.0.len() == 3000 / Marks::APART);
+        for passed in 0..runs.len() + 5 {
+            assert_eq!(marks.position(runs.runs(), passed), runs.position(passed));
         }
     }
 }

@@ -102,9 +102,9 @@ impl<'a> Events<'a> {
         }
     }
 
-    /// Leaves out events that end before `from`, as far as reading can begin later; returns the
-    /// number of visits of each node that are left out. Events before and after each other in time
-    /// stay so, but the first ones that are returned may end before `from`.
+    /// Leaves out events that end before `from`, as far as reading can begin later, and returns for
+    /// each node the number of visits that are left out. The first events that are returned may
+    /// still end before `from`. `None`, and no event is left out, where reading begins at the first.
     ///
     /// Only for an iterator that has not begun.
     pub fn skip_to(&mut self, from: Nanos) -> Option<Vec<u64>> {
@@ -118,9 +118,10 @@ impl<'a> Events<'a> {
         let until = Nanos(from.0 - from.0 / 1024);
         let later = restarts.partition_point(|restart| self.clock.nanos(restart.end) < until);
         let restart = restarts.into_iter().take(later).next_back()?;
-        self.timed = times.kept.checked_sub(restart.events())?;
+        let timed = times.kept.checked_sub(restart.events())?;
         self.walk = self.thread.log.walk_after(restart.last, &restart.visits)?;
-        self.columns.go_to(&restart.visits);
+        self.timed = timed;
+        self.columns.go_to(&restart.visits, &self.thread.marks);
         self.times = Reader::new(self.recording, times, restart.offset);
         self.end = restart.end;
         Some(restart.visits)

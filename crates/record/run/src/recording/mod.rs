@@ -5,7 +5,7 @@
 //! this recording's tables, the same for all ranks. It refuses analysis: it returns events, and the
 //! meaning of their numbers.
 
-mod columns;
+pub(crate) mod columns;
 pub mod events;
 pub(crate) mod restarts;
 
@@ -157,6 +157,8 @@ pub struct Thread {
     pub counts: Vec<(ProcedureId, u64)>,
     /// Running times, and waiting times for PUs, about once a second.
     pub pu_times: Vec<PuTime>,
+    /// Sums of the streams of all columns, one node after the other.
+    pub(crate) marks: Vec<columns::Marks>,
     /// Times, packed.
     pub(crate) times: Times,
 }
