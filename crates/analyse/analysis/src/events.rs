@@ -106,9 +106,8 @@ impl<'a> Events<'a> {
         let mut walk = process.events(&run.recording, thread);
         if let Some(from) = request.from
             && !values.need_all_events()
-            && let Some(visits) = walk.skip_to(from)
         {
-            values.pass(&visits);
+            values.pass(&walk.skip_to(from));
         }
         Ok(Self {
             request,

@@ -230,9 +230,8 @@ fn calls_inside(
     let first = timelines.iter().map(|one| one.begin).min();
     if let Some(first) = first
         && !values.need_all_events()
-        && let Some(visits) = events.skip_to(first)
     {
-        values.pass(&visits);
+        values.pass(&events.skip_to(first));
     }
     let mut drawn = vec![0; timelines.len()];
     let mut calls = Vec::new();

@@ -231,7 +231,7 @@ impl Bundle {
         let map = |id: u32| self.numbers.get(id).map_or(&[][..], Vec::as_slice);
         let first = self.lists.len() as i64;
         let type_lists = TypeLists::new(map(process.type_list_map), first);
-        let (mut nodes, mut marks) = (Vec::new(), Vec::new());
+        let mut nodes: Vec<NodeLog> = Vec::new();
         for (node, &polls) in graph.nodes.iter().zip(&body.polls) {
             let procedure = self.procedures.get(node.procedure)?;
             self.paths.get(node.path)?;
@@ -246,7 +246,7 @@ impl Bundle {
                 let choices = decoded.stream(node.choices - 1, node.visits.checked_sub(last)?)?;
                 decoded.mapped(&choices, |v| u32::try_from(v).unwrap_or(u32::MAX))?
             };
-            let mut node_columns: Vec<Runs<i64>> = Vec::new();
+            let mut node_columns = Vec::new();
             for arg in &procedure.args {
                 let &Column { stream, base, step } = columns.next()?;
                 let numbers = decoded.stream(stream, node.visits)?;
@@ -278,7 +278,6 @@ impl Bundle {
                     }
                     _ => decoded.mapped(&column, |v| v)?,
                 });
-                marks.extend(node_columns.last().map(Marks::new));
             }
             let polls = if polls == 0 {
                 Runs::new()
@@ -310,11 +309,11 @@ impl Bundle {
             .collect();
         Some(recording::Thread {
             number,
-            log: ThreadLog { nodes, events: graph.events },
             sums,
             counts,
             pu_times: Vec::new(),
-            marks,
+            marks: nodes.iter().flat_map(|node| &node.columns).map(Marks::new).collect(),
+            log: ThreadLog { nodes, events: graph.events },
             times,
         })
     }

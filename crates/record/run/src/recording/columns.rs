@@ -145,11 +145,10 @@ impl<'a> Columns<'a> {
     /// Moves on to the next values of a node.
     fn change(&mut self, node: usize) -> Option<()> {
         let (log, place) = (&self.nodes[node], &mut self.places[node]);
-        let range = place.first as usize..place.end as usize;
         let mut stretch = u64::MAX;
-        let current = self.streams[range.clone()].iter_mut().zip(&mut self.values[range]);
-        for (column, (stream, value)) in log.columns.iter().zip(current) {
-            if !stream.advance(column.runs(), place.stretch, value) {
+        for (column, at) in log.columns.iter().zip(place.first as usize..) {
+            let stream = &mut self.streams[at];
+            if !stream.advance(column.runs(), place.stretch, &mut self.values[at]) {
                 return None;
             }
             stretch = stretch.min(stream.left);

@@ -25,13 +25,6 @@ pub(crate) struct Restart {
     pub(crate) visits: Vec<u64>,
 }
 
-impl Restart {
-    /// Number of events before.
-    pub(crate) fn events(&self) -> u64 {
-        self.visits.iter().fold(0, |sum: u64, &visits| sum.saturating_add(visits))
-    }
-}
-
 /// Appends places in order.
 pub(crate) fn put_restarts(out: &mut Vec<u8>, restarts: &[Restart]) {
     put_number(out, restarts.len() as u64);

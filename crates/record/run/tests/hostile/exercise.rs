@@ -7,6 +7,7 @@ use std::path::Path;
 
 use talea_flow::codec::{sequence, times};
 use talea_flow::times::Quantiser;
+use talea_model::Nanos;
 use talea_run::bundle::{Bundle, ProcessTimes};
 use talea_run::container::{Container, SectionId, Tag};
 use talea_run::limits::Limits;
@@ -67,6 +68,13 @@ fn recording(recording: &Recording) {
                 for &arg in &args {
                     recording.world_rank(process, args.first().copied(), arg);
                     lists.get(arg).and_then(|list| list.get(0));
+                }
+            }
+            for from in [1 << 20, u64::MAX] {
+                let mut later = process.events(recording, thread);
+                if thread.log.events < LOOKED_AT as u64 {
+                    later.skip_to(Nanos(from));
+                    while later.next_event().is_some() {}
                 }
             }
             thread.exact_sums(recording, vec![NodeSums::NONE; thread.log.nodes.len()]);
