@@ -21,7 +21,7 @@ const STEPS: u32 = 3000;
 const ROUNDS: usize = 3;
 
 /// Commands by name, with the words around the run and the file that they write, if any.
-const COMMANDS: [(&str, &[&str], &[&str]); 7] = [
+const COMMANDS: [(&str, &[&str], &[&str]); 9] = [
     ("show structure", &["show"], &["structure"]),
     ("show calls", &["show"], &["calls"]),
     ("show classes", &["show"], &["classes"]),
@@ -29,6 +29,8 @@ const COMMANDS: [(&str, &[&str], &[&str]); 7] = [
     ("show stats", &["show"], &["stats"]),
     ("report", &["report", "--out", "-"], &[]),
     ("metrics", &["metrics"], &[]),
+    ("cluster", &["cluster"], &[]),
+    ("convert to Paraver", &["convert"], &["-", "--format", "paraver"]),
 ];
 
 /// Prints the tables.

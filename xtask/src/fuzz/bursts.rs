@@ -51,12 +51,7 @@ pub(super) fn trace(bytes: &[u8]) -> Result<(), String> {
         return Ok(());
     };
     let bursts = bursts(&trace);
-    let lengths = [
-        bursts.rank.len(),
-        bursts.begin.len(),
-        bursts.end.len(),
-        bursts.site.len(),
-    ];
+    let lengths = [bursts.rank.len(), bursts.begin.len(), bursts.end.len(), bursts.site.len()];
     let is_listed = bursts.site.iter().all(|&at| (at as usize) < bursts.sites.len());
     let edges = [0, bursts.len()].contains(&bursts.edge.len());
     let sets = [0, bursts.len()].contains(&bursts.set.len());

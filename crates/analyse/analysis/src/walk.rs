@@ -88,9 +88,19 @@ impl NodePlan {
     }
 }
 
-/// Walks through a thread.
-pub fn walk(recording: &Recording, process: &Process, thread: &Thread) -> Walked {
-    let log = &thread.log;
+impl Walked {
+    /// A walk of which the times alone are known.
+    pub(crate) fn with_times(
+        recording: &Recording,
+        thread: &Thread,
+        events: Vec<TimedEvent>,
+    ) -> Self {
+        Self { events, nodes: figures(&specs(recording, thread)), ..Self::default() }
+    }
+}
+
+/// The procedure of each node.
+fn specs(recording: &Recording, thread: &Thread) -> Vec<ProcedureSpec> {
     let spec = |signature: talea_model::Signature| {
         recording
             .procedures
@@ -98,14 +108,25 @@ pub fn walk(recording: &Recording, process: &Process, thread: &Thread) -> Walked
             .cloned()
             .unwrap_or_else(|| ProcedureSpec { name: "?".to_owned(), args: Vec::new() })
     };
-    let specs: Vec<ProcedureSpec> = log.nodes.iter().map(|node| spec(node.signature)).collect();
-    let plans: Vec<NodePlan> = specs.iter().map(NodePlan::of).collect();
-    let mut walked = Walked::default();
-    walked.nodes.extend(specs.iter().map(|spec| NodeFigures {
+    thread.log.nodes.iter().map(|node| spec(node.signature)).collect()
+}
+
+/// The figures of each node before the first event.
+fn figures(specs: &[ProcedureSpec]) -> Vec<NodeFigures> {
+    let figures = |spec: &ProcedureSpec| NodeFigures {
         bracket: is_bracket(&spec.name),
         setup: category(&spec.name) == Category::Setup,
         ..NodeFigures::default()
-    }));
+    };
+    specs.iter().map(figures).collect()
+}
+
+/// Walks through a thread.
+pub fn walk(recording: &Recording, process: &Process, thread: &Thread) -> Walked {
+    let log = &thread.log;
+    let specs = specs(recording, thread);
+    let plans: Vec<NodePlan> = specs.iter().map(NodePlan::of).collect();
+    let mut walked = Walked { nodes: figures(&specs), ..Walked::default() };
     let mut cells: HashMap<Rank, (Bytes, u64)> = HashMap::default();
     let mut collectives = vec![Collective::default(); log.nodes.len()];
     let mut requests = Requests::default();

@@ -149,7 +149,7 @@ fn summary(values: &mut [f64], points: usize) -> Option<Summary> {
     });
     let (before, &mut middle, _) = values.select_nth_unstable_by(count / 2, f64::total_cmp);
     // Of an even number two are in the middle, and the other one is the largest before.
-    let other = before.iter().copied().max_by(f64::total_cmp).filter(|_| count % 2 == 0);
+    let other = before.iter().copied().max_by(f64::total_cmp).filter(|_| count.is_multiple_of(2));
     Some(Summary {
         measured: count as u64,
         mean,

@@ -41,7 +41,7 @@ pub use labels::read_labels;
 pub use reader::Reader;
 pub use rows::read_rows;
 use talea_model::Trace;
-pub use write::{WriteError, write};
+pub use write::{RecordLines, WriteError, write, write_head};
 pub use write_labels::{write_labels, write_rows};
 
 /// Treatment of a line in the middle of the records that violates the format.

@@ -66,6 +66,15 @@ impl States {
         self.state.push(row.state);
     }
 
+    /// Makes room for exactly this many more rows.
+    pub fn reserve(&mut self, rows: usize) {
+        self.location.reserve_exact(rows);
+        self.cpu.reserve_exact(rows);
+        self.begin.reserve_exact(rows);
+        self.end.reserve_exact(rows);
+        self.state.reserve_exact(rows);
+    }
+
     /// A row; absent behind the last.
     pub fn get(&self, row: usize) -> Option<StateRecord> {
         Some(StateRecord {
@@ -155,6 +164,16 @@ impl Events {
         self.types.extend_from_slice(&row.types[..pairs]);
         self.values.extend_from_slice(&row.values[..pairs]);
         self.close(row.location, row.cpu, row.time);
+    }
+
+    /// Makes room for exactly this many more rows, and for their pairs.
+    pub fn reserve(&mut self, rows: usize, pairs: usize) {
+        self.location.reserve_exact(rows);
+        self.cpu.reserve_exact(rows);
+        self.time.reserve_exact(rows);
+        self.pairs_end.reserve_exact(rows);
+        self.types.reserve_exact(pairs);
+        self.values.reserve_exact(pairs);
     }
 
     /// Makes a row of the pairs that were added to `types` and `values` since the last row.

@@ -17,6 +17,7 @@ mod search;
 pub mod source;
 pub mod study;
 
+use talea_cluster::bursts::Bursts;
 use talea_metric::measure::Part;
 use talea_model::Trace;
 use talea_report::data::clusters::ClusterData;
@@ -32,10 +33,15 @@ pub use points::{described, dimensions, may_use_edges};
 pub use source::{Source, SourceError};
 pub use study::{Study, study};
 
-/// The clusters of a part of a trace, with default options, for a report. `None` where there is
-/// nothing to cluster.
-pub fn of_part(trace: &Trace, part: Part, name: &str) -> Option<ClusterData> {
-    let (bursts, looked) = source::bursts_of(trace, part).ok()?;
+/// The clusters of a part of a trace, with default options, for a report. `known` are all bursts of
+/// a trace without records. `None` where there is nothing to cluster.
+pub fn of_part(
+    trace: &Trace,
+    known: Option<Bursts>,
+    part: Part,
+    name: &str,
+) -> Option<ClusterData> {
+    let (bursts, looked) = source::bursts_of(trace, known, part).ok()?;
     let study = study::study(bursts, looked, &Options::default()).ok()?;
     Some(fill::data(&study, &Names::from_trace(Some(trace)), name))
 }

@@ -5,6 +5,8 @@
 use talea_cluster::prepare::Range;
 use talea_metric::measure::Part;
 
+use crate::input::Wanted;
+
 /// The radius.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Eps {
@@ -64,6 +66,8 @@ pub struct Options {
     pub no_prepare: bool,
     /// The analysed part of a trace.
     pub part: Part,
+    /// Records of a run that are read: all where the trace is written again.
+    pub records: Wanted,
     /// Use of the calls at the ends of bursts.
     pub edges: Edges,
     /// The radius.

@@ -17,7 +17,7 @@ use talea_model::{GapKind, Gaps, Rank, Trace};
 
 use super::Options;
 use crate::Progress;
-use crate::input::{self, InputError};
+use crate::input::{self, Input, InputError};
 
 /// An input.
 #[derive(Debug)]
@@ -73,11 +73,16 @@ pub struct Looked {
     pub outside: u64,
 }
 
-/// The bursts of a part of a trace: those with most of their time in it.
-pub fn bursts_of(trace: &Trace, part: Part) -> Result<(Bursts, Looked), MeasureError> {
+/// The bursts of a part of a trace: those with most of their time in it. `known` are all bursts of
+/// a trace without records.
+pub fn bursts_of(
+    trace: &Trace,
+    known: Option<Bursts>,
+    part: Part,
+) -> Result<(Bursts, Looked), MeasureError> {
     let mut gaps = Gaps::default();
     let span = Span::select(trace, part, &mut gaps)?;
-    let all = bursts::bursts(trace);
+    let all = known.unwrap_or_else(|| bursts::bursts(trace));
     let is_whole = span.chosen == Chosen::Whole;
     let (mut bursts, outside) = all.within(|begin, end| is_whole || span.holds(begin, end));
     bursts.gaps.merge(gaps);
@@ -106,10 +111,11 @@ pub fn load(path: &Path, how: &Options, progress: Progress<'_>) -> Result<Source
         let bursts = of_table(table, how).map_err(failed)?;
         return Ok(Source { trace: None, bursts, part: Looked::default(), seconds: 0.0 });
     }
-    let trace = input::load(path, progress)?.trace;
+    let Input { trace, computation, .. } = input::load(path, how.records, progress)?;
     progress("finding bursts");
     let begin = Instant::now();
-    let (bursts, part) = bursts_of(&trace, how.part)
+    let known = computation.map(|computation| computation.bursts);
+    let (bursts, part) = bursts_of(&trace, known, how.part)
         .map_err(|source| SourceError::Part { source, path: path.to_owned() })?;
     Ok(Source { trace: Some(trace), bursts, part, seconds: begin.elapsed().as_secs_f64() })
 }

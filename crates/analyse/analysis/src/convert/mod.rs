@@ -21,8 +21,9 @@ use std::path::{Path, PathBuf};
 use talea_formats::profile;
 use talea_model::{Gaps, Trace};
 
+use crate::Analysis;
 use crate::Progress;
-use crate::input::{self, InputError};
+use crate::input::{self, InputError, Opened, run};
 
 /// Forms of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,12 +129,31 @@ pub fn convert(
     if format == Format::Parquet {
         return Err(ConvertError::NoParquet(out.to_owned()));
     }
-    let loaded = input::load(input, progress)?;
+    let trace = match input::open(input, &mut *progress)? {
+        Opened::Trace(trace) => *trace,
+        Opened::Run(run) => {
+            let analysis = Analysis::new(&run, &mut *progress);
+            if format == Format::Paraver
+                && let Some(stream) = run::stream(&analysis)
+            {
+                progress("writing");
+                let counts = paraver::save_stream(&stream, out)?;
+                let counts = records(counts.states, counts.events, counts.messages);
+                return Ok(Written { counts, gaps: stream.head.gaps });
+            }
+            run::trace(&analysis)
+        }
+    };
     progress("writing");
     let mut gaps = Gaps::default();
-    let counts = save(&loaded.trace, format, (input, out), &mut gaps)?;
-    gaps.merge(loaded.trace.gaps);
+    let counts = save(&trace, format, (input, out), &mut gaps)?;
+    gaps.merge(trace.gaps);
     Ok(Written { counts, gaps })
+}
+
+/// Counts of the records of a trace.
+fn records(states: u64, events: u64, messages: u64) -> Vec<Count> {
+    vec![Count(states, "state"), Count(events, "event"), Count(messages, "message")]
 }
 
 /// Writes a form; returns counts of its contents.
@@ -149,11 +169,8 @@ fn save(
     Ok(match format {
         Format::Paraver => {
             paraver::save(trace, out)?;
-            let (states, events) = (trace.states.len(), trace.events.len());
-            let messages = trace.messages.len();
-            [(states, "state"), (events, "event"), (messages, "message")]
-                .map(|(number, noun)| Count(number as u64, noun))
-                .to_vec()
+            let [states, events] = [trace.states.len(), trace.events.len()];
+            records(states as u64, events as u64, trace.messages.len() as u64)
         }
         Format::Chrome => chrome(trace, out, gaps).map_err(failed)?,
         Format::Speedscope => {

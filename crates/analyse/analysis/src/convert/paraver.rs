@@ -3,7 +3,7 @@
 //! Owns the set of files: labels and names of rows accompany the records, except for a pipe or a
 //! device, which gets the records alone. Syntax is `formats::paraver`'s.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
@@ -13,6 +13,7 @@ use talea_model::Trace;
 
 use super::file::{self, Draft};
 use crate::input::paraver::sibling;
+use crate::input::run::{Counts, Stream};
 
 /// Errors of saving a trace.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +39,24 @@ pub enum SaveError {
 /// Writes a trace to `path`, compressed if that ends in `.gz`, with labels and names of rows beside
 /// it.
 pub fn save(trace: &Trace, path: &Path) -> Result<(), SaveError> {
+    save_with(trace, path, |out| paraver::write(trace, out))
+}
+
+/// The same of a run, whose records are made as they are written.
+pub(super) fn save_stream(stream: &Stream<'_>, path: &Path) -> Result<Counts, SaveError> {
+    let mut counts = Counts::default();
+    save_with(&stream.head, path, |out| {
+        counts = stream.write(out)?;
+        Ok(())
+    })?;
+    Ok(counts)
+}
+
+fn save_with(
+    head: &Trace,
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), paraver::WriteError>,
+) -> Result<(), SaveError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |source| SaveError::File { source, path: path.clone() }
@@ -49,14 +68,14 @@ pub fn save(trace: &Trace, path: &Path) -> Result<(), SaveError> {
     };
     if path.extension().is_some_and(|end| end == "gz") {
         let mut packed = GzEncoder::new(out, Compression::new(6));
-        paraver::write(trace, &mut packed).map_err(form)?;
+        write(&mut packed).map_err(form)?;
         out = packed.finish().map_err(failed(path))?;
     } else {
-        paraver::write(trace, &mut out).map_err(form)?;
+        write(&mut out).map_err(form)?;
     }
     if let Some(path) = out.finish().map_err(failed(path))? {
-        let labels = paraver::write_labels(&trace.labels);
-        let rows = paraver::write_rows(&trace.locations.levels);
+        let labels = paraver::write_labels(&head.labels);
+        let rows = paraver::write_rows(&head.locations.levels);
         for (ending, text) in [("pcf", labels), ("row", rows)] {
             let side = sibling(&path, ending);
             file::write(&side, text.as_bytes()).map_err(failed(&side))?;

@@ -11,15 +11,20 @@ use std::path::{Path, PathBuf};
 use talea_model::Trace;
 pub use talea_run::directory::known_as;
 
+pub use run::Computation;
+use run::Time;
+
 use crate::hosts::Host;
 use crate::{Analysis, Progress};
-use talea_run::load::{self, LoadError};
+use talea_run::load::{self, LoadError, Run};
 
 /// The data that was read.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Input {
-    /// Everything that happened.
+    /// Everything that happened; without most of its records where there is a computation.
     pub trace: Trace,
+    /// What a run's threads compute between their calls, in place of records.
+    pub computation: Option<Computation>,
     /// The command of a run that was recorded without samples.
     pub unsampled: Option<String>,
     /// Sentences on threads that waited for PUs, which makes times in MPI longer; none of a trace
@@ -54,26 +59,65 @@ pub enum InputError {
     Unknown(PathBuf),
 }
 
-/// Reads what the user named.
-pub fn load(path: &Path, progress: Progress<'_>) -> Result<Input, InputError> {
+/// The records that an analysis needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wanted {
+    /// All.
+    All,
+    /// Those between calls: of a run without samples, its [`Computation`] alone.
+    #[default]
+    Computation,
+    /// The same with the time outside MPI.
+    Measurement,
+}
+
+/// A trace of another tool, or a run.
+#[derive(Debug)]
+pub(crate) enum Opened {
+    /// The whole trace.
+    Trace(Box<Trace>),
+    /// The run, which is not analysed yet.
+    Run(Box<Run>),
+}
+
+/// Opens what the user named.
+pub(crate) fn open(path: &Path, progress: Progress<'_>) -> Result<Opened, InputError> {
     progress("reading");
     let read = |source| InputError::Read { source, path: path.to_owned() };
-    let run = if std::fs::metadata(path).map_err(read)?.is_dir() {
-        load::load(path)?
+    if std::fs::metadata(path).map_err(read)?.is_dir() {
+        Ok(Opened::Run(Box::new(load::load(path)?)))
     } else if paraver::is_trace(path).map_err(read)? {
-        return Ok(Input { trace: paraver::load(path)?, unsampled: None, crowding: Vec::new() });
+        Ok(Opened::Trace(Box::new(paraver::load(path)?)))
     } else {
         // A file inside a run directory names the run, as everywhere.
-        load::load(path).map_err(|_| InputError::Unknown(path.to_owned()))?
+        let run = load::load(path).map_err(|_| InputError::Unknown(path.to_owned()))?;
+        Ok(Opened::Run(Box::new(run)))
+    }
+}
+
+/// Reads what the user named.
+pub fn load(path: &Path, wanted: Wanted, progress: Progress<'_>) -> Result<Input, InputError> {
+    let run = match open(path, &mut *progress)? {
+        Opened::Trace(trace) => return Ok(Input { trace: *trace, ..Input::default() }),
+        Opened::Run(run) => run,
     };
     let is_sampled = run.metadata.options.contains_key("sample_counter");
     let analysis = Analysis::new(&run, progress);
-    let trace = run::trace(&analysis);
+    let computed = match wanted {
+        Wanted::All => None,
+        Wanted::Computation => run::computation(&analysis, Time::Computing),
+        Wanted::Measurement => run::computation(&analysis, Time::OutsideMpi),
+    };
+    let (trace, computation) = match computed {
+        Some((trace, computation)) => (trace, Some(computation)),
+        None => (run::trace(&analysis), None),
+    };
     let many = analysis.hosts().len() > 1;
     let of = |host: &Host| {
         let on = if many { format!("on `{}`: ", host.name) } else { String::new() };
         host.crowding().into_iter().map(move |text| format!("{on}{text}"))
     };
     let crowding = analysis.hosts().iter().flat_map(of).collect();
-    Ok(Input { trace, unsampled: (!is_sampled).then_some(run.metadata.command), crowding })
+    let unsampled = (!is_sampled).then_some(run.metadata.command);
+    Ok(Input { trace, computation, unsampled, crowding })
 }

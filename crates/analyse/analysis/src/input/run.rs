@@ -3,45 +3,35 @@
 //! Owns the numbers that calls, callers and states get, which are those of Extrae where it has one,
 //! so that Paraver and its configurations show them. Iterations of loops are events of
 //! [`types::ITERATION`] and [`types::LOOP`], phases that the program marks those of
-//! [`types::MARKED`].
+//! [`types::MARKED`]. An analysis of what lies between calls takes [`computation`], which holds no
+//! records.
 
+mod between;
+mod calls;
 mod loops;
 mod names;
+mod order;
+mod places;
 mod samples;
+mod stream;
 
-use std::collections::BTreeMap;
-
-use talea_model::trace::{Communicator, Level, Members, MessageRecord, StateRecord, types};
-use talea_model::{ArgKind, Gap, GapKind, Nanos, ProcedureSpec, Rank, Trace};
+use rayon::prelude::*;
+use talea_model::trace::{Communicator, Events, Members, MessageRecord, Messages, States};
+use talea_model::{Gap, GapKind, Nanos, Trace};
 use talea_run::live::record;
-use talea_run::recording::{Process, Thread};
 
-use self::loops::{Loops, iterations};
+pub use self::between::{Computation, Time, computation};
+use self::calls::{plans, records};
+use self::loops::{Loops, turns};
 pub use self::loops::{label, loop_names};
-use self::names::{Callers, Calls, Kind};
+use self::names::{Callers, Calls};
+use self::places::{Places, locations};
 use self::samples::{Pictures, Sampled};
+pub use self::stream::{Counts, Stream, stream};
 use crate::Analysis;
-use crate::arguments::SendPlan;
-use crate::location::ThreadAt;
-use crate::messages::{self, Messages};
-use crate::procedures::Traffic;
-use crate::walk::walk;
+use crate::messages;
 use talea_run::sampled::SampleSites;
-
-/// Where threads of the run are in the trace.
-pub(super) struct Places {
-    /// For each process the location of its first thread, and how many there are.
-    first: Vec<(u32, u32)>,
-}
-
-impl Places {
-    /// The location of a thread of a process, by their places in the recording.
-    pub(super) fn location(&self, process: usize, thread: usize) -> Option<u32> {
-        let &(first, count) = self.first.get(process)?;
-        let thread = u32::try_from(thread).ok().filter(|&thread| thread < count)?;
-        Some(first + thread)
-    }
-}
+use talea_run::samples::RunSamples;
 
 /// Everything that was recorded, as columns.
 pub fn trace(analysis: &Analysis<'_>) -> Trace {
@@ -49,243 +39,99 @@ pub fn trace(analysis: &Analysis<'_>) -> Trace {
     let run_samples = talea_run::samples::load(&analysis.run.directory);
     let sites = SampleSites::load(&analysis.run.directory, &run_samples);
     let unresolved = sites.gaps.clone();
-    let sampled = if recording.processes.is_empty() {
-        Sampled::alone(&run_samples).into_iter().map(Some).collect()
-    } else {
-        let of = |process| Sampled::for_process(&run_samples, process);
-        recording.processes.iter().map(of).collect::<Vec<_>>()
-    };
-    let mut trace = Trace {
-        date: analysis
-            .run
-            .metadata
-            .start
-            .map(|start| start.strftime("%d/%m/%Y at %H:%M").to_string())
-            .unwrap_or_default(),
-        duration: analysis.ranks.iter().map(|rank| rank.end).max().unwrap_or_default(),
-        gaps: recording.gaps.clone(),
-        ..Trace::default()
-    };
-    let ends = sampled.iter().flatten().map(Sampled::end);
-    trace.duration = ends.fold(trace.duration, Nanos::max);
-    let places = locations(analysis, &sampled, &mut trace);
-    let mut calls = Calls::new(recording);
+    let sampled = sampled(analysis, &run_samples);
+    let (mut trace, places) = beginning(analysis, &sampled);
+    let calls = Calls::new(recording);
     let mut callers = Callers::new(analysis);
+    let rows = places.rows(analysis, &sampled);
+    let plans: Vec<_> = rows.iter().map(|row| plans(analysis, row, &calls, &mut callers)).collect();
+    let found: Vec<_> = rows
+        .par_iter()
+        .zip(&plans)
+        .map(|(row, plans)| {
+            let ((states, events), calls) = records(analysis, row, plans);
+            // Probes of samples belong to calls.
+            let is_sampled = sampled.get(row.at.process).is_some_and(Option::is_some);
+            let kept = if is_sampled { calls.clone() } else { Vec::new() };
+            (states, events, turns(analysis, row, calls), kept)
+        })
+        .collect();
     let mut loops = Loops::default();
-    for (at, process) in recording.processes.iter().enumerate() {
-        for (number, thread) in process.threads.iter().enumerate() {
-            if let Some(location) = places.location(at, number) {
-                let whole = (process.started.at, analysis.ranks[at].end);
-                let sampled = sampled.get(at).and_then(Option::as_ref);
-                let known = sampled.and_then(|sampled| sampled.presence(thread.number));
-                // Nothing else says when a thread came that is not the process's first.
-                let present = if number == 0 { Some(whole) } else { known };
-                Filler { analysis, process, thread, location, whole, present }.fill(
-                    &mut trace,
-                    &mut calls,
-                    &mut callers,
-                );
-                let at = ThreadAt { process: at, thread: number };
-                iterations(analysis, at, location, &mut loops, &mut trace);
-            }
-        }
-    }
     let mut pictures = Pictures::new(&sites, &mut callers);
+    let mut parts: Vec<(States, Events)> = Vec::with_capacity(found.len() + 1);
+    let mut of_samples = Trace::default();
+    let mut done = 0;
     for (at, sampled) in sampled.iter().enumerate() {
-        let Some(sampled) = sampled else { continue };
         let process = recording.processes.get(at);
-        let threads = process.map_or(&[][..], |process| &process.threads);
-        for (number, thread) in threads.iter().enumerate() {
-            if let (Some(location), Some(process)) = (places.location(at, number), process) {
-                let events = walk(recording, process, thread).events;
-                sampled.add_caller(thread.number, location, &events, &mut pictures, &mut trace);
+        let threads = process.map_or(0, |process| process.threads.len());
+        if let Some(sampled) = sampled {
+            let own = rows.iter().zip(&found).skip(done);
+            let own = own.take_while(|(row, _)| row.at.process == at);
+            for (row, (.., calls)) in own {
+                let (number, location) = (row.thread.number, row.location);
+                sampled.add_caller(number, location, calls, &mut pictures, &mut of_samples);
+            }
+            if let Some(first) = places.location(at, threads) {
+                sampled.add_others(first, &mut pictures, &mut of_samples);
             }
         }
-        if let Some(first) = places.location(at, threads.len()) {
-            sampled.add_others(first, &mut pictures, &mut trace);
-        }
+        done += rows[done..].iter().take_while(|row| row.at.process == at).count();
     }
+    for (row, (states, mut events, turns, _)) in rows.iter().zip(found) {
+        loops.add(turns, row.location, &mut events);
+        parts.push((states, events));
+    }
+    parts.push((of_samples.states, of_samples.events));
     let levels = pictures.label(&mut trace.labels, &mut trace.gaps);
     trace.gaps.merge(unresolved);
     samples::note_unplaced(&run_samples, sampled.iter().flatten().count(), &mut trace);
-    add_messages(&messages::messages(recording, Nanos(u64::MAX)), &places, &mut trace);
+    let messages = all_messages(analysis, &places, &mut trace);
     communicators(analysis, &mut trace);
     calls.label(&mut trace.labels);
     callers.label(levels, &mut trace.labels);
     names::states(&mut trace.labels);
+    order::merge(&parts, &messages, &mut trace);
     loops.label(&mut trace);
-    in_order(&mut trace);
     trace
 }
 
-/// One application a world, one task a rank, also for ranks that left no record.
-fn locations(
-    analysis: &Analysis<'_>,
-    sampled: &[Option<Sampled<'_>>],
-    trace: &mut Trace,
-) -> Places {
-    let recording = &analysis.run.recording;
-    // World, rank, host, threads of each process.
-    let extra = |at: usize| sampled.get(at).and_then(Option::as_ref).map_or(0, Sampled::others);
-    let own = |(at, process): (usize, &'_ Process)| {
-        let threads = (process.threads.len() as u32 + extra(at)).max(1);
-        (process.location.world, process.location.rank.0, process.host.clone(), threads)
+/// The samples of each process, in the order of the recording.
+fn sampled<'a>(analysis: &Analysis<'_>, run_samples: &'a RunSamples) -> Vec<Option<Sampled<'a>>> {
+    let processes = &analysis.run.recording.processes;
+    if processes.is_empty() {
+        Sampled::alone(run_samples).into_iter().map(Some).collect()
+    } else {
+        processes.iter().map(|process| Sampled::for_process(run_samples, process)).collect()
+    }
+}
+
+/// The trace without records, and where threads are in it.
+fn beginning(analysis: &Analysis<'_>, sampled: &[Option<Sampled<'_>>]) -> (Trace, Places) {
+    let start = analysis.run.metadata.start;
+    let mut trace = Trace {
+        date: start
+            .map(|start| start.strftime("%d/%m/%Y at %H:%M").to_string())
+            .unwrap_or_default(),
+        duration: analysis.ranks.iter().map(|rank| rank.end).max().unwrap_or_default(),
+        gaps: analysis.run.recording.gaps.clone(),
+        ..Trace::default()
     };
-    let mut rows: Vec<(u32, u32, String, u32)> =
-        recording.processes.iter().enumerate().map(own).collect();
-    if rows.is_empty() {
-        let alone = sampled.iter().flatten().zip(0..);
-        rows.extend(alone.map(|(one, at)| (0, at, one.host().to_owned(), one.others().max(1))));
-    }
-    let mut hosts: Vec<String> = Vec::new();
-    let mut nodes: BTreeMap<String, usize> = BTreeMap::new();
-    let mut first = Vec::new();
-    let mut names = Vec::new();
-    let mut before = None;
-    let mut next = 0;
-    for (world, rank, host, threads) in rows {
-        if before != Some(world) {
-            trace.locations.push_application();
-            before = Some(world);
-            next = 0;
-        }
-        let node = *nodes.entry(host).or_insert_with_key(|host| {
-            hosts.push(host.clone());
-            trace.locations.nodes.push(0);
-            hosts.len() - 1
-        });
-        let application = trace.locations.applications();
-        while next < rank && trace.locations.push_task(1, 0).is_ok() {
-            names.push(format!("THREAD {application}.{}.1", next + 1));
-            next += 1;
-        }
-        let location = trace.locations.len() as u32;
-        if trace.locations.push_task(threads, node as u32 + 1).is_err() {
-            trace.gaps.note(Gap {
-                kind: GapKind::Unsupported,
-                rank: Some(Rank(rank)),
-                detail: "more threads than a trace can have; those of later ranks are left out"
-                    .to_owned(),
-                count: 0,
-            });
-            break;
-        }
-        names.extend((1..=threads).map(|n| format!("THREAD {application}.{}.{n}", next + 1)));
-        next += 1;
-        trace.locations.nodes[node] += threads;
-        first.push((location, threads));
-    }
-    trace.locations.levels = vec![
-        Level { name: "NODE".to_owned(), rows: hosts },
-        Level { name: "THREAD".to_owned(), rows: names },
-    ];
-    Places { first }
+    let ends = sampled.iter().flatten().map(Sampled::end);
+    trace.duration = ends.fold(trace.duration, Nanos::max);
+    let places = locations(analysis, sampled, &mut trace);
+    (trace, places)
 }
 
-/// Inputs of one thread's walk.
-struct Filler<'a> {
-    analysis: &'a Analysis<'a>,
-    process: &'a Process,
-    thread: &'a Thread,
-    location: u32,
-    /// From the process's start to its end.
-    whole: (Nanos, Nanos),
-    /// When the thread was there; where nobody knows, it is from its first to its last call.
-    present: Option<(Nanos, Nanos)>,
-}
-
-/// Properties that are the same at every visit of a node.
-struct NodePlan {
-    kind: Kind,
-    send: SendPlan,
-    collective: bool,
-    comm: Option<usize>,
-    root: Option<usize>,
-    callers: Vec<(u32, i64)>,
-}
-
-impl Filler<'_> {
-    fn plan(&self, node: usize, calls: &mut Calls, callers: &mut Callers<'_>) -> NodePlan {
-        let none = ProcedureSpec { name: "?".to_owned(), args: Vec::new() };
-        let signature = self.thread.log.nodes[node].signature;
-        let procedures = &self.analysis.run.recording.procedures;
-        let spec = procedures.get(usize::from(signature.procedure.0)).unwrap_or(&none);
-        let send = SendPlan::for_procedure(spec);
-        NodePlan {
-            kind: calls.kind(&spec.name),
-            collective: matches!(send.traffic, Traffic::Collective(_)),
-            send,
-            comm: spec.args.iter().position(|arg| arg.kind == ArgKind::Comm),
-            root: spec.args.iter().position(|arg| arg.kind == ArgKind::Root),
-            callers: callers.pairs(signature.path),
-        }
-    }
-
-    fn fill(&self, trace: &mut Trace, calls: &mut Calls, callers: &mut Callers<'_>) {
-        let recording = &self.analysis.run.recording;
-        let nodes = self.thread.log.nodes.len();
-        let plans: Vec<NodePlan> = (0..nodes).map(|node| self.plan(node, calls, callers)).collect();
-        let place = (self.location, 0);
-        let (start, end) = self.whole;
-        let mut before = None;
-        let state = |trace: &mut Trace, begin: Nanos, end: Nanos, state: u32| {
-            if end > begin {
-                let (location, cpu) = place;
-                trace.push_state(StateRecord { location, cpu, begin: begin.0, end: end.0, state });
-            }
-        };
-        let mut lists = recording.lists.cursor();
-        let mut events = self.process.events(recording, self.thread);
-        while let Some(event) = events.next_event() {
-            let (Some(begin), Some(duration)) = (event.begin, event.duration) else { break };
-            let Some(plan) = plans.get(event.node.0 as usize) else { continue };
-            let end = begin + duration;
-            let since = before.unwrap_or_else(|| {
-                let came = self.present.map_or(begin, |(came, _)| came.max(start).min(begin));
-                state(trace, start, came, types::NOT_CREATED);
-                came
-            });
-            state(trace, since, begin, types::RUNNING);
-            state(trace, begin, end, plan.kind.state);
-            let mut kinds = vec![plan.kind.event];
-            let mut values = vec![plan.kind.value];
-            let mut pair = |kind: u32, value: i64| {
-                kinds.push(kind);
-                values.push(value);
-            };
-            plan.callers.iter().for_each(|&(kind, value)| pair(kind, value));
-            if plan.collective {
-                let bytes = plan.send.bytes(recording, self.process, event.args, &mut lists);
-                pair(types::SEND_SIZE, i64::try_from(bytes.0).unwrap_or(i64::MAX));
-                if let Some(&comm) = plan.comm.and_then(|at| event.args.get(at)) {
-                    pair(types::COMMUNICATOR, comm.saturating_add(1));
-                    let root = plan.root.and_then(|at| event.args.get(at));
-                    if let Some(&root) = root
-                        && recording.world_rank(self.process, Some(comm), root)
-                            == Some(self.process.location.rank)
-                    {
-                        pair(types::ROOT, 1);
-                    }
-                }
-            }
-            trace.push_event(place, begin.0, &kinds, &values);
-            trace.push_event(place, end.0, &[plan.kind.event], &[0]);
-            before = Some(end);
-        }
-        let last = before.unwrap_or(start);
-        let went = self.present.map_or(last, |(_, went)| went.min(end).max(last));
-        state(trace, last, went, types::RUNNING);
-        state(trace, went, end, types::NOT_CREATED);
-    }
-}
-
-fn add_messages(found: &Messages, places: &Places, trace: &mut Trace) {
+/// All messages between threads that have a place.
+fn all_messages(analysis: &Analysis<'_>, places: &Places, trace: &mut Trace) -> Messages {
+    let found = messages::messages(&analysis.run.recording, Nanos(u64::MAX));
+    let mut all = Messages::default();
     for message in &found.all {
         let ends = places
             .location(message.from.0, message.from.1)
             .zip(places.location(message.to.0, message.to.1));
         let Some((sender, receiver)) = ends else { continue };
-        trace.push_message(MessageRecord {
+        all.push(MessageRecord {
             sender,
             sender_cpu: 0,
             logical_send: message.sent.0.0,
@@ -299,16 +145,12 @@ fn add_messages(found: &Messages, places: &Places, trace: &mut Trace) {
         });
     }
     if found.unmatched > 0 {
-        trace.gaps.note(Gap {
-            kind: GapKind::Missing,
-            rank: None,
-            detail: format!(
-                "{} sends or receives whose other end was not found have no line",
-                found.unmatched
-            ),
-            count: found.unmatched,
-        });
+        let count = found.unmatched;
+        let detail =
+            format!("{count} sends or receives whose other end was not found have no line");
+        trace.gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count });
     }
+    all
 }
 
 /// Communicators that tasks of one world make up.
@@ -341,35 +183,5 @@ fn members(members: &record::Members) -> Vec<i64> {
     (0..members.len().min(MOST) as i64).filter_map(|rank| members.world_rank(rank)).collect()
 }
 
-/// Records by time, as Paraver expects them; what happens at the same time stays in its order.
-fn in_order(trace: &mut Trace) {
-    use talea_model::trace::RecordKind::{Event, Message, State};
-    let states = std::mem::take(&mut trace.states);
-    let events = std::mem::take(&mut trace.events);
-    let all_messages = std::mem::take(&mut trace.messages);
-    trace.order.clear();
-    let mut keys: Vec<(u64, u8, u32)> = Vec::new();
-    keys.extend(states.begin.iter().zip(0..).map(|(&time, row)| (time, State as u8, row)));
-    keys.extend(events.time.iter().zip(0..).map(|(&time, row)| (time, Event as u8, row)));
-    keys.extend(
-        all_messages.logical_send.iter().zip(0..).map(|(&time, row)| (time, Message as u8, row)),
-    );
-    keys.sort_unstable();
-    for (_, kind, row) in keys {
-        let row = row as usize;
-        if kind == State as u8 {
-            states.get(row).into_iter().for_each(|state| trace.push_state(state));
-        } else if kind == Event as u8 {
-            if let Some(event) = events.get(row) {
-                trace.push_event(
-                    (event.location, event.cpu),
-                    event.time,
-                    event.types,
-                    event.values,
-                );
-            }
-        } else {
-            all_messages.get(row).into_iter().for_each(|message| trace.push_message(message));
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 
 use talea_metric::measure::Part;
 use talea_metric::metrics_of;
-use talea_model::{Gap, GapKind, Gaps, Trace};
+use talea_model::{Gap, GapKind, Gaps};
 
 use super::models::Models;
 use crate::clusters;
+use crate::input::Input;
 
 /// A cluster and its values of the table.
 pub struct Cluster {
@@ -26,12 +27,13 @@ pub struct Cluster {
 
 /// The default clusters of `talea cluster` for this part.
 pub(super) fn default_clusters(
-    trace: &Trace,
+    input: Input,
     part: Part,
     models: &Models,
     gaps: &mut Gaps,
 ) -> Vec<Cluster> {
-    let Some(data) = clusters::of_part(trace, part, "") else {
+    let known = input.computation.map(|computation| computation.bursts);
+    let Some(data) = clusters::of_part(&input.trace, known, part, "") else {
         gaps.note(Gap {
             kind: GapKind::Missing,
             rank: None,

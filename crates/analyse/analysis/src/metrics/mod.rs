@@ -16,7 +16,7 @@ use talea_metric::efficiency::Scaling;
 use talea_metric::measure::{MeasureError, Part};
 
 use crate::Progress;
-use crate::input::{self, InputError};
+use crate::input::{self, InputError, Wanted};
 
 pub use clusters::Cluster;
 pub use data::data;
@@ -103,15 +103,15 @@ pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Vec<Study>, 
     let models = models::load(options)?;
     let mut studies = Vec::with_capacity(options.inputs.len());
     for path in &options.inputs {
-        let input = input::load(path, &mut *progress)?;
+        let input = input::load(path, Wanted::Measurement, &mut *progress)?;
         progress("measuring");
-        let study = Study::new(path, &input.trace, options.part, &models);
+        let study = Study::new(path, &input, options.part, &models);
         let mut study =
             study.map_err(|source| MetricsError::Measure { source, path: path.clone() })?;
         study.note_crowding(&input.crowding);
         if options.clusters {
             study.clusters =
-                clusters::default_clusters(&input.trace, options.part, &models, &mut study.gaps);
+                clusters::default_clusters(input, options.part, &models, &mut study.gaps);
         }
         studies.push(study);
     }

@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 
 use talea_metric::efficiency::{Factor, Run, Scaling, factors};
 use talea_metric::expression::Absent;
-use talea_metric::measure::{MeasureError, Measured, Numbers, Part, measure};
+use talea_metric::measure::{MeasureError, Measured, Numbers, Part, measure, measure_activities};
 use talea_metric::model::{Node, Problem, Split};
 use talea_metric::synonyms::Known;
 use talea_metric::{Evaluated, Expression, Model, metrics_of};
-use talea_model::{Gap, GapKind, Gaps, Trace};
+use talea_model::{Gap, GapKind, Gaps};
 
 use super::clusters::Cluster;
 use super::models::{self, Models};
+use crate::input::{Computation, Input};
 
 /// One input.
 pub struct Study {
@@ -90,11 +91,16 @@ pub struct ModelLine {
 impl Study {
     pub(super) fn new(
         path: &Path,
-        trace: &Trace,
+        input: &Input,
         part: Part,
         models: &Models,
     ) -> Result<Self, MeasureError> {
-        let numbers = measure(trace, part)?;
+        let trace = &input.trace;
+        let computation = input.computation.as_ref();
+        let numbers = match computation.and_then(Computation::activities) {
+            Some(activities) => measure_activities(trace, &activities, part)?,
+            None => measure(trace, part)?,
+        };
         let mut values = numbers.whole();
         let of_ranks = numbers.locations.chunk_by(|a, b| a.process == b.process);
         let ranks = of_ranks.map(|threads| rank(&numbers, threads, models)).collect();

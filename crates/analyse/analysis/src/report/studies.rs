@@ -60,7 +60,7 @@ fn all(analysis: &Analysis<'_>, missing: &mut Gaps) -> Vec<Study> {
         return studies;
     }
     if let Some(data) =
-        clusters::of_part(&trace, Part::default(), "").filter(|data| data.clusters.len() > 1)
+        clusters::of_part(&trace, None, Part::default(), "").filter(|data| data.clusters.len() > 1)
     {
         let enough = data.points > WINDOWS * LEAST_BURSTS;
         studies.push(kinds(&data, known));

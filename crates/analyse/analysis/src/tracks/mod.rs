@@ -103,7 +103,7 @@ pub enum TrackError {
 /// The clusters of windows of a trace, with default options, for a report. `None` where there is
 /// nothing to track.
 pub fn of_windows(trace: &Trace, windows: u64) -> Option<TrackData> {
-    let (bursts, part) = source::bursts_of(trace, Part::default()).ok()?;
+    let (bursts, part) = source::bursts_of(trace, None, Part::default()).ok()?;
     let source = Source { bursts, part, trace: None, seconds: 0.0 };
     let options = Options {
         inputs: Vec::new(),

@@ -109,7 +109,7 @@ impl Steps {
         self.codes.resize((these.len() + those.len()) * self.row, BOTH);
         let kinds = self.number(these);
         let most = window.most();
-        if kinds <= u32::from(u8::MAX) && most <= u8::MOST {
+        if u8::try_from(kinds).is_ok() && most <= u8::MOST {
             self.fill::<u8>(window);
         } else if most <= u16::MOST {
             self.fill::<u16>(window);

@@ -8,7 +8,10 @@
 use std::io::{self, Write};
 
 use talea_model::Trace;
-use talea_model::trace::{Members, RecordKind, Shape, TimeUnit, UNKNOWN_TIME};
+use talea_model::trace::{
+    EventRecord, Locations, Members, MessageRecord, RecordKind, Shape, StateRecord, TimeUnit,
+    UNKNOWN_TIME,
+};
 
 /// Errors of writing a trace.
 #[derive(Debug, thiserror::Error)]
@@ -43,10 +46,17 @@ pub fn write(trace: &Trace, mut out: impl Write) -> Result<(), WriteError> {
             RecordKind::Message => &mut message,
         };
         // `check` found every row, so that none is left out here.
+        let places = &trace.locations;
         let _all_there = match kind {
-            RecordKind::State => write_state(trace, *row, &mut text),
-            RecordKind::Event => write_event(trace, *row, &mut text),
-            RecordKind::Message => write_message(trace, *row, &mut text),
+            RecordKind::State => {
+                trace.states.get(*row).and_then(|state| text.state(places, &state))
+            }
+            RecordKind::Event => {
+                trace.events.get(*row).and_then(|event| text.event(places, &event))
+            }
+            RecordKind::Message => {
+                trace.messages.get(*row).and_then(|message| text.message(places, &message))
+            }
         };
         *row += 1;
         text.hand_on(&mut out)?;
@@ -144,65 +154,131 @@ fn communicators(trace: &Trace, text: &mut Text, out: &mut impl Write) -> io::Re
     Ok(())
 }
 
-/// `:cpu:appl:task:thread`
-fn write_place(trace: &Trace, location: u32, cpu: u32, text: &mut Text) -> Option<()> {
-    let place = trace.locations.get(location)?;
-    for number in [cpu, place.application, place.task, place.thread] {
-        text.field(u64::from(number));
-    }
-    Some(())
+/// Writes the header and the communicators of a trace in nanoseconds whose records follow as lines
+/// of [`RecordLines`].
+pub fn write_head(trace: &Trace, mut out: impl Write) -> io::Result<()> {
+    let mut text = Text { bytes: Vec::new(), nanos: 1 };
+    header(trace, TimeUnit::Nanoseconds, &mut text);
+    communicators(trace, &mut text, &mut out)?;
+    out.write_all(&text.bytes)
 }
 
-fn write_state(trace: &Trace, row: usize, text: &mut Text) -> Option<()> {
-    let state = trace.states.get(row)?;
-    text.bytes.push(b'1');
-    write_place(trace, state.location, state.cpu, text)?;
-    text.time(state.begin);
-    text.time(state.end);
-    text.field(u64::from(state.state));
-    text.bytes.push(b'\n');
-    Some(())
+/// Lines of records, in nanoseconds.
+#[derive(Debug)]
+pub struct RecordLines<'a> {
+    places: &'a Locations,
+    text: Text,
 }
 
-fn write_event(trace: &Trace, row: usize, text: &mut Text) -> Option<()> {
-    let event = trace.events.get(row)?;
-    // The format has no event without pairs.
-    if event.types.is_empty() {
-        return None;
+impl<'a> RecordLines<'a> {
+    /// No lines yet, of records at these locations.
+    pub fn new(places: &'a Locations) -> Self {
+        Self { places, text: Text { bytes: Vec::new(), nanos: 1 } }
     }
-    text.bytes.push(b'2');
-    write_place(trace, event.location, event.cpu, text)?;
-    text.time(event.time);
-    for (&event_type, &value) in event.types.iter().zip(event.values) {
-        text.field(u64::from(event_type));
-        text.signed(value);
-    }
-    text.bytes.push(b'\n');
-    Some(())
-}
 
-fn write_message(trace: &Trace, row: usize, text: &mut Text) -> Option<()> {
-    let message = trace.messages.get(row)?;
-    text.bytes.push(b'3');
-    write_place(trace, message.sender, message.sender_cpu, text)?;
-    text.time(message.logical_send);
-    text.time(message.physical_send);
-    write_place(trace, message.receiver, message.receiver_cpu, text)?;
-    text.time(message.logical_receive);
-    text.time(message.physical_receive);
-    text.signed(message.size);
-    text.signed(message.tag);
-    text.bytes.push(b'\n');
-    Some(())
+    /// Adds the line of a state; one at a location that does not exist has none.
+    pub fn state(&mut self, state: &StateRecord) {
+        let end = self.text.bytes.len();
+        if self.text.state(self.places, state).is_none() {
+            self.text.bytes.truncate(end);
+        }
+    }
+
+    /// Adds the line of an event with at least one pair; one at a location that does not exist has
+    /// none.
+    pub fn event(&mut self, event: &EventRecord<'_>) {
+        let end = self.text.bytes.len();
+        if self.text.event(self.places, event).is_none() {
+            self.text.bytes.truncate(end);
+        }
+    }
+
+    /// Adds the line of a message; one between locations that do not exist has none.
+    pub fn message(&mut self, message: &MessageRecord) {
+        let end = self.text.bytes.len();
+        if self.text.message(self.places, message).is_none() {
+            self.text.bytes.truncate(end);
+        }
+    }
+
+    /// The lines so far.
+    pub fn bytes(&self) -> &[u8] {
+        &self.text.bytes
+    }
+
+    /// Takes all lines.
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.text.bytes)
+    }
+
+    /// Adds whole lines.
+    pub fn add(&mut self, lines: &[u8]) {
+        self.text.bytes.extend_from_slice(lines);
+    }
+
+    /// Forgets all lines.
+    pub fn clear(&mut self) {
+        self.text.bytes.clear();
+    }
 }
 
 /// Collected text, and nanoseconds of its unit of time.
+#[derive(Debug)]
 struct Text {
     bytes: Vec<u8>,
     nanos: u64,
 }
 
 impl Text {
+    /// `:cpu:appl:task:thread`
+    fn place(&mut self, places: &Locations, location: u32, cpu: u32) -> Option<()> {
+        let place = places.get(location)?;
+        for number in [cpu, place.application, place.task, place.thread] {
+            self.field(u64::from(number));
+        }
+        Some(())
+    }
+
+    fn state(&mut self, places: &Locations, state: &StateRecord) -> Option<()> {
+        self.bytes.push(b'1');
+        self.place(places, state.location, state.cpu)?;
+        self.time(state.begin);
+        self.time(state.end);
+        self.field(u64::from(state.state));
+        self.bytes.push(b'\n');
+        Some(())
+    }
+
+    fn event(&mut self, places: &Locations, event: &EventRecord<'_>) -> Option<()> {
+        // The format has no event without pairs.
+        if event.types.is_empty() {
+            return None;
+        }
+        self.bytes.push(b'2');
+        self.place(places, event.location, event.cpu)?;
+        self.time(event.time);
+        for (&event_type, &value) in event.types.iter().zip(event.values) {
+            self.field(u64::from(event_type));
+            self.signed(value);
+        }
+        self.bytes.push(b'\n');
+        Some(())
+    }
+
+    fn message(&mut self, places: &Locations, message: &MessageRecord) -> Option<()> {
+        self.bytes.push(b'3');
+        self.place(places, message.sender, message.sender_cpu)?;
+        self.time(message.logical_send);
+        self.time(message.physical_send);
+        self.place(places, message.receiver, message.receiver_cpu)?;
+        self.time(message.logical_receive);
+        self.time(message.physical_receive);
+        self.signed(message.size);
+        self.signed(message.tag);
+        self.bytes.push(b'\n');
+        Some(())
+    }
+
     fn number(&mut self, mut number: u64) {
         let mut digits = [0; 20];
         let mut at = digits.len();

@@ -7,6 +7,7 @@
 //! computation inside the analysed part. Counters that take turns are extrapolated by the time that
 //! they were active. It refuses files: a trace comes as columns.
 
+mod activity;
 mod counters;
 mod node;
 mod span;
@@ -19,6 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use talea_model::trace::{Place, types};
 use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
 
+pub use activity::Activity;
 pub use counters::{Counted, counter_name};
 pub use node::NodeCounter;
 pub use span::{Chosen, Part, Span};
@@ -93,6 +95,25 @@ pub enum MeasureError {
 
 /// Measures a part of a trace.
 pub fn measure(trace: &Trace, part: Part) -> Result<Numbers, MeasureError> {
+    measured(trace, None, part)
+}
+
+/// Measures a part of a trace without counters that has of each location its activity in place of
+/// most records: those that are left show the applications, the begin and end of MPI, and the end
+/// of the trace.
+pub fn measure_activities(
+    trace: &Trace,
+    activities: &[Activity<'_>],
+    part: Part,
+) -> Result<Numbers, MeasureError> {
+    measured(trace, Some(activities), part)
+}
+
+fn measured(
+    trace: &Trace,
+    activities: Option<&[Activity<'_>]>,
+    part: Part,
+) -> Result<Numbers, MeasureError> {
     let mut gaps = Gaps::default();
     let events = trace.events_by_location();
     let mpi = useful::Mpi::from_trace(trace);
@@ -112,9 +133,17 @@ pub fn measure(trace: &Trace, part: Part) -> Result<Numbers, MeasureError> {
         if !mpi.has_application(place.application) && !source.computes(place.application) {
             continue;
         }
-        let rows = (states.rows(location), events.rows(location));
-        let outside = mpi.outside(trace, events.rows(location), span);
-        let useful = source.intervals(trace, place.application, rows, span);
+        let application = place.application;
+        let (useful, outside) =
+            if let Some(activity) = activities.and_then(|all| all.get(location as usize)) {
+                let outside = mpi.is_there().then(|| activity.outside(span));
+                let running = activity.running();
+                (source.intervals(application, running, outside.as_deref(), span), outside)
+            } else {
+                let outside = mpi.outside(trace, events.rows(location), span);
+                let running = useful::running(trace, states.rows(location));
+                (source.intervals(application, running, outside.as_deref(), span), outside)
+            };
         // Of a program beside the one with MPI only computing locations are analysed: a thread of
         // it may read counters of nodes.
         if useful.is_empty() && !mpi.has_application(place.application) {

@@ -41,9 +41,14 @@ impl Mpi {
         self.applications.is_empty() || self.applications.contains(&application)
     }
 
+    /// True if the trace has MPI at all.
+    pub(super) fn is_there(&self) -> bool {
+        !self.applications.is_empty()
+    }
+
     /// Intervals of a location outside MPI; `None` in a trace without MPI.
     pub(super) fn outside(&self, trace: &Trace, rows: &[u32], span: Span) -> Option<Vec<Interval>> {
-        if self.applications.is_empty() {
+        if !self.is_there() {
             return None;
         }
         let mut found = Vec::new();
@@ -69,16 +74,15 @@ impl Mpi {
 }
 
 /// Source of computation intervals, for each application.
-pub(super) struct Source<'a> {
-    mpi: &'a Mpi,
+pub(super) struct Source {
     /// Applications with the state Running.
     running: BTreeSet<u32>,
     /// Applications whose threads have counters of their own.
     counting: BTreeSet<u32>,
 }
 
-impl<'a> Source<'a> {
-    pub(super) fn from_trace(trace: &Trace, mpi: &'a Mpi, gaps: &mut Gaps) -> Self {
+impl Source {
+    pub(super) fn from_trace(trace: &Trace, mpi: &Mpi, gaps: &mut Gaps) -> Self {
         let states = trace.states.iter().filter(|one| one.state == types::RUNNING);
         let running = applications(trace, states.map(|one| one.location));
         let of_thread = |event_type: &u32| {
@@ -98,7 +102,7 @@ impl<'a> Source<'a> {
             };
             note(gaps, GapKind::Estimated, what.to_owned(), 0);
         }
-        Self { mpi, running, counting }
+        Self { running, counting }
     }
 
     /// True if an application computes by the records of the trace: it is in the state Running, or
@@ -133,24 +137,21 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Intervals in which a location computes; `rows` are those of its states and of its events, by
-    /// time.
+    /// Intervals in which a location computes: `running` by time, or those outside MPI.
     pub(super) fn intervals(
         &self,
-        trace: &Trace,
         application: u32,
-        rows: (&[u32], &[u32]),
+        running: impl Iterator<Item = Interval>,
+        outside: Option<&[Interval]>,
         span: Span,
     ) -> Vec<Interval> {
         if !self.running.contains(&application) {
             let all = || span.clip(0, u64::MAX).into_iter().collect();
-            return self.mpi.outside(trace, rows.1, span).unwrap_or_else(all);
+            return outside.map_or_else(all, <[Interval]>::to_vec);
         }
-        let states = rows.0.iter().filter_map(|&row| trace.states.get(row as usize));
-        let running = states.filter(|state| state.state == types::RUNNING);
         let end = |end| if end == UNKNOWN_TIME { span.end.0 } else { end };
         let mut found: Vec<Interval> =
-            running.filter_map(|state| span.clip(state.begin, end(state.end))).collect();
+            running.filter_map(|(begin, until)| span.clip(begin, end(until))).collect();
         // Traces with overlapping states are damaged; time still counts once.
         let mut last = 0;
         found.retain_mut(|(begin, end)| {
@@ -160,4 +161,14 @@ impl<'a> Source<'a> {
         });
         found
     }
+}
+
+/// States Running of a location, by time.
+pub(super) fn running<'a>(
+    trace: &'a Trace,
+    rows: &'a [u32],
+) -> impl Iterator<Item = Interval> + 'a {
+    let states = rows.iter().filter_map(|&row| trace.states.get(row as usize));
+    let running = states.filter(|state| state.state == types::RUNNING);
+    running.map(|state| (state.begin, state.end))
 }

@@ -107,6 +107,11 @@ impl<'a> Columns<'a> {
         Self { nodes, places, values: vec![0; all], streams: vec![Stream::default(); all] }
     }
 
+    /// Leaves out arguments: visits then have polls alone.
+    pub(super) fn leave_out_values(&mut self) {
+        self.places.iter_mut().for_each(|place| place.end = place.first);
+    }
+
     /// Goes on after so many visits of each node; `marks` are those of all columns in order.
     pub(super) fn go_to(&mut self, visits: &[u64], marks: &[Marks]) {
         for ((node, place), &visits) in self.nodes.iter().zip(&mut self.places).zip(visits) {

@@ -18,6 +18,7 @@ use talea_analysis::clusters::{Edges, Eps, Options as Clustering, SubsetRule, su
 
 use crate::clusters;
 use crate::tracks;
+use talea_analysis::input::Wanted;
 use talea_analysis::tracks::{Options as Tracking, PerTask, Windows};
 
 /// Group similar stretches of computation
@@ -326,7 +327,9 @@ impl From<How> for Clustering {
 
 impl From<ClusterArgs> for clusters::Options {
     fn from(args: ClusterArgs) -> Self {
+        let is_written = args.out_prv.is_some();
         let analysis = Clustering {
+            records: if is_written { Wanted::All } else { Wanted::Computation },
             ranges: args.ranges,
             no_prepare: args.no_prepare,
             subset: args.subset,

@@ -5,37 +5,60 @@
 
 use std::collections::HashMap;
 
-use talea_model::trace::types;
+use talea_flow::iterations::{LoopTimes, TimedEvent};
+use talea_model::trace::{EventRecord, Events, types};
 use talea_model::{Gap, GapKind, Nanos, PathId, Trace};
 use talea_run::recording::Thread;
 
 use super::names;
+use super::places::Row;
 use crate::Analysis;
 use crate::flow::Flow;
-use crate::location::ThreadAt;
-use crate::walk::walk;
+use crate::walk::Walked;
 
 /// Loops of a run by name, in the order in which they are met; ranks that run the same loop share
 /// its type.
 #[derive(Default)]
-pub(super) struct Loops(Vec<String>);
+pub(super) struct Loops {
+    names: Vec<String>,
+    /// True if an iteration of a main loop was added.
+    has_main: bool,
+}
 
 impl Loops {
     fn number(&mut self, name: String) -> Option<u32> {
-        let at = self.0.iter().position(|known| *known == name).unwrap_or_else(|| {
-            self.0.push(name);
-            self.0.len() - 1
+        let at = self.names.iter().position(|known| *known == name).unwrap_or_else(|| {
+            self.names.push(name);
+            self.names.len() - 1
         });
         let number = types::LOOP.start() + at as u32;
         types::LOOP.contains(&number).then_some(number)
     }
 
+    /// Adds the iterations of a thread's loops to its events.
+    pub(super) fn add(&mut self, turns: Vec<Turns>, location: u32, events: &mut Events) {
+        for one in turns {
+            let mut types = Vec::new();
+            types.extend(one.main.then_some(types::ITERATION));
+            types.extend(self.number(one.name));
+            if types.is_empty() {
+                continue;
+            }
+            self.has_main |= one.main && !one.marks.is_empty();
+            for (time, value) in one.marks {
+                let values = &[value; 2][..types.len()];
+                events.push(EventRecord { location, cpu: 0, time: time.0, types: &types, values });
+            }
+        }
+    }
+
+    /// Labels of the types that iterations have.
     pub(super) fn label(self, trace: &mut Trace) {
-        if trace.events.types.contains(&types::ITERATION) {
+        if self.has_main {
             names::plain(&mut trace.labels, types::ITERATION, "Iteration of the main loop");
         }
-        let left_out = self.0.len().saturating_sub(types::LOOP.count());
-        for (number, name) in types::LOOP.zip(self.0) {
+        let left_out = self.names.len().saturating_sub(types::LOOP.count());
+        for (number, name) in types::LOOP.zip(self.names) {
             names::plain(&mut trace.labels, number, &label(&name));
         }
         if left_out > 0 {
@@ -49,39 +72,38 @@ impl Loops {
     }
 }
 
-/// Iterations of the loops of a thread: a value at the begin of each, 0 where an execution of the
-/// loop ends.
-pub(super) fn iterations(
-    analysis: &Analysis<'_>,
-    at: ThreadAt,
-    location: u32,
-    loops: &mut Loops,
-    trace: &mut Trace,
-) {
-    let thread = analysis.recorded(at);
-    let walked = walk(&analysis.run.recording, analysis.process(at.process), thread);
-    let flow = Flow::from_thread(&analysis.run.recording, thread, &walked, &analysis.paths);
-    let names = loop_names(analysis, thread, &flow);
-    for (number, (one, name)) in flow.timeline.loops.iter().zip(names).enumerate() {
-        let mut kinds = Vec::new();
-        kinds.extend((flow.timeline.main == Some(number)).then_some(types::ITERATION));
-        kinds.extend(loops.number(name));
-        if kinds.is_empty() {
-            continue;
-        }
-        let mut event = |time: Nanos, value: i64| {
-            trace.push_event((location, 0), time.0, &kinds, &vec![value; kinds.len()]);
-        };
+/// Iterations of one loop of a thread.
+pub(super) struct Turns {
+    name: String,
+    /// True for the thread's main loop.
+    main: bool,
+    /// The number of each iteration at its begin, 0 where an execution of the loop ends.
+    marks: Vec<(Nanos, i64)>,
+}
+
+/// Iterations of the loops of a thread with these calls.
+pub(super) fn turns(analysis: &Analysis<'_>, row: &Row<'_>, calls: Vec<TimedEvent>) -> Vec<Turns> {
+    let recording = &analysis.run.recording;
+    let walked = Walked::with_times(recording, row.thread, calls);
+    let flow = Flow::from_thread(recording, row.thread, &walked, &analysis.paths);
+    let names = loop_names(analysis, row.thread, &flow);
+    let marks = |one: &LoopTimes| {
+        let mut marks = Vec::with_capacity(one.iterations.len() + one.executions.len());
         for execution in &one.executions {
             let Some(all) = one.iterations.get(execution.iterations.clone()) else { continue };
-            for (iteration, number) in all.iter().zip(execution.iterations.start as i64 + 1..) {
-                event(iteration.begin, number);
-            }
-            if let Some(last) = all.last() {
-                event(last.begin + last.duration, 0);
-            }
+            let numbers = execution.iterations.start as i64 + 1..;
+            marks.extend(all.iter().zip(numbers).map(|(one, number)| (one.begin, number)));
+            marks.extend(all.last().map(|last| (last.begin + last.duration, 0)));
         }
-    }
+        marks
+    };
+    let all = flow.timeline.loops.iter().zip(names).enumerate();
+    all.map(|(number, (one, name))| Turns {
+        name,
+        main: flow.timeline.main == Some(number),
+        marks: marks(one),
+    })
+    .collect()
 }
 
 /// The label of the event type of a loop's iterations, by [`loop_names`].
