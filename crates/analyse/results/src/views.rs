@@ -12,7 +12,7 @@ use crate::{GraphData, LoopId, SiteId};
 /// Structure of one class of threads, or of one thread.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StructureData {
-    /// Ranks of the class, as a list: `0-3,8`.
+    /// Ranks of the class, as a list: `0-3,8`, `0-12:4` for every fourth of 0 to 12.
     pub ranks: String,
     /// Ranks and threads of the class: `0-3.1-2` is threads 1 and 2 of ranks 0 to 3.
     pub locations: String,
