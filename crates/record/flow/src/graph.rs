@@ -184,6 +184,7 @@ impl Graph {
 }
 
 /// Identity of nodes while a graph is built.
+#[derive(Clone, Copy)]
 enum Key {
     Id(NodeId),
     Signature(Signature),

@@ -120,7 +120,7 @@ fn plan(site: usize) -> &'static Plan {
 }
 
 /// A rank while it is recorded.
-struct Rank {
+struct Recorded {
     memory: *mut Memory,
     recorder: Recorder,
     thread: *mut Thread,
@@ -129,7 +129,7 @@ struct Rank {
     rank: u32,
 }
 
-impl Rank {
+impl Recorded {
     fn new(program: Program, rank: u32) -> Option<Self> {
         let room = (1 << 20) + program.steps as usize * 64;
         let memory = Memory::new(MappedRegion::anonymous(room).ok()?)?;
@@ -160,7 +160,9 @@ impl Rank {
             put_module(&mut bytes, &module());
             shared.append(&raw mut (*shared.header()).modules, &bytes).ok()?;
             bytes.clear();
-            symbols(program, rank).iter().for_each(|symbol| symbol.put(&mut bytes));
+            for symbol in symbols(program, rank) {
+                symbol.put(&mut bytes);
+            }
             shared.append(&raw mut (*shared.header()).symbols, &bytes).ok()?;
             let offset = shared.allocate(size_of::<Thread>() as u64).ok()?;
             let thread = shared.at::<Thread>(offset);
@@ -300,7 +302,7 @@ fn symbols(program: Program, rank: u32) -> Vec<Symbol> {
 }
 
 fn recorded(program: Program, rank: u32) -> Result<Bundle, String> {
-    let mut recording = Rank::new(program, rank).ok_or("no memory for a rank")?;
+    let mut recording = Recorded::new(program, rank).ok_or("no memory for a rank")?;
     recording.run();
     recording.finish()
 }

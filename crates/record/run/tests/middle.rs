@@ -9,9 +9,10 @@ use std::path::Path;
 use talea_flow::log::{NodeLog, Runs, ThreadLog};
 use talea_model::{Nanos, NodeId};
 use talea_run::Recording;
+use talea_run::bundle::Bundle;
 use talea_run::live::LiveProcess;
 use talea_run::live::read::NodeSums;
-use talea_run::recording::Events;
+use talea_run::recording::{Events, Sizes};
 
 /// Rounds of the thread: each calls node 0, node 1 up to three times, and node 2.
 const ROUNDS: u64 = 60_000;
@@ -56,7 +57,9 @@ fn recording() -> Recording {
     }
     thread.sums = vec![NodeSums::default(); nodes.len()];
     thread.log = ThreadLog { nodes: nodes.into(), events: sequence.len() as u64 };
-    Recording::from_live(&[process])
+    let mut bundle = Bundle::from_live(&process);
+    let times = bundle.take_times();
+    bundle.into_recording(times, Sizes::default())
 }
 
 /// A line for each event.

@@ -91,7 +91,9 @@ impl Before {
 
     fn add(&mut self, sent: HashMap<Channel, u64>, received: HashMap<Channel, u64>) {
         for (all, own) in [(&mut self.sent, sent), (&mut self.received, received)] {
-            own.into_iter().for_each(|(channel, count)| *all.entry(channel).or_default() += count);
+            for (channel, count) in own {
+                *all.entry(channel).or_default() += count;
+            }
         }
     }
 }

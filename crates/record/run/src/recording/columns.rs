@@ -151,7 +151,7 @@ impl<'a> Columns<'a> {
     fn change(&mut self, node: usize) -> Option<()> {
         let (log, place) = (&self.nodes[node], &mut self.places[node]);
         let mut stretch = u64::MAX;
-        for (column, at) in log.columns.iter().zip(place.first as usize..) {
+        for (column, at) in log.columns.iter().zip(place.first as usize..place.end as usize) {
             let stream = &mut self.streams[at];
             if !stream.advance(column.runs(), place.stretch, &mut self.values[at]) {
                 return None;

@@ -51,13 +51,13 @@ pub(super) struct Rates {
     pub(super) by: Vec<String>,
     /// Number of rows before the limit.
     pub(super) groups: u64,
-    pub(super) rows: Vec<Rate>,
+    pub(super) rows: Vec<CounterRate>,
     pub(super) gaps: Gaps,
 }
 
 /// A row of [`Rates`].
 #[derive(Debug, Serialize)]
-pub(super) struct Rate {
+pub(super) struct CounterRate {
     /// One key for each dimension.
     #[serde(flatten)]
     pub(super) names: Names,
@@ -114,7 +114,7 @@ pub(super) struct Jobs {
 
 /// `GET /api/v1/jobs/{id}`.
 #[derive(Debug, Serialize)]
-pub(super) struct Job {
+pub(super) struct OneJob {
     #[serde(flatten)]
     pub(super) job: JobRow,
     /// Findings of rules; absent with `findings=no`.

@@ -8,7 +8,7 @@ use talea_model::Gaps;
 use talea_model::Nanos;
 use talea_store::{JobSeen, MOST_ROWS, Question, Text, public};
 
-use super::answers::{Job, Jobs};
+use super::answers::{Jobs, OneJob};
 use super::findings;
 use crate::access::Person;
 use crate::question::{FILTERS, Parameters, TIME};
@@ -42,7 +42,7 @@ pub(super) async fn job(
     person: Person,
     Path(id): Path<String>,
     parameters: Parameters,
-) -> Result<Json<Job>, Refusal> {
+) -> Result<Json<OneJob>, Refusal> {
     parameters.only(&[&TIME, &["user", "findings"]])?;
     let with_findings = match parameters.get("findings") {
         None | Some("yes") => true,
@@ -75,5 +75,5 @@ pub(super) async fn job(
     };
     let spreads = state.ask(&person, move |store| store.spreads(&of_job)).await?;
     let spreads = spreads.iter().map(public::spread).collect();
-    Ok(Json(Job { job: public::job(&job), findings, spreads, gaps }))
+    Ok(Json(OneJob { job: public::job(&job), findings, spreads, gaps }))
 }

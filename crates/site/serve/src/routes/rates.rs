@@ -5,7 +5,7 @@ use axum::extract::State;
 use talea_model::Nanos;
 use talea_store::{RateRow, public};
 
-use super::answers::{Rate, Rates, Spreads};
+use super::answers::{CounterRate, Rates, Spreads};
 use crate::access::Person;
 use crate::question::{FILTERS, Parameters, TIME};
 use crate::refusal::Refusal;
@@ -26,7 +26,7 @@ pub(super) async fn rates(
         let mut row = |row: &RateRow| {
             let words = rates.by.iter().map(|&by| public::word(by));
             let names = row.key.iter().map(|key| public::name(key, &mut name));
-            Rate {
+            CounterRate {
                 names: words.zip(names).collect(),
                 counter: row.counter.name.clone(),
                 unit: row.counter.unit.clone(),
