@@ -52,10 +52,12 @@ pub(super) fn trace(bytes: &[u8]) -> Result<(), String> {
     };
     let bursts = bursts(&trace);
     let lengths = [bursts.rank.len(), bursts.begin.len(), bursts.end.len(), bursts.site.len()];
-    let is_listed = bursts.site.iter().all(|&at| (at as usize) < bursts.sites.len());
-    let edges = [0, bursts.len()].contains(&bursts.edge.len());
-    let sets = [0, bursts.len()].contains(&bursts.set.len());
-    if !is_listed || !edges || !sets || lengths.iter().any(|&length| length != bursts.len()) {
+    let of_some = [bursts.edge.len(), bursts.set.len()];
+    let sites = bursts.sites.len() as u32;
+    if lengths.iter().any(|&length| length != bursts.len())
+        || of_some.iter().any(|length| ![0, bursts.len()].contains(length))
+        || bursts.site.iter().any(|&site| site >= sites)
+    {
         return Err("columns of different lengths".to_owned());
     }
     let Ok(dimensions) = Dimension::usual(&bursts) else { return Ok(()) };

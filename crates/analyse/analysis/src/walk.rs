@@ -89,7 +89,7 @@ impl NodePlan {
 }
 
 impl Walked {
-    /// A walk of which the times alone are known.
+    /// A walk whose times alone are known.
     pub(crate) fn with_times(
         recording: &Recording,
         thread: &Thread,

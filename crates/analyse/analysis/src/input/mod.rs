@@ -23,7 +23,7 @@ use talea_run::load::{self, LoadError, Run};
 pub struct Input {
     /// Everything that happened; without most of its records where there is a computation.
     pub trace: Trace,
-    /// What a run's threads compute between their calls, in place of records.
+    /// Computation of a run's threads between their calls, in place of records.
     pub computation: Option<Computation>,
     /// The command of a run that was recorded without samples.
     pub unsampled: Option<String>,

@@ -144,19 +144,19 @@ impl Steps {
         let Window { these, those, ranks, .. } = window;
         let (columns, bursts) = (these.len(), those.len());
         let bias = N::bias(window.most());
-        let lane = |score: i64| N::of(score).plus(bias);
+        let lane = |score: i64| N::wrapped(score).plus(bias);
         let padded = |mut all: Vec<N>| {
             all.resize(all.len() + LANES, N::default());
             all
         };
-        // What a column costs, and its score where it is matched.
+        // The cost of a column, and its score where it is matched.
         let weights = |times: i64| these.iter().map(move |one| i64::from(one.ranks) * times);
-        let costs = padded(weights(SKIP).map(N::of).collect());
+        let costs = padded(weights(SKIP).map(N::wrapped).collect());
         let scores = padded(weights(MATCH).map(lane).collect());
-        let burst = N::of(i64::from(ranks) * SKIP);
+        let burst = N::wrapped(i64::from(ranks) * SKIP);
         let number = |label: Label| {
             let number = self.numbers.get(label.0 as usize).copied().unwrap_or(0);
-            N::of(i64::from(number))
+            N::wrapped(i64::from(number))
         };
         let labels = padded(these.iter().map(|column| number(column.label)).collect());
         let backwards = padded(those.iter().rev().map(|&label| number(label)).collect());
@@ -180,7 +180,7 @@ impl Steps {
             let from = (diagonal + 1).saturating_sub(bursts);
             let count = columns.min(diagonal + 1) - from;
             let first = from + bursts - 1 - diagonal;
-            // What lies behind the last place of the diagonal is written and never read.
+            // Places behind the last one of the diagonal are written and never read.
             let padded = count.next_multiple_of(LANES);
             let place = Places {
                 next_burst: &next_burst[from + 1..][..padded],
@@ -250,14 +250,14 @@ trait Lane: Copy + Ord + Default {
     const MOST: u32;
 
     /// A number modulo the size of the type.
-    fn of(number: i64) -> Self;
+    fn wrapped(number: i64) -> Self;
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
 
     /// Differences are at least -`most` and at most twice `most`; less a weight they are at least
     /// -2 `most`.
     fn bias(most: u32) -> Self {
-        Self::of(2 * i64::from(most) + 1)
+        Self::wrapped(2 * i64::from(most) + 1)
     }
 }
 
@@ -270,7 +270,7 @@ macro_rules! lanes {
             };
 
             #[inline]
-            fn of(number: i64) -> Self {
+            fn wrapped(number: i64) -> Self {
                 number as Self
             }
 

@@ -1,4 +1,4 @@
-//! What a location did, where its records were not kept.
+//! Activity of a location whose records were not kept.
 //!
 //! Owns its intervals of computation and those outside MPI.
 

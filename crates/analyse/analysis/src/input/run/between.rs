@@ -1,4 +1,4 @@
-//! What the threads of a run compute between their calls, without the calls.
+//! Computation of a run's threads between their calls, without the calls.
 //!
 //! Owns the way from a recording to bursts that holds no record: each thread is read once, without
 //! arguments, and a burst takes some thirty bytes. The result is that of
@@ -18,7 +18,7 @@ use super::places::Row;
 use super::{beginning, order, sampled, samples};
 use crate::Analysis;
 
-/// What the threads of a trace computed, in place of its records.
+/// Computation of the threads of a trace, in place of its records.
 #[derive(Debug)]
 pub struct Computation {
     /// Stretches of computation, by location and time.
@@ -28,7 +28,7 @@ pub struct Computation {
 }
 
 impl Computation {
-    /// For each location what it did, where time outside MPI is wanted.
+    /// The activity of each location, where time outside MPI is wanted.
     pub fn activities(&self) -> Option<Vec<Activity<'_>>> {
         let mut all = Vec::new();
         let mut begin = 0;
@@ -78,7 +78,7 @@ impl Outside {
     }
 }
 
-/// What one thread computed.
+/// Computation of one thread.
 #[derive(Default)]
 struct Own {
     begins: Vec<u64>,

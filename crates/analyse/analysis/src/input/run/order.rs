@@ -1,7 +1,7 @@
 //! Records by time, as Paraver expects them; what happens at the same time stays in its order.
 //!
-//! Owns the merge of the records of threads, each of which is sorted already or nearly so: nothing
-//! is sorted as a whole.
+//! Owns the merge of the records of threads. Those of one thread are sorted already or nearly so:
+//! nothing is sorted as a whole.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
