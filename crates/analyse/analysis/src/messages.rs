@@ -9,6 +9,7 @@
 //! that order: these two are estimates. Unmatched messages are counted. [`ends`] follows the calls.
 
 mod ends;
+mod parts;
 mod posted;
 mod roles;
 mod waits;
@@ -21,7 +22,8 @@ use talea_model::args::special;
 use talea_model::{Bytes, Nanos, Rank};
 use talea_run::Recording;
 
-use ends::{Call, Ends, ends};
+use ends::{Ends, ends};
+use parts::Call;
 pub use waits::{Waits, waits};
 
 /// One message.

@@ -1,7 +1,7 @@
 //! A recording of a generated program with many ranks, made by the real recorder.
 //!
-//! `generate_run OUT --ranks N --events E --behaviours B` writes a run directory: N ranks with about
-//! E events each, in B kinds of behaviour. Each rank's calls go through the recorder of the
+//! `generate_run OUT --ranks N --events E --behaviours B` writes a run directory: N ranks with
+//! about E events each, in B kinds of behaviour. Each rank's calls go through the recorder of the
 //! library into a mapped file, its bundle, and the merge of all, as in a real run; their times are
 //! computed. All ranks compute, exchange messages in a ring, and reduce over the ranks of their
 //! own kind, those of kind K in K + 1 calls; every tenth step ends with a reduction over all. The

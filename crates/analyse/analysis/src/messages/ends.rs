@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 
 use foldhash::HashMap;
 use talea_model::args::special;
-use talea_model::{Bytes, Nanos, NodeId, ProcedureSpec, Rank};
+use talea_model::{Bytes, Nanos, ProcedureSpec};
 use talea_run::Recording;
 use talea_run::lists::Cursor;
 use talea_run::recording::{Event, Process, Thread};
@@ -19,84 +19,11 @@ use talea_run::recording::{Event, Process, Thread};
 use complete::{Met, only_status, own_status};
 
 use super::Channel;
+use super::parts::{Before, Call, Meeting, Receive, Send};
 use super::posted::Posted;
-use super::roles::{Meets, NodePlan, Role};
+use super::roles::{NodePlan, Role};
 use crate::procedures::Traffic;
 use crate::requests::{Request, Requests};
-
-/// A call of a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Call {
-    /// Place of the thread in its process.
-    pub thread: usize,
-    /// Node of the thread's graph.
-    pub node: NodeId,
-    /// Number of the event in the thread.
-    pub number: u64,
-    /// Its begin.
-    pub begin: Nanos,
-    /// Its end.
-    pub end: Nanos,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Send {
-    pub(super) thread: usize,
-    pub(super) call: (Nanos, Nanos),
-    pub(super) bytes: Bytes,
-    /// The call that found it complete.
-    pub(super) done: Option<Call>,
-}
-
-/// A part in a blocking collective operation.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Meeting {
-    pub(super) call: Call,
-    pub(super) meets: Meets,
-    pub(super) root: Option<Rank>,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Receive {
-    /// The thread that posted it.
-    pub(super) thread: usize,
-    pub(super) posted: Nanos,
-    /// The call that found it complete; absent while it is open: it still has its place among the
-    /// others.
-    pub(super) done: Option<Call>,
-    pub(super) from: Channel,
-    pub(super) cancelled: bool,
-}
-
-/// Place of a send that is only counted.
-const GONE: usize = usize::MAX;
-
-/// Numbers of sends and receives by channel that came before those that are kept.
-#[derive(Debug, Default)]
-pub(super) struct Before {
-    sent: HashMap<Channel, u64>,
-    received: HashMap<Channel, u64>,
-}
-
-impl Before {
-    /// Number of sends on a channel.
-    pub(super) fn sent(&self, channel: &Channel) -> u64 {
-        self.sent.get(channel).copied().unwrap_or(0)
-    }
-
-    /// Number of receives.
-    pub(super) fn received(&self, channel: &Channel) -> u64 {
-        self.received.get(channel).copied().unwrap_or(0)
-    }
-
-    fn add(&mut self, sent: HashMap<Channel, u64>, received: HashMap<Channel, u64>) {
-        for (all, own) in [(&mut self.sent, sent), (&mut self.received, received)] {
-            for (channel, count) in own {
-                *all.entry(channel).or_default() += count;
-            }
-        }
-    }
-}
 
 /// Sends and receives of a process, by channel in the order of calls.
 #[derive(Debug, Default)]
@@ -109,9 +36,12 @@ pub(super) struct Ends {
     pub(super) unknown: u64,
     /// Begin of the first call that was left out because there were too many before it.
     pub(super) stopped: Option<Nanos>,
-    /// What came before the time.
+    /// Numbers of those before the time.
     pub(super) before: Before,
 }
+
+/// Place of a send that is only counted.
+const GONE: usize = usize::MAX;
 
 /// Maximum number of sends, receives and parts in collective operations of a run: bounds the memory
 /// for them.

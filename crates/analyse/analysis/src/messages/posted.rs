@@ -1,4 +1,4 @@
-//! Receives of a thread in the order in which they were posted, those that are over only as numbers.
+//! Receives of a thread in the order in which they were posted; those that are over are counted.
 //!
 //! Owns places that stay the same when receives at the front leave. A receive may leave when it is
 //! complete and those before it have left: its channel is known then, and with it the number that
@@ -11,7 +11,7 @@ use talea_model::Nanos;
 use talea_run::Recording;
 
 use super::Channel;
-use super::ends::Receive;
+use super::parts::Receive;
 
 /// Receives of a thread.
 #[derive(Debug, Default)]

@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use talea_model::{Gap, GapKind, Nanos, Rank, Signature};
 use talea_run::Recording;
 
-use super::ends::{Call, Ends, Meeting};
+use super::ends::Ends;
+use super::parts::{Call, Meeting};
 use super::roles::Meets;
 use super::{all_ends, matched};
 

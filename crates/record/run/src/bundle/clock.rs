@@ -6,7 +6,9 @@
 use talea_model::Nanos;
 
 use crate::clock::{ClockMap, SyncPoint};
+use crate::live::layout::Sync;
 use crate::live::numbers::{Cursor, put_number, put_signed};
+use crate::live::read::LiveProcess;
 use crate::recording::Started;
 
 /// The clock of a process, in the form before its times.
@@ -25,6 +27,22 @@ pub(super) struct Clock {
 }
 
 impl Clock {
+    /// The clock of a process with a mapped file.
+    pub(super) fn of_process(live: &LiveProcess) -> Self {
+        let header = &live.header;
+        let nominal = header.nominal();
+        let reading = |sync: &Sync| {
+            let nanos = sync.nanos.saturating_sub(header.start_nanos);
+            [nominal(sync.ticks) as i64, nanos as i64]
+        };
+        Self {
+            start_realtime: header.start_realtime,
+            start_nanos: header.start_nanos,
+            offset: [header.offset_start, header.offset_end, header.offset_error as i64],
+            readings: live.syncs.iter().flat_map(reading).collect(),
+        }
+    }
+
     /// Readings are about equally far apart, by clocks at about the same rate, and are stored as
     /// second differences: of the nominal time, and of the advance of the other clock over it.
     pub(super) fn put(&self, out: &mut Vec<u8>) {

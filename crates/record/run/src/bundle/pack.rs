@@ -8,8 +8,8 @@ use std::collections::hash_map::Entry;
 
 use talea_flow::codec::sequence;
 use talea_flow::log::{NodeLog, Runs};
-use talea_flow::times::{Bound, Quantiser};
-use talea_model::{ArgKind, Nanos, ProcedureSpec};
+use talea_flow::times::Quantiser;
+use talea_model::{ArgKind, ProcedureSpec};
 
 use super::lists::{self, ListTable};
 use super::peers::by_first_use;
@@ -17,7 +17,7 @@ use super::times::pack_times;
 use super::{
     Body, Bundle, Clock, Column, Graph, MappedTimes, Node, Place, Process, Settings, Table, Thread,
 };
-use crate::live::layout::{Header, MAX_PU_TIMES, PathFrame, state};
+use crate::live::layout::{MAX_PU_TIMES, PathFrame, state};
 use crate::live::numbers::put_number;
 use crate::live::read::{LiveProcess, LiveThread};
 use crate::live::record::{CommSymbol, Members};
@@ -47,7 +47,7 @@ impl Bundle {
         let header = &live.header;
         let settings = Settings {
             times: header.times,
-            bound: bound_of(header),
+            bound: header.bound(),
             calls_all: header.calls_all != 0,
             callers: header.callers,
         };
@@ -74,7 +74,7 @@ impl Bundle {
         let lists = bundle.add_lists(live, &mut damage);
         let type_lists = bundle.add_type_lists(live, &datatypes);
         let numbers: Vec<u16> = live.procedures.iter().map(|(number, _)| *number).collect();
-        let nominal = nominal(header);
+        let nominal = header.nominal();
         let mut threads = Vec::new();
         let mut packer = Packer::default();
         for thread in &live.threads {
@@ -233,27 +233,12 @@ impl Bundle {
     }
 }
 
-/// Maximum errors of a process's times.
-pub(super) fn bound_of(header: &Header) -> Bound {
-    Bound {
-        relative_ppm: header.bound_relative,
-        absolute: Nanos(u64::from(header.bound_absolute)),
-        drift: Nanos(u64::from(header.bound_drift)),
-    }
-}
-
-/// Nominal nanoseconds since the start of a process, from ticks.
-pub(super) fn nominal(header: &Header) -> impl Fn(u64) -> u64 + use<> {
-    let (start, factor) = (header.start_ticks, u128::from(header.tick_mult));
-    move |ticks| ((u128::from(ticks.saturating_sub(start)) * factor) >> 32) as u64
-}
-
 /// The times of a process, packed: clock, times of each thread, readings of their CPU clocks.
 fn packed_times(live: &LiveProcess) -> Vec<u8> {
-    let quantiser = Quantiser::new(bound_of(&live.header));
-    let nominal = nominal(&live.header);
+    let quantiser = Quantiser::new(live.header.bound());
+    let nominal = live.header.nominal();
     let mut all = Vec::new();
-    clock_of(live, &nominal).put(&mut all);
+    Clock::of_process(live).put(&mut all);
     for thread in &live.threads {
         let packed = pack_times(&thread.log, &thread.times, &thread.sums, live.times, &quantiser);
         put_number(&mut all, packed.len() as u64);
@@ -264,23 +249,6 @@ fn packed_times(live: &LiveProcess) -> Vec<u8> {
         pu_time::put(&mut all, &thread.pu_times[..count], &nominal);
     }
     all
-}
-
-/// The clocks of a process; `nominal` returns nanoseconds of ticks.
-pub(super) fn clock_of(live: &LiveProcess, nominal: impl Fn(u64) -> u64) -> Clock {
-    let header = &live.header;
-    Clock {
-        start_realtime: header.start_realtime,
-        start_nanos: header.start_nanos,
-        offset: [header.offset_start, header.offset_end, header.offset_error as i64],
-        readings: live
-            .syncs
-            .iter()
-            .flat_map(|s| {
-                [nominal(s.ticks) as i64, s.nanos.saturating_sub(header.start_nanos) as i64]
-            })
-            .collect(),
-    }
 }
 
 /// Streams that were packed already, as packing is slow.

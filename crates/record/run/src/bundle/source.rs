@@ -1,12 +1,11 @@
-//! Times of a process on their way into a recording: packed, as in a trace, or as the recorder wrote
-//! them into a mapped file.
+//! Times of a process on their way into a recording: packed, as in a trace, or as the recorder
+//! wrote them into a mapped file.
 //!
 //! Owns the order of their parts: clock, times of each thread, readings of the threads' CPU clocks.
 
 use talea_flow::times::Quantiser;
 
 use super::clock::Clock;
-use super::pack::{bound_of, clock_of, nominal};
 use super::times::{get_sums, read_times};
 use crate::live::cells;
 use crate::live::layout::{MAX_PU_TIMES, TimesMode};
@@ -42,9 +41,9 @@ impl From<Vec<u8>> for ProcessTimes {
 impl MappedTimes {
     /// Takes the times out of a process.
     pub(super) fn take(live: &mut LiveProcess) -> Self {
-        let quantiser = Quantiser::new(bound_of(&live.header));
-        let nominal = nominal(&live.header);
-        let clock = clock_of(live, &nominal);
+        let quantiser = Quantiser::new(live.header.bound());
+        let nominal = live.header.nominal();
+        let clock = Clock::of_process(live);
         let mut pu_times = Vec::new();
         for LiveThread { thread, .. } in &live.threads {
             let count = thread.pu_time_count.min(MAX_PU_TIMES as u64) as usize;

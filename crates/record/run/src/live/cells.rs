@@ -1,4 +1,4 @@
-//! Times of a thread's events in the recorder's form: gap and duration of each, one after the other.
+//! Times of a thread's events in the recorder's form: gap and duration of each in turn.
 //!
 //! Owns the bytes of a quantised time (one for short times, else the cell and its extra bits) for
 //! readers; the recorder in `talea-mpi` writes them.

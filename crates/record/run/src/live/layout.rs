@@ -5,6 +5,8 @@
 //! Little-endian, 64-bit. Memory after the header is allocated by a bump allocator whose mark is
 //! [`Header::used`]; nothing is freed.
 
+use talea_flow::times::Bound;
+use talea_model::Nanos;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// First bytes of every live file.
@@ -183,6 +185,23 @@ pub struct Header {
     /// Number of call sites that are identified by their direct caller only, as there were too many
     /// paths. From version 2 on.
     pub shortened_paths: u64,
+}
+
+impl Header {
+    /// Maximum errors of recorded times.
+    pub fn bound(&self) -> Bound {
+        Bound {
+            relative_ppm: self.bound_relative,
+            absolute: Nanos(u64::from(self.bound_absolute)),
+            drift: Nanos(u64::from(self.bound_drift)),
+        }
+    }
+
+    /// Converts ticks to nominal nanoseconds since the start.
+    pub fn nominal(&self) -> impl Fn(u64) -> u64 + use<> {
+        let (start, factor) = (self.start_ticks, u128::from(self.tick_mult));
+        move |ticks| ((u128::from(ticks.saturating_sub(start)) * factor) >> 32) as u64
+    }
 }
 
 /// One recorded thread.

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use talea_model::Bytes;
 use talea_model::args::special;
 
-use super::{Call, Done, Foreign, GONE, Pending, Send, Walker, value};
+use super::{Done, Foreign, GONE, Pending, Walker, value};
 use crate::messages::Channel;
+use crate::messages::parts::{Call, Send};
 use crate::messages::roles::NodePlan;
 use crate::requests::Request;
 
