@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use talea_flow::codec::times::Entropy;
+use talea_flow::codec::times::{Decoder, Encoder, Entropy, Form};
+use talea_flow::times::Cell;
 use talea_model::{ArgKind, NodeId};
 use talea_run::bundle::Bundle;
 use talea_run::live::LiveProcess;
@@ -22,6 +23,7 @@ const SIMULATED: i32 = 256;
 pub(crate) fn run() -> Result<(), String> {
     let folder = scratch("flow")?;
     sizes(&folder)?;
+    forms(&folder)?;
     merge(&folder)
 }
 
@@ -72,6 +74,69 @@ fn sizes(folder: &Path) -> Result<(), String> {
         );
     }
     Ok(())
+}
+
+/// The same cells in both forms of streams: bytes, and speed of reading them alone.
+fn forms(folder: &Path) -> Result<(), String> {
+    heading("Forms of recorded times, 4 ranks");
+    println!(
+        "Streams of fewer than {} events are coded bit by bit, others by symbols; here all of them both ways. Rates of decoding alone, in million events a second on one core.\n",
+        Form::LONG
+    );
+    println!(
+        "| program | events | bit by bit, bytes | by symbols | ratio | read bit by bit | by symbols |\n|---|---|---|---|---|---|---|"
+    );
+    let mut all = programs(&folder.join("programs"))?;
+    if let Some(halo) = all.iter().find(|program| program.name == "halo") {
+        let words = [
+            halo.words[0].as_str(),
+            "--size",
+            "2",
+            "--vars",
+            "40",
+            "--steps",
+            "3000",
+            "--periodic",
+        ];
+        let words = words.map(str::to_owned).to_vec();
+        all.push(Program { name: "halo, many calls", words, ranks: halo.ranks });
+    }
+    for Program { name, words, .. } in all {
+        let recording = record(&folder.join("forms"), "2%", &words)?;
+        let [(bits, slow), (symbols, fast)] =
+            [Form::Bits, Form::Symbols].map(|form| coded(&recording, form));
+        println!(
+            "| {name} | {} | {bits} | {symbols} | {:.3} | {slow:.1} | {fast:.1} |",
+            recording.events(),
+            symbols as f64 / bits as f64
+        );
+    }
+    Ok(())
+}
+
+/// Bytes of all cells in a form, and million events a second of decoding them.
+fn coded(recording: &Recording, form: Form) -> (usize, f64) {
+    let quantiser = recording.quantiser();
+    let (mut bytes, mut events, mut seconds) = (0, 0, 0.0);
+    for process in &recording.processes {
+        for thread in &process.threads {
+            let cells: Vec<(u32, Cell, u32, Cell)> = process.cells(recording, thread).collect();
+            let mut encoder = Encoder::new(form, |index| quantiser.extra_bits(index));
+            for &(edge, gap, node, duration) in &cells {
+                encoder.push(edge, gap, node, duration);
+            }
+            let stream = encoder.finish();
+            bytes += stream.len();
+            events += cells.len();
+            let mut decoder = Decoder::new(form, &stream, |index| quantiser.extra_bits(index));
+            let begin = Instant::now();
+            for &(edge, _, node, _) in &cells {
+                let _ = std::hint::black_box(decoder.next(edge, node));
+            }
+            seconds += begin.elapsed().as_secs_f64();
+        }
+    }
+    (bytes, events as f64 / seconds / 1e6)
 }
 
 /// Bytes of the packed cells and of the exact sums of all ranks.

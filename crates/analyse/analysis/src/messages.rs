@@ -88,8 +88,8 @@ pub fn messages(recording: &Recording, until: Nanos) -> Messages {
     matched(recording, &all_ends(recording, Nanos(0)..=until))
 }
 
-/// Finds those that were sent in a time. What came before is counted, which takes less time and no
-/// memory.
+/// Finds those that were sent in a time. Earlier calls are only counted, which takes less time and
+/// no memory.
 pub fn messages_inside(recording: &Recording, time: RangeInclusive<Nanos>) -> Vec<Message> {
     matched(recording, &all_ends(recording, time)).all
 }

@@ -122,7 +122,7 @@ fn many_ranks_that_lack_bursts_here_and_there_do_not_slip() {
 /// The steps of a window, in the order of [`plainly`].
 fn found(window: Window<'_>) -> Vec<Step> {
     let mut steps = Steps::default();
-    // What an earlier window left behind changes nothing.
+    // Remains of an earlier window change nothing.
     steps.find(Window { these: &window.these[..1], ..window });
     steps.find(window);
     let places = (0..window.these.len()).flat_map(|a| (0..window.those.len()).map(move |b| (a, b)));

@@ -18,11 +18,11 @@ use super::lists::ListTable;
 use super::{Bundle, Settings};
 use crate::live::numbers::{Cursor, get_all, get_list, put_all, put_list, put_number, put_text};
 use crate::live::record::{Symbol, get_module, get_procedure, put_module, put_procedure};
-use crate::recording::Coding;
 
 /// Version of this format.
 ///
-/// 2: lists may be changes of others, and paths share their frames. 3: times are coded by zones.
+/// 2: lists may be changes of others, and paths share their frames. 3: the times of a thread say their
+/// form.
 pub const VERSION: u64 = 3;
 
 /// In the place of the version: messages between ranks of one run, which are never in a file.
@@ -51,8 +51,8 @@ impl Bundle {
     /// Everything except the packed times, for a file of this version: its processes come from
     /// mapped files.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let current = |process: &super::Process| process.form == Coding::default();
-        debug_assert!(self.processes.iter().all(current), "times of an earlier version");
+        let is_current = self.processes.iter().all(|process| process.has_forms);
+        debug_assert!(is_current, "times of an earlier version");
         self.written(VERSION, Form::Packed)
     }
 

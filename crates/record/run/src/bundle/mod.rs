@@ -31,7 +31,6 @@ pub use source::{MappedTimes, ProcessTimes};
 use table::Table;
 
 use crate::live::record::CommSymbol;
-use crate::recording::Coding;
 
 /// Options that are common to all processes of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,8 +135,8 @@ struct Process {
     places: Vec<Place>,
     /// Clock, times and exact sums of all threads, packed; kept apart from the rest in files.
     times: Vec<u8>,
-    /// Form of the cells in them.
-    form: Coding,
+    /// True if the times of each thread say the form of their cells: since version 3.
+    has_forms: bool,
 }
 
 /// A [`crate::places::ThreadPlace`] whose texts are in `texts`.

@@ -23,7 +23,6 @@ use crate::live::read::{LiveProcess, LiveThread};
 use crate::live::record::{CommSymbol, Members};
 use crate::places::ThreadPlace;
 use crate::pu_time;
-use crate::recording::Coding;
 
 impl Bundle {
     /// The bundle of one process, with packed times.
@@ -117,7 +116,7 @@ impl Bundle {
             threads,
             places,
             times: Vec::new(),
-            form: Coding::Zones,
+            has_forms: true,
         };
         bundle.processes.push(process);
         bundle

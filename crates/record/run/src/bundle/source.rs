@@ -56,7 +56,7 @@ impl MappedTimes {
             let sums = std::mem::take(&mut thread.sums);
             Times {
                 kept,
-                form: Coding::Mapped,
+                coding: Coding::Mapped,
                 cells,
                 restarts: Vec::new(),
                 corrections: Vec::new(),
@@ -78,13 +78,15 @@ pub(super) struct Opened {
 
 /// Times of a thread.
 enum ThreadTimes {
-    Packed(Vec<u8>, Coding),
+    /// With the form of their cells, if true.
+    Packed(Vec<u8>, bool),
     Mapped(Times),
 }
 
 impl ProcessTimes {
-    /// Opens the times of a process with this number of threads, packed in this form.
-    pub(super) fn open(self, threads: usize, form: Coding) -> Opened {
+    /// Opens the times of a process with this number of threads, whose packed times say their form
+    /// or are of an earlier version.
+    pub(super) fn open(self, threads: usize, has_forms: bool) -> Opened {
         match self {
             Self::Mapped(MappedTimes { clock, threads, pu_times }) => {
                 let threads: Vec<_> = threads.into_iter().map(ThreadTimes::Mapped).collect();
@@ -96,7 +98,7 @@ impl ProcessTimes {
                 let mut block = |_| {
                     let length = from.number().and_then(|length| usize::try_from(length).ok());
                     let block = length.and_then(|length| from.take(length)).unwrap_or_default();
-                    ThreadTimes::Packed(block.to_vec(), form)
+                    ThreadTimes::Packed(block.to_vec(), has_forms)
                 };
                 let threads: Vec<_> = (0..threads).map(&mut block).collect();
                 // Earlier recordings end here.
@@ -118,9 +120,9 @@ impl Opened {
                 let sums = if is_summed { std::mem::take(&mut times.sums) } else { Vec::new() };
                 (times, sums)
             }
-            Some(ThreadTimes::Packed(bytes, form)) => {
+            Some(ThreadTimes::Packed(bytes, has_forms)) => {
                 let mut from = Cursor::new(&bytes);
-                let times = read_times(&mut from, form).unwrap_or_default();
+                let times = read_times(&mut from, has_forms).unwrap_or_default();
                 let all = || (0..nodes).map(|_| get_sums(&mut from)).collect::<Option<_>>();
                 (times, is_summed.then(all).flatten().unwrap_or_default())
             }

@@ -1,10 +1,10 @@
 //! The packed times of one thread, in the form after the clock of their process.
 //!
-//! Owns their bytes: the number of events with times, the packed cells, since version 3 the places
-//! from which they can be read, and packed for each node the difference of its exact sums from
+//! Owns their bytes: the number of events with times, since version 3 the form of their cells, the
+//! packed cells, in long streams the places from which they can be read, and packed for each node the difference of its exact sums from
 //! those of its restored times; or, where times were not kept, sums and extremes of each node.
 
-use talea_flow::codec::times;
+use talea_flow::codec::times::{self, Form};
 use talea_flow::log::ThreadLog;
 use talea_flow::times::Quantiser;
 
@@ -29,6 +29,7 @@ pub(super) fn pack_times(
     let mut kept = 0_u64;
     let mut restored = vec![[0_u64; 2]; log.nodes.len()];
     let mut restarts = Vec::new();
+    let form = Form::for_events(log.events);
     let packed = match mode {
         TimesMode::Statistics => Vec::new(),
         TimesMode::Exact => {
@@ -44,7 +45,7 @@ pub(super) fn pack_times(
             encoder.finish()
         }
         TimesMode::Bounded => {
-            let mut encoder = times::Encoder::new(|index| quantiser.extra_bits(index));
+            let mut encoder = times::Encoder::new(form, |index| quantiser.extra_bits(index));
             let (mut visits, mut last, mut end) = (vec![0; log.nodes.len()], NodeId(0), 0_u64);
             while let Some((node, edge)) = walk.next_step() {
                 let (Some(gap), Some(duration)) =
@@ -71,12 +72,15 @@ pub(super) fn pack_times(
     };
     let mut out = Vec::new();
     put_number(&mut out, kept);
+    put_number(&mut out, form.number());
     put_number(&mut out, packed.len() as u64);
     out.extend_from_slice(&packed);
-    let mut places = Vec::new();
-    put_restarts(&mut places, &restarts);
-    put_number(&mut out, places.len() as u64);
-    out.extend_from_slice(&places);
+    if form == Form::Symbols {
+        let mut places = Vec::new();
+        put_restarts(&mut places, &restarts);
+        put_number(&mut out, places.len() as u64);
+        out.extend_from_slice(&places);
+    }
     if mode == TimesMode::Statistics {
         for sums in sums {
             for number in [sums.gap, sums.duration, sums.min, sums.max] {
@@ -96,21 +100,29 @@ pub(super) fn pack_times(
     out
 }
 
-/// Packed cells, and everything after them.
-pub(super) fn read_times(from: &mut Cursor<'_>, form: Coding) -> Option<Times> {
+/// Packed cells, which say their form or are of an earlier version, and everything after them.
+pub(super) fn read_times(from: &mut Cursor<'_>, has_form: bool) -> Option<Times> {
     let kept = from.number()?;
+    let form = if has_form { Form::from_number(from.number()?)? } else { Form::Bits };
     let length = usize::try_from(from.number()?).ok()?;
     let cells = from.take(length)?.to_vec();
     let restarts = match form {
-        Coding::First | Coding::Mapped => Vec::new(),
-        Coding::Zones => {
+        Form::Bits => Vec::new(),
+        Form::Symbols => {
             let length = usize::try_from(from.number()?).ok()?;
             from.take(length)?.to_vec()
         }
     };
     let mut rest = *from;
     let corrections = rest.take(rest.left())?.to_vec();
-    Some(Times { kept, form, cells, restarts, corrections, sums: Vec::new() })
+    Some(Times {
+        kept,
+        coding: Coding::Packed(form),
+        cells,
+        restarts,
+        corrections,
+        sums: Vec::new(),
+    })
 }
 
 /// Sums and extremes of a node whose times were not kept.

@@ -51,7 +51,7 @@ impl Bundle {
         let mut opened: Vec<Opened> = Vec::with_capacity(self.processes.len());
         for process in &self.processes {
             let own = times.next().map_or_else(|| ProcessTimes::Packed(Vec::new()), Into::into);
-            opened.push(own.open(process.threads.len(), process.form));
+            opened.push(own.open(process.threads.len(), process.has_forms));
         }
         let clocks: Vec<Clock> = opened.iter().map(|times| times.clock.clone()).collect();
         let worlds = self.worlds(&clocks);

@@ -2,7 +2,7 @@
 //!
 //! Owns the merge of a thread's walk with its argument streams and its times.
 
-use talea_flow::codec::times;
+use talea_flow::codec::times::{self, Form};
 use talea_flow::log::Walk;
 use talea_flow::times::{Cell, Quantiser};
 use talea_model::{Nanos, NodeId};
@@ -35,8 +35,7 @@ pub struct Event<'a> {
 
 /// The decoder of a thread's times.
 enum Reader<'a> {
-    Bounded(Box<times::Decoder<'a>>, Quantiser),
-    First(Box<times::first::Decoder<'a, ExtraBits>>, Quantiser),
+    Bounded(times::Decoder<'a>, Quantiser),
     Exact(Box<times::exact::Decoder<'a>>),
     /// As the recorder wrote them.
     Mapped(Cursor<'a>, Quantiser),
@@ -44,31 +43,24 @@ enum Reader<'a> {
     None,
 }
 
-/// Extra bits of a cell.
-type ExtraBits = Box<dyn Fn(u16) -> u8 + Send + Sync>;
-
 impl<'a> Reader<'a> {
     /// From an offset in the packed times at which they begin anew.
     fn new(recording: &Recording, times: &'a Times, offset: usize) -> Self {
         let cells = times.cells.get(offset..).unwrap_or_default();
-        match (recording.times, times.form) {
+        match (recording.times, times.coding) {
             _ if times.kept == 0 => Self::None,
-            (TimesMode::Bounded, Coding::Zones) => {
+            (TimesMode::Bounded, Coding::Packed(form)) => {
                 let quantiser = recording.quantiser();
-                let decoder = times::Decoder::new(cells, |index| quantiser.extra_bits(index));
-                Self::Bounded(Box::new(decoder), quantiser)
-            }
-            (TimesMode::Bounded, Coding::First) => {
-                let quantiser = recording.quantiser();
-                let bits = quantiser.clone();
-                let bits: ExtraBits = Box::new(move |index| bits.extra_bits(index));
-                Self::First(Box::new(times::first::Decoder::new(cells, bits)), quantiser)
+                let decoder = times::Decoder::new(form, cells, |index| quantiser.extra_bits(index));
+                Self::Bounded(decoder, quantiser)
             }
             (TimesMode::Bounded, Coding::Mapped) => {
                 Self::Mapped(Cursor::new(cells), recording.quantiser())
             }
+            (TimesMode::Exact, Coding::Packed(_)) => {
+                Self::Exact(Box::new(times::exact::Decoder::new(cells)))
+            }
             (TimesMode::Exact, Coding::Mapped) => Self::MappedExact(Cursor::new(cells)),
-            (TimesMode::Exact, _) => Self::Exact(Box::new(times::exact::Decoder::new(cells))),
             (TimesMode::Statistics, _) => Self::None,
         }
     }
@@ -146,7 +138,9 @@ impl<'a> Events<'a> {
     /// before. `None` where there is no such place.
     fn go_to_restart(&mut self, until: Nanos) -> Option<Vec<u64>> {
         let times = &self.thread.times;
-        if self.recording.times != TimesMode::Bounded || times.form != Coding::Zones {
+        if self.recording.times != TimesMode::Bounded
+            || times.coding != Coding::Packed(Form::Symbols)
+        {
             return None;
         }
         let restarts = get_restarts(&times.restarts, self.thread.log.nodes.len())?;
@@ -222,10 +216,6 @@ impl<'a> Events<'a> {
                 let (gap, duration) = decoder.next(edge, node).ok()?;
                 Some((quantiser.restore(gap).0, quantiser.restore(duration).0))
             }
-            Reader::First(decoder, quantiser) => {
-                let (gap, duration) = decoder.next(edge, node).ok()?;
-                Some((quantiser.restore(gap).0, quantiser.restore(duration).0))
-            }
             Reader::Exact(decoder) => decoder.next(edge, node).ok(),
             Reader::Mapped(from, quantiser) => {
                 let (gap, duration) = (cell(from, quantiser)?, cell(from, quantiser)?);
@@ -259,7 +249,6 @@ impl Iterator for Cells<'_> {
         let edge = edge.map_or(0, |e| e + 1);
         let (gap, duration) = match &mut self.events.times {
             Reader::Bounded(decoder, _) => decoder.next(edge, node.0).ok()?,
-            Reader::First(decoder, _) => decoder.next(edge, node.0).ok()?,
             Reader::Mapped(from, quantiser) => (cell(from, quantiser)?, cell(from, quantiser)?),
             Reader::Exact(_) | Reader::MappedExact(_) | Reader::None => return None,
         };

@@ -163,16 +163,19 @@ pub struct Thread {
     pub(crate) times: Times,
 }
 
-/// Coding of packed cells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Coding of cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Coding {
-    /// [`times::first`]: of bundles before version 3.
-    First,
-    /// [`times::Encoder`].
-    #[default]
-    Zones,
+    /// Of a trace.
+    Packed(times::Form),
     /// Of a mapped file: the recorder's own, [`crate::live::cells`].
     Mapped,
+}
+
+impl Default for Coding {
+    fn default() -> Self {
+        Self::Packed(times::Form::default())
+    }
 }
 
 /// Times of a thread.
@@ -180,8 +183,8 @@ pub(crate) enum Coding {
 pub(crate) struct Times {
     /// Number of events from the first that have times.
     pub(crate) kept: u64,
-    /// Coding of the cells of bounded times.
-    pub(crate) form: Coding,
+    /// Coding of the cells.
+    pub(crate) coding: Coding,
     /// Gap and duration of each.
     pub(crate) cells: Vec<u8>,
     /// Where reading the cells may begin, packed.

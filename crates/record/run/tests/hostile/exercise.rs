@@ -127,20 +127,15 @@ pub(crate) fn numbers(bytes: &[u8], length: u64) {
 /// A stream of times, quantised and exact.
 pub(crate) fn cells(bytes: &[u8], bound: talea_flow::times::Bound) {
     let quantiser = Quantiser::new(bound);
-    let mut decoder = times::Decoder::new(bytes, |index| quantiser.extra_bits(index));
-    for event in 0..LOOKED_AT as u32 {
-        let Ok((gap, duration)) = decoder.next(event % 7, event % 5) else { break };
-        quantiser.restore(gap);
-        quantiser.restore(duration);
+    for form in [times::Form::Bits, times::Form::Symbols] {
+        let mut decoder = times::Decoder::new(form, bytes, |index| quantiser.extra_bits(index));
+        for event in 0..LOOKED_AT as u32 {
+            let Ok((gap, duration)) = decoder.next(event % 7, event % 5) else { break };
+            quantiser.restore(gap);
+            quantiser.restore(duration);
+        }
+        let _ = decoder.finish();
     }
-    let _ = decoder.finish();
-    let mut decoder = times::first::Decoder::new(bytes, |index| quantiser.extra_bits(index));
-    for event in 0..LOOKED_AT as u32 {
-        let Ok((gap, duration)) = decoder.next(event % 7, event % 5) else { break };
-        quantiser.restore(gap);
-        quantiser.restore(duration);
-    }
-    let _ = decoder.finish();
     let mut decoder = times::exact::Decoder::new(bytes);
     let read = (0..LOOKED_AT as u32).take_while(|i| decoder.next(i % 7, i % 5).is_ok()).count();
     assert!(read <= LOOKED_AT);

@@ -1,4 +1,4 @@
-//! What is made without records, beside what the records of the whole trace give.
+//! Results that need no records, compared with those from the records of the whole trace.
 
 use std::path::{Path, PathBuf};
 

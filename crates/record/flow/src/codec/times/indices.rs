@@ -71,13 +71,19 @@ impl ExtraBits {
         Self { widths: Box::new(widths), first }
     }
 
+    /// Number of those of a cell.
+    #[inline]
+    pub(super) fn width(&self, index: u16) -> u32 {
+        u32::from(self.widths[usize::from(index) & (INDICES - 1)])
+    }
+
     /// Codes those of a cell.
     #[inline(always)]
     pub(super) fn code<S: Symbols>(&self, coder: &mut S, index: u16, extra: u32) -> Cell {
         if i32::from(index) < self.first {
             return Cell { index, extra: 0 };
         }
-        let width = u32::from(self.widths[usize::from(index) & (INDICES - 1)]);
+        let width = self.width(index);
         let low = width.min(16);
         let extra = coder.raw(low, extra) | coder.raw(width - low, extra >> 16) << 16;
         Cell { index, extra }

@@ -217,8 +217,7 @@ impl Kind {
         cell: Cell,
     ) -> Coded {
         let index = self.first.first(coder, cell.index);
-        let level = &mut self.places[at].level;
-        *level = Level { median: i32::from(index >> 1) << 8, visits: 1, ..*level };
+        self.places[at].level.begin(index >> 1);
         self.settle(at);
         Coded { cell: extra_bits.code(coder, index, cell.extra), class: NEAR, is_odd: false }
     }

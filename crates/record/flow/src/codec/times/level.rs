@@ -20,9 +20,14 @@ impl Level {
         Self { median: 0, spread, visits: 0 }
     }
 
-    /// Adds one visit after the first.
+    /// Takes the first visit.
+    pub(super) fn begin(&mut self, pair: u16) {
+        (self.median, self.visits) = (i32::from(pair) << 8, 1);
+    }
+
+    /// Adds one visit after the first, and returns its deviation.
     #[inline]
-    pub(super) fn learn(&mut self, pair: u16) {
+    pub(super) fn learn(&mut self, pair: u16) -> i32 {
         let deviation = (i32::from(pair) << 8) - self.median;
         let pace = PACE[self.visits.min(MEMORY) as usize];
         let limit = 2 * self.spread + 64;
@@ -30,6 +35,7 @@ impl Level {
         let far = deviation.abs().min(4 * self.spread + 256);
         self.spread = (self.spread + (((far - self.spread) * pace) >> 12)).max(32);
         self.visits = self.visits.saturating_add(1);
+        deviation
     }
 }
 
@@ -43,3 +49,19 @@ static PACE: [i32; MEMORY as usize + 1] = {
     }
     table
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_ignores_outliers() {
+        let mut level = Level::unknown(512);
+        level.begin(100);
+        for i in 1..1000 {
+            level.learn(if i % 20 == 19 { 400 } else { 100 + i % 3 });
+        }
+        assert!((100..105).contains(&(level.median >> 8)), "{level:?}");
+        assert!(level.spread < 5 * 256, "{level:?}");
+    }
+}

@@ -1,8 +1,9 @@
-//! State of a context of times: the median and spread of its times, and its counters.
+//! State of a context of times: its level and its counters.
 //!
-//! Owns the slow median and spread, and the reset of the counters, which are relative to an anchor,
-//! when the median has moved away. All numbers are of index pairs, deviations in 1/256 of one.
+//! Owns the reset of the counters, which are relative to an anchor, when the median has moved away.
+//! All numbers are of index pairs, deviations in 1/256 of one.
 
+use super::level::Level;
 use crate::codec::mix::Counter;
 
 /// Counters of a context: side, zones and first digit in the zone.
@@ -17,53 +18,6 @@ const LATELY: usize = 7;
 pub(super) const BEFORE: usize = 9;
 /// Number of classes of visit counts of a context.
 pub(super) const AGES: usize = 7;
-/// The median and spread follow about this many of the last visits.
-const MEMORY: u32 = 24;
-
-/// Median and spread of times.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Level {
-    pub(super) median: i32,
-    pub(super) spread: i32,
-    pub(super) visits: u32,
-}
-
-impl Level {
-    /// Without visits; `spread` is that of other contexts.
-    pub(super) const fn unknown(spread: i32) -> Self {
-        Self { median: 0, spread, visits: 0 }
-    }
-
-    /// Adds one visit, and returns its deviation. Outliers count as less extreme than they are.
-    #[inline]
-    pub(super) fn learn(&mut self, pair: u16) -> i32 {
-        let place = i32::from(pair) << 8;
-        if self.visits == 0 {
-            (self.median, self.visits) = (place, 1);
-            return 0;
-        }
-        let deviation = place - self.median;
-        let pace = PACE[self.visits.min(MEMORY) as usize];
-        let limit = 2 * self.spread + 64;
-        self.median += (deviation.clamp(-limit, limit) * pace) >> 12;
-        let far = deviation.abs().min(4 * self.spread + 256);
-        self.spread += ((far - self.spread) * pace) >> 12;
-        self.spread = self.spread.max(32);
-        self.visits = self.visits.saturating_add(1);
-        deviation
-    }
-}
-
-/// Weight of a visit after this many, in 1/4096.
-static PACE: [i32; MEMORY as usize + 1] = {
-    let mut table = [0; MEMORY as usize + 1];
-    let mut i = 0;
-    while i < table.len() {
-        table[i] = 4096 / (i as i32 + 1);
-        i += 1;
-    }
-    table
-};
 
 /// A context's statistics.
 #[derive(Clone, Debug)]
@@ -136,7 +90,12 @@ impl Place {
     /// Adds one visit.
     pub(super) fn learn(&mut self, pair: u16) {
         let spread = self.level.spread;
-        let deviation = self.level.learn(pair);
+        let deviation = if self.is_unknown() {
+            self.level.begin(pair);
+            0
+        } else {
+            self.level.learn(pair)
+        };
         self.last = deviation;
         self.trend += (deviation.clamp(-4 * spread, 4 * spread) - self.trend) / 4;
         self.since = self.since.saturating_add(1);
@@ -194,16 +153,6 @@ pub(super) fn class5(deviation: i32, spread: i32) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_median_ignores_outliers() {
-        let mut level = Level::unknown(512);
-        for i in 0..1000 {
-            level.learn(if i % 20 == 19 { 400 } else { 100 + i % 3 });
-        }
-        assert!((100..105).contains(&(level.median >> 8)), "{level:?}");
-        assert!(level.spread < 5 * 256, "{level:?}");
-    }
 
     #[test]
     fn classes_are_ordered() {

@@ -8,7 +8,6 @@ use crate::bundle::{Place, Process, Thread};
 use crate::live::layout::MAX_THREADS;
 use crate::live::numbers::{Cursor, get_all, put_all, put_number, put_text};
 use crate::places::MOST_THREADS;
-use crate::recording::Coding;
 
 /// Numbers of each process that are similar on many: each becomes a packed column.
 const COLUMNS: usize = 20;
@@ -135,7 +134,7 @@ pub(super) fn get(
                 open: Vec::new(),
                 damage: Vec::new(),
                 times: Vec::new(),
-                form: if version < 3 { Coding::First } else { Coding::Zones },
+                has_forms: version >= 3,
             })
         })
         .collect::<Option<Vec<_>>>()?;
