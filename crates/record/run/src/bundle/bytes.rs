@@ -21,8 +21,8 @@ use crate::live::record::{Symbol, get_module, get_procedure, put_module, put_pro
 
 /// Version of this format.
 ///
-/// 2: lists may be changes of others, and paths share their frames. 3: the times of a thread say their
-/// form.
+/// 2: lists may be changes of others, and paths share their frames. 3: the times of a thread say
+/// their form.
 pub const VERSION: u64 = 3;
 
 /// In the place of the version: messages between ranks of one run, which are never in a file.

@@ -1,8 +1,9 @@
 //! The packed times of one thread, in the form after the clock of their process.
 //!
-//! Owns their bytes: the number of events with times, since version 3 the form of their cells, the
-//! packed cells, in long streams the places from which they can be read, and packed for each node the difference of its exact sums from
-//! those of its restored times; or, where times were not kept, sums and extremes of each node.
+//! Owns their bytes: the number of events with times; since version 3 the form of the packed cells;
+//! these; in long streams the places from which they can be read; and packed for each node the
+//! difference of its exact sums from those of its restored times, or, where times were not kept,
+//! sums and extremes of each node.
 
 use talea_flow::codec::times::{self, Form};
 use talea_flow::log::ThreadLog;
