@@ -23,6 +23,11 @@ const MOST_BYTES: u64 = 64 << 20;
 /// Most bytes of what a server says when it refuses.
 const MOST_REFUSAL: u64 = 4096;
 
+/// Times that a question is repeated which a compaction of the server disturbed, and the pause
+/// before each.
+const REPEATS: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(200);
+
 /// A server.
 pub(super) struct Server {
     agent: ureq::Agent,
@@ -195,16 +200,22 @@ impl Server {
     }
 
     fn ask(&self, route: &str, form: Vec<(&str, &str)>) -> Result<Vec<Found>, StoreError> {
-        let mut response = self
-            .agent
-            .post(format!("{}/api/v1/{route}", self.address))
-            .send_form(form)
-            .map_err(|error| self.failed(error))?;
-        let status = response.status().as_u16();
-        if !(200..300).contains(&status) {
+        let address = format!("{}/api/v1/{route}", self.address);
+        let mut repeats = 0;
+        let mut response = loop {
+            let sent = self.agent.post(&address).send_form(form.clone());
+            let mut response = sent.map_err(|error| self.failed(error))?;
+            let status = response.status().as_u16();
+            if (200..300).contains(&status) {
+                break response;
+            }
             let said = refusal(response.body_mut());
-            return Err(self.failed(format!("status {status}: {said}")));
-        }
+            if repeats == REPEATS || !is_of_compaction(&said) {
+                return Err(self.failed(format!("status {status}: {said}")));
+            }
+            repeats += 1;
+            std::thread::sleep(PAUSE);
+        };
         let mut bytes = Vec::new();
         let mut reader = response.body_mut().as_reader().take(MOST_BYTES + 1);
         reader.read_to_end(&mut bytes).map_err(|error| self.failed(error))?;
@@ -273,6 +284,13 @@ fn is_about_samples(said: &str) -> bool {
     ];
     let said = said.to_lowercase();
     WORDS.iter().any(|words| said.contains(words))
+}
+
+/// Whether a question failed because Prometheus (before a repair of November 2023) moved old samples from
+/// memory to a block while it read them. The same question succeeds afterwards.
+/// <https://github.com/prometheus/prometheus/pull/13115>
+fn is_of_compaction(said: &str) -> bool {
+    said.contains("cannot populate chunk") && said.contains("not found")
 }
 
 /// The begin of what a server says, on one line.

@@ -19,6 +19,8 @@ const EMPTY: &str = r#"{"status":"success","data":{"resultType":"vector","result
 struct Script {
     write: String,
     query: String,
+    /// Queries that are first refused as during a compaction.
+    compacting: usize,
     written: Vec<Vec<u8>>,
     asked: Vec<String>,
 }
@@ -54,7 +56,13 @@ fn serve(mut stream: TcpStream, script: &Mutex<Script>) -> Option<()> {
         script.write.clone()
     } else if first.contains("/query") {
         script.asked.push(String::from_utf8_lossy(&body).into_owned());
-        script.query.clone()
+        if script.compacting > 0 {
+            script.compacting -= 1;
+            let said = "cannot populate chunk 8 from block 00000000000000000000000000: not found";
+            answer("422 Unprocessable Entity", said)
+        } else {
+            script.query.clone()
+        }
     } else {
         answer("404 Not Found", "")
     };
@@ -254,4 +262,18 @@ fn answers_that_are_none() {
     script.lock().unwrap().query = super::refusing::answer("200 OK", EMPTY);
     let whole = store.usage(&asked).unwrap();
     assert!(!whole.gaps.iter().any(|gap| gap.detail.contains("in part")), "{:?}", whole.gaps);
+}
+
+#[test]
+fn questions_during_a_compaction_are_repeated() {
+    let (script, store) = fake();
+    script.lock().unwrap().compacting = 2;
+    assert!(store.nodes(Visible::All).unwrap().is_empty());
+    let asked = script.lock().unwrap().asked.clone();
+    assert_eq!(asked[0], asked[1]);
+    assert_eq!(asked[0], asked[2]);
+    // One that never ends is an error.
+    script.lock().unwrap().compacting = 1000;
+    let error = store.nodes(Visible::All).unwrap_err().to_string();
+    assert!(error.contains("cannot populate chunk"), "{error}");
 }

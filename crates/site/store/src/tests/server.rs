@@ -57,6 +57,9 @@ fn spawn(engine: Engine, folder: &Path, port: u16, dedup: &str) -> Child {
             let mut command = Command::new("prometheus");
             command
                 .arg("--web.enable-remote-write-receiver")
+                // No compaction while a test asks: version 2.42 hides old samples then,
+                // or loses them (docs/store.md).
+                .args(["min", "max"].map(|end| format!("--storage.tsdb.{end}-block-duration=31d")))
                 .arg(format!("--web.listen-address=127.0.0.1:{port}"))
                 .arg(format!("--storage.tsdb.path={}", data.display()))
                 .arg(format!("--config.file={}", folder.join("prometheus.yml").display()));
