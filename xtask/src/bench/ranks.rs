@@ -4,9 +4,10 @@
 //! merge and files are real.
 
 use std::path::Path;
+use std::process::Command;
 
 use super::scale::timed;
-use super::{built, heading, scratch};
+use super::{built, heading, output, scratch};
 
 /// Ranks, and events of each.
 const SIZES: [(u32, &str); 3] = [(1_000, "1e4"), (16_384, "1e4"), (131_072, "1e3")];
@@ -19,11 +20,14 @@ const COMMANDS: [(&str, &[&str], &[&str]); 5] = [
     ("report", &["report", "--out", "-"], &[]),
 ];
 
+/// Files whose sizes are printed.
+const FILES: [&str; 3] = ["report.html", "trace.talea", "summary.talea"];
+
 /// Prints the table.
 pub(crate) fn run() -> Result<(), String> {
     heading("Views of many ranks, generated recordings");
     println!(
-        "The first row reads all events and keeps the sums, the others read the sums. In brackets the peak of memory in MB.\n"
+        "The first row reads all events and keeps the sums, the others read the sums. In brackets the peak of memory in MB. Chromium: median of five fresh pages, to the second frame with findings.\n"
     );
     let names = SIZES.map(|(ranks, events)| format!("{ranks} ranks x {events} events"));
     println!("| command | {} |\n|---{}|", names.join(" | "), "|---".repeat(SIZES.len()));
@@ -49,7 +53,9 @@ fn columns(folder: &Path) -> Result<Vec<Vec<String>>, String> {
             let (seconds, memory) = timed(&talea, first, &run, last)?;
             column.push(format!("{seconds:.2} s ({memory})"));
         }
-        for name in ["trace.talea", "summary.talea"] {
+        output(Command::new(&talea).arg("report").arg(&run))?;
+        column.push(opening(&run.join("report.html"))?);
+        for name in FILES {
             let length = std::fs::metadata(run.join(name)).map_or(0, |file| file.len());
             column.push(format!("{:.1} MB", length as f64 / 1e6));
         }
@@ -62,10 +68,20 @@ fn columns(folder: &Path) -> Result<Vec<Vec<String>>, String> {
 fn rows(columns: &[Vec<String>]) -> Vec<String> {
     let first = "show structure, without sums";
     let commands = COMMANDS.iter().map(|(name, ..)| *name);
-    let names = [first].into_iter().chain(commands).chain(["trace.talea", "summary.talea"]);
+    let names = [first].into_iter().chain(commands);
+    let names = names.chain(["report.html in Chromium"]).chain(FILES);
     let row = |(at, name): (usize, &str)| {
         let cells: Vec<&str> = columns.iter().map(|column| column[at].as_str()).collect();
         format!("| `{name}` | {} |", cells.join(" | "))
     };
     names.enumerate().map(row).collect()
+}
+
+/// Time to open a report; `-` where there is no browser.
+fn opening(report: &Path) -> Result<String, String> {
+    if !Path::new("web/node_modules").is_dir() {
+        return Ok("-".to_owned());
+    }
+    let time = output(Command::new("node").arg("web/opening.mjs").arg(report).arg(".findings li"))?;
+    Ok(format!("{} ms", time.trim()))
 }

@@ -44,20 +44,23 @@ pub(crate) fn run() -> Result<(), String> {
 fn tables(folder: &Path) -> Result<(), String> {
     let ours = built("talea")?;
     let theirs = before().map(|_| built_before("talea")).transpose()?;
+    ends(&ours, folder)?;
     let run = folder.join("run");
     heading("Views of millions of calls, 4 ranks, Open MPI");
-    let (program, whole) = record(&ours, &run)?;
+    let (program, whole) = record(&ours, &run, STEPS)?;
+    // What the command left to the first one that reads the run.
+    let (reading, memory) = timed(&ours, &["show"], &run, &["structure"])?;
     let events = events(&ours, &run)?;
     let size = |name: &str| std::fs::metadata(run.join(name)).map_or(0, |file| file.len());
     println!(
-        "{events} events in {} bytes, sums of them in {} bytes. The program took {program:.1} s, `talea run` {whole:.1} s.\n",
+        "{events} events in {} bytes, sums of them in {} bytes. The program took {program:.1} s, `talea run` {whole:.1} s, the first view {reading:.1} s ({memory} MB).\n",
         size("trace.talea"),
         size("summary.talea")
     );
     // Each build reads what it recorded: an earlier one may not read our form.
     let earlier = folder.join("before");
     if let Some(theirs) = &theirs {
-        let (program, whole) = record(theirs, &earlier)?;
+        let (program, whole) = record(theirs, &earlier, STEPS)?;
         println!("Before: the program took {program:.1} s, `talea run` {whole:.1} s.\n");
     }
     println!("Median of {ROUNDS} runs; in brackets the peak of memory in MB.\n");
@@ -150,12 +153,43 @@ fn read(recording: &Recording, from: Nanos, to: Nanos) -> (f64, u64, Nanos) {
     (begin.elapsed().as_secs_f64(), count, last)
 }
 
+/// Time of `talea run` after the end of programs with more and more calls.
+fn ends(talea: &Path, folder: &Path) -> Result<(), String> {
+    heading("`talea run` after the program's end, 4 ranks, Open MPI");
+    println!(
+        "Medians of {ROUNDS} runs. *May take*: a second and a twentieth of the program's time. *First view*: `talea show RUN structure` afterwards.\n"
+    );
+    println!("| events | program, s | afterwards, s | may take, s | report | first view, s |");
+    println!("|---|---|---|---|---|---|");
+    for steps in [STEPS / 100, STEPS / 10, STEPS / 3, STEPS] {
+        let (mut programs, mut after, mut views) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut count, mut report) = (0, "");
+        for _ in 0..ROUNDS {
+            let run = folder.join("end");
+            let (program, whole) = record(talea, &run, steps)?;
+            programs.push(program);
+            after.push(whole - program);
+            report = if run.join("report.html").exists() { "made" } else { "left" };
+            views.push(timed(talea, &["show"], &run, &["structure"])?.0);
+            count = events(talea, &run)?;
+            std::fs::remove_dir_all(&run).map_err(|e| e.to_string())?;
+        }
+        let (program, after) = (median(&mut programs), median(&mut after));
+        println!(
+            "| {count} | {program:.2} | {after:.2} | {:.2} | {report} | {:.2} |",
+            1.0 + program / 20.0,
+            median(&mut views)
+        );
+    }
+    Ok(())
+}
+
 /// Records the program; seconds of the program, and of the whole command.
-fn record(talea: &Path, run: &Path) -> Result<(f64, f64), String> {
+fn record(talea: &Path, run: &Path, steps: u32) -> Result<(f64, f64), String> {
     let mut command = Command::new(talea);
     prepared(&mut command).arg("run").arg("--out").arg(run);
     command.args(["--", "mpirun.openmpi", "-n", "4", "apps/bin/openmpi/halo", "--size", "2"]);
-    command.args(["--vars", "40", "--periodic", "--steps", &STEPS.to_string()]);
+    command.args(["--vars", "40", "--periodic", "--steps", &steps.to_string()]);
     let begin = Instant::now();
     output(&mut command)?;
     let whole = begin.elapsed().as_secs_f64();

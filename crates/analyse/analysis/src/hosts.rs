@@ -4,6 +4,8 @@
 //! and the oddities: ranks on one PU, ranks that are not bound, more busy threads than PUs. Numbers
 //! of PUs are the operating system's.
 
+use std::collections::HashMap;
+
 use talea_model::units::percent;
 use talea_model::{Gaps, Nanos, Rank};
 use talea_run::RunDirectory;
@@ -56,15 +58,13 @@ pub struct Placed {
 /// The hosts of a run in the order of their first ranks; `ranks` has one entry for each process.
 pub fn hosts(run: &Run, ranks: &[RankStudy]) -> Vec<Host> {
     let mut all: Vec<Host> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
     for (process, study) in run.recording.processes.iter().zip(ranks) {
-        let placed = placed(process, study.rank, study.end - study.begin);
-        match all.iter_mut().find(|host| host.name == process.host) {
-            Some(host) => host.processes.push(placed),
-            None => all.push(Host {
-                processes: vec![placed],
-                ..Host::read(&run.directory, process.host.clone())
-            }),
-        }
+        let place = *places.entry(&process.host).or_insert_with(|| {
+            all.push(Host::read(&run.directory, process.host.clone()));
+            all.len() - 1
+        });
+        all[place].processes.push(placed(process, study.rank, study.end - study.begin));
     }
     all
 }

@@ -59,6 +59,7 @@ use sites::Places;
 use summary::Summary;
 pub use summary::Unusable;
 use talea_run::load::Run;
+use talea_run::trace::{self, TraceError};
 use traits::KnownPath;
 pub use walk::Collective;
 
@@ -100,8 +101,19 @@ pub struct Analysis<'a> {
 impl<'a> Analysis<'a> {
     /// Analyses a run: by the sums that are kept beside its recording, or, where they are absent or
     /// unusable, by reading all events. The sums are then kept, if the recording is complete and
-    /// its directory may be written.
+    /// its directory may be written. What `talea run` left to a later command is packed.
     pub fn new(run: &'a Run, progress: Progress<'_>) -> Self {
+        let analysis = Self::read(run, &mut *progress);
+        if run.metadata.deferred && run.directory.live_files().is_ok_and(|live| !live.is_empty()) {
+            progress("packing the recording");
+            // Where that fails, the mapped files stay and say the same.
+            let _ = analysis.pack();
+        }
+        analysis
+    }
+
+    /// Analyses a run as [`Self::new`] does, and packs nothing.
+    pub fn read(run: &'a Run, progress: Progress<'_>) -> Self {
         let places = Places::new(run);
         let paths = places.known_paths();
         let (stored, unusable) = match summary::read(run) {
@@ -133,12 +145,20 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Keeps the sums beside the recording after it was packed, which changes none of them;
-    /// `identity` is that of the packed one.
-    pub fn keep_for(&self, identity: Option<u64>) {
-        let Self { calls, ranks, classes, matrix, collectives, waits, .. } = self;
-        let kept = summary::Kept { calls, ranks, classes, matrix, collectives, waits };
-        summary::write_for(self.run, identity, kept);
+    /// Packs the mapped files of a program that has ended, and keeps the sums beside the packed
+    /// recording, which has the same ones; returns the number of files.
+    ///
+    /// # Errors
+    /// If the trace cannot be written; the mapped files then stay.
+    pub fn pack(&self) -> Result<usize, TraceError> {
+        let directory = &self.run.directory;
+        let files = trace::pack_left_behind(directory)?;
+        if files > 0 {
+            let Self { calls, ranks, classes, matrix, collectives, waits, .. } = self;
+            let kept = summary::Kept { calls, ranks, classes, matrix, collectives, waits };
+            summary::write_for(self.run, trace::identity(directory), kept);
+        }
+        Ok(files)
     }
 
     /// Placement of processes, by host.

@@ -23,7 +23,7 @@ use talea_model::{Bytes, Nanos, Rank};
 use talea_run::Recording;
 
 use ends::{Ends, ends};
-use parts::Call;
+use parts::{Receive, Send};
 pub use waits::{Waits, waits};
 
 /// One message.
@@ -41,8 +41,6 @@ pub struct Message {
     pub bytes: Bytes,
     /// Its tag.
     pub tag: i64,
-    /// The calls that found it sent and received; the former is absent if there is none.
-    finished: (Option<Call>, Call),
 }
 
 /// All messages of a run that have times.
@@ -102,28 +100,51 @@ fn usize_of(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
+/// Places of processes in a recording.
+struct Places(BTreeMap<(u32, Rank), usize>);
+
+impl Places {
+    fn new(recording: &Recording) -> Self {
+        let places = recording.processes.iter().enumerate();
+        Self(places.map(|(at, one)| ((one.location.world, one.location.rank), at)).collect())
+    }
+
+    /// The process at the other end of a channel of a process.
+    fn other(&self, recording: &Recording, own: usize, channel: &Channel) -> Option<usize> {
+        let world = recording.processes[own].location.world;
+        channel.other.and_then(|other| self.0.get(&(world, other)).copied())
+    }
+}
+
+/// The same channel as the other end names it.
+fn reversed(recording: &Recording, own: usize, channel: &Channel) -> Channel {
+    Channel { other: Some(recording.processes[own].location.rank), ..*channel }
+}
+
+/// Sends of a process on a channel, each with the receive of `receiver` that it belongs to.
+fn pairs<'a>(
+    recording: &Recording,
+    ends: &'a [Ends],
+    (sender, receiver): (usize, usize),
+    channel: &Channel,
+) -> impl Iterator<Item = (&'a Send, &'a Receive)> {
+    let back = reversed(recording, sender, channel);
+    let sends = ends[sender].sends.get(channel).map_or(&[][..], Vec::as_slice);
+    let receives = ends[receiver].receives.get(&back).map_or(&[][..], Vec::as_slice);
+    // Numbers on the channel of the first ones that are there.
+    let first_sent = ends[sender].before.sent(channel);
+    let first_received = ends[receiver].before.received(&back);
+    let sends = sends.iter().skip(usize_of(first_received.saturating_sub(first_sent)));
+    sends.zip(receives.iter().skip(usize_of(first_sent.saturating_sub(first_received))))
+}
+
 fn matched(recording: &Recording, ends: &[Ends]) -> Messages {
-    let processes = &recording.processes;
-    let place: BTreeMap<(u32, Rank), usize> = processes
-        .iter()
-        .enumerate()
-        .map(|(at, process)| ((process.location.world, process.location.rank), at))
-        .collect();
+    let places = Places::new(recording);
     let mut all = Vec::new();
     for (at, own) in ends.iter().enumerate() {
-        let me = processes[at].location;
-        for (channel, sends) in &own.sends {
-            let receiver = channel.other.and_then(|other| place.get(&(me.world, other)).copied());
-            let Some(receiver) = receiver else { continue };
-            let back = Channel { other: Some(me.rank), ..*channel };
-            let Some(receives) = ends[receiver].receives.get(&back) else { continue };
-            // Numbers on the channel of the first ones that are there.
-            let first_sent = own.before.sent(channel);
-            let first_received = ends[receiver].before.received(&back);
-            let sends = sends.iter().skip(usize_of(first_received.saturating_sub(first_sent)));
-            let receives =
-                receives.iter().skip(usize_of(first_sent.saturating_sub(first_received)));
-            for (send, receive) in sends.zip(receives) {
+        for channel in own.sends.keys() {
+            let Some(receiver) = places.other(recording, at, channel) else { continue };
+            for (send, receive) in pairs(recording, ends, (at, receiver), channel) {
                 let Some(done) = receive.done else { continue };
                 all.push(Message {
                     from: (at, send.thread),
@@ -132,7 +153,6 @@ fn matched(recording: &Recording, ends: &[Ends]) -> Messages {
                     received: (receive.posted, done.end),
                     bytes: send.bytes,
                     tag: channel.tag,
-                    finished: (send.done, done),
                 });
             }
         }

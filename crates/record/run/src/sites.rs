@@ -123,7 +123,12 @@ impl SiteTable {
 
     /// Replaces the file.
     pub fn write(&self, path: &Path) -> Result<(), WriteError> {
-        replace(path, &json_bytes(self))
+        replace(path, &self.bytes())
+    }
+
+    /// Contents of the file.
+    pub fn bytes(&self) -> Vec<u8> {
+        json_bytes(self)
     }
 }
 

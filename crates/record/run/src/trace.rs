@@ -1,25 +1,30 @@
 //! The packed trace: one file for all processes of a world.
 //!
 //! Owns the set of its sections (`STRC`, the bundle, and for each process in the bundle's order
-//! `TIME` with its packed times) and loading a run from its traces and from remaining live files.
-//! Ranks write their own sections at the same time; see [`layout`].
+//! `TIME` with its packed times) and loading a run from its traces and from remaining live files,
+//! each process once. Ranks write their own sections at the same time; see [`layout`].
 
-use std::fs::{File, OpenOptions};
+use std::collections::HashSet;
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read};
 use std::num::NonZero;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use talea_model::{Bytes, Gap, GapKind};
 
-use crate::bundle::{Bundle, BundleError, ProcessTimes};
+use crate::bundle::{Bundle, BundleError, ProcessKey, ProcessTimes};
 use crate::container::{Container, Layout, LayoutError, SectionId, Tag};
-use crate::directory::RunDirectory;
+use crate::directory::{RunDirectory, beside};
 use crate::live::{LiveError, LiveProcess};
 use crate::mapped::read_live;
 use crate::recording::{Recording, Sizes};
 
 const STRUCTURE: SectionId = SectionId::new(*b"STRC", 0);
 const TIMES: [u8; 4] = *b"TIME";
+
+/// Maximum number of readings of a directory whose traces change meanwhile.
+const READINGS: usize = 10;
 
 /// Errors of writing a recording.
 #[derive(Debug, thiserror::Error)]
@@ -66,11 +71,14 @@ pub fn create(directory: &Path) -> Result<(PathBuf, File), TraceError> {
     }
 }
 
-/// Writes a whole trace from one process.
+/// Writes a whole trace from one process. It appears under its name when it is complete.
 pub fn write(directory: &Path, bundle: &mut Bundle) -> Result<PathBuf, TraceError> {
     let times = bundle.take_times();
     let structure = bundle.to_bytes();
-    let (path, file) = create(directory)?;
+    let unfinished = beside(&directory.join("trace.talea"));
+    let failed = |source, path: &Path| TraceError::Create { source, path: path.to_owned() };
+    let file = OpenOptions::new().write(true).create_new(true).open(&unfinished);
+    let file = file.map_err(|source| failed(source, &unfinished))?;
     let written = (|| {
         let lengths: Vec<u64> = times.iter().map(|t| t.len() as u64).collect();
         let layout = layout(structure.len() as u64, &lengths)?;
@@ -84,21 +92,53 @@ pub fn write(directory: &Path, bundle: &mut Bundle) -> Result<PathBuf, TraceErro
             .collect();
         layout.write_tail(&file, &checksums?)
     })();
-    if let Err(source) = written {
-        // Half a trace would hide its live files.
-        let _ = std::fs::remove_file(&path);
-        return Err(TraceError::Write { source, path });
-    }
-    Ok(path)
+    let named = written
+        .map_err(|source| TraceError::Write { source, path: unfinished.clone() })
+        .and_then(|()| {
+            let (path, _) = create(directory)?;
+            std::fs::rename(&unfinished, &path).map_err(|source| {
+                let _ = std::fs::remove_file(&path);
+                failed(source, &path)
+            })?;
+            Ok(path)
+        });
+    named.inspect_err(|_| {
+        let _ = std::fs::remove_file(&unfinished);
+    })
 }
 
 /// A run, read from everything in its directory. Unreadable parts are gaps, not errors.
 pub fn load(directory: &RunDirectory) -> io::Result<Recording> {
+    // Another command, or the ranks, may pack the files meanwhile.
+    let mut before = files(directory)?.0;
+    for _ in 0..READINGS {
+        let recording = load_once(directory)?;
+        let now = files(directory)?.0;
+        if now == before {
+            return Ok(recording);
+        }
+        before = now;
+    }
+    load_once(directory)
+}
+
+/// Traces with their lengths, and live files.
+fn files(directory: &RunDirectory) -> io::Result<(Vec<(PathBuf, u64)>, Vec<PathBuf>)> {
+    let length = |path: &Path| std::fs::metadata(path).map_or(0, |about| about.len());
+    let traces = directory.traces()?.into_iter().map(|(_, path)| {
+        let length = length(&path);
+        (path, length)
+    });
+    Ok((traces.collect(), live_files(directory)?))
+}
+
+fn load_once(directory: &RunDirectory) -> io::Result<Recording> {
     let mut loaded = Loaded::default();
-    for (_, path) in directory.traces()? {
+    let (traces, live) = files(directory)?;
+    for (path, _) in traces {
         loaded.trace(&path);
     }
-    for path in live_files(directory)? {
+    for path in live {
         loaded.live(&path);
     }
     for path in directory.live_files()? {
@@ -126,12 +166,15 @@ struct Left {
     path: PathBuf,
 }
 
-/// Packs live files that were left behind into traces, one a world, and removes them. Files that
-/// cannot be read stay.
+/// Packs live files that were left behind into traces, one a world, and removes them; returns their
+/// number. Files that cannot be read stay. Nothing is done while another command packs them, and to
+/// files of another user, whose owner could not replace them afterwards.
 ///
 /// Files are read on all available processors.
 pub fn pack_left_behind(directory: &RunDirectory) -> Result<usize, TraceError> {
-    let files = live_files(directory).unwrap_or_default();
+    let Some(_lock) = locked(directory) else { return Ok(0) };
+    let mut files = live_files(directory).unwrap_or_default();
+    remove_packed(directory, &mut files);
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     let share = files.len().div_ceil(threads).max(1);
     let read = |path: &PathBuf| {
@@ -163,16 +206,45 @@ pub fn pack_left_behind(directory: &RunDirectory) -> Result<usize, TraceError> {
     for (_, mut bundle, paths) in worlds {
         write(directory.path(), &mut bundle)?;
         for path in paths {
-            // A file that stays would be counted twice, but that cannot be prevented here.
+            // One that stays is left out by readers.
             let _ = std::fs::remove_file(path);
         }
     }
     Ok(count)
 }
 
+/// The directory, locked against others that pack; nothing if somebody does, or if it is another
+/// user's. File systems without locks have none.
+fn locked(directory: &RunDirectory) -> Option<File> {
+    let folder = File::open(directory.path()).ok()?;
+    // Owned by the effective user of this process (proc(5)).
+    let own = std::fs::metadata("/proc/self").ok()?.uid();
+    let is_busy = || matches!(folder.try_lock(), Err(TryLockError::WouldBlock));
+    (folder.metadata().ok()?.uid() == own && !is_busy()).then_some(folder)
+}
+
+/// Removes files that an earlier attempt packed before it was killed.
+fn remove_packed(directory: &RunDirectory, files: &mut Vec<PathBuf>) {
+    let traces = directory.traces().unwrap_or_default();
+    if files.is_empty() || traces.is_empty() {
+        return;
+    }
+    let mut loaded = Loaded::default();
+    for (_, path) in traces {
+        loaded.trace(&path);
+    }
+    files.retain(|path| {
+        let key = read_live(path).ok().and_then(|bytes| ProcessKey::of_live(&bytes));
+        let is_packed = key.is_some_and(|key| loaded.packed.contains(&key));
+        !(is_packed && std::fs::remove_file(path).is_ok())
+    });
+}
+
 #[derive(Default)]
 struct Loaded {
     bundle: Option<Bundle>,
+    /// Processes of intact traces.
+    packed: HashSet<ProcessKey>,
     /// Of each trace; absent where one has none.
     identities: Vec<Option<u32>>,
     times: Vec<ProcessTimes>,
@@ -226,7 +298,11 @@ impl Loaded {
             let times = times.map_or_else(Vec::new, |section| section.bytes.to_vec());
             self.times.push(ProcessTimes::Packed(times));
         }
-        self.identities.push(container.damage().is_empty().then(|| container.identity()));
+        let is_intact = container.damage().is_empty();
+        self.identities.push(is_intact.then(|| container.identity()));
+        if is_intact {
+            self.packed.extend(bundle.keys());
+        }
         let (tables, sequence) = bundle.part_sizes();
         let times: usize = container.all(Tag(TIMES)).map(|section| section.bytes.len()).sum();
         self.sizes.total += Bytes(bytes.len() as u64);
@@ -244,6 +320,8 @@ impl Loaded {
             Ok((process, length))
         });
         match read {
+            // Left by a command that was killed after it had packed it.
+            Ok((process, _)) if self.packed.contains(&ProcessKey::of(&process)) => {}
             Ok((process, length)) => {
                 self.identities.push(None);
                 let (bundle, times) = Bundle::from_mapped(process);

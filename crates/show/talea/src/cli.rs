@@ -230,6 +230,9 @@ struct RunArgs {
     /// Only record: no analysis, no report
     #[arg(long)]
     no_report: bool,
+    /// Maximum time for the report [default: 1s and 5% of the run]
+    #[arg(long, value_name = "TIME", value_parser = values::time, conflicts_with = "no_report")]
+    report_within: Option<Nanos>,
     /// The program with its launcher and arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND",
           value_hint = ValueHint::CommandWithArguments)]

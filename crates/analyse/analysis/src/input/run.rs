@@ -116,6 +116,10 @@ fn beginning(analysis: &Analysis<'_>, sampled: &[Option<Sampled<'_>>]) -> (Trace
         gaps: analysis.run.recording.gaps.clone(),
         ..Trace::default()
     };
+    if let Some(reason) = &analysis.unusable {
+        let detail = reason.to_string();
+        trace.gaps.note(Gap { kind: GapKind::Damaged, rank: None, detail, count: 0 });
+    }
     let ends = sampled.iter().flatten().map(Sampled::end);
     trace.duration = ends.fold(trace.duration, Nanos::max);
     let places = locations(analysis, sampled, &mut trace);

@@ -10,14 +10,16 @@
 use std::collections::BTreeMap;
 
 use foldhash::HashMap;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use talea_model::{Gap, GapKind, Nanos, Rank, Signature};
 use talea_run::Recording;
+use talea_run::recording::Process;
 
 use super::ends::Ends;
 use super::parts::{Call, Meeting};
 use super::roles::Meets;
-use super::{all_ends, matched};
+use super::{Channel, Places, all_ends, pairs, reversed};
 
 /// Waiting times of ranks.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -51,21 +53,25 @@ pub fn waits(recording: &Recording, until: Nanos) -> Waits {
     let ends = all_ends(recording, Nanos(0)..=until);
     let until = ends.iter().filter_map(|own| own.stopped).chain([until]).min().unwrap_or(until);
     let holes = holes(recording);
-    let mut calls = Calls::default();
-    for message in &matched(recording, &ends).all {
-        if holes[message.from.0] || holes[message.to.0] {
-            continue;
+    let places = Places::new(recording);
+    let met = meet(recording, &ends, &holes);
+    let of_process = |(at, mut calls): (usize, Calls)| {
+        if !holes[at] {
+            calls.add_messages(recording, (&ends, &holes, &places), at);
         }
-        let (send, receive) = message.finished;
-        calls.add(message.to.0, receive, message.sent.0);
-        if let Some(send) = send {
-            // A call that ended before did not need the receiver.
-            let posted = message.received.0;
-            calls.add(message.from.0, send, if posted <= send.end { posted } else { send.begin });
+        calls.sum(&recording.processes[at], until)
+    };
+    let all: Vec<_> = met.into_par_iter().enumerate().map(of_process).collect();
+    let mut waits = Waits { of_ranks: Vec::with_capacity(all.len()), until, ..Waits::default() };
+    for (waiting, of_calls) in all {
+        waits.of_ranks.push(waiting);
+        for (signature, more) in of_calls {
+            let judged = waits.of_calls.entry(signature).or_default();
+            judged.waiting += more.waiting;
+            judged.time += more.time;
         }
     }
-    meet(recording, &ends, &holes, &mut calls);
-    calls.sum(recording, until)
+    waits
 }
 
 /// Processes with missing calls in between: the n-th of their calls may be another one's.
@@ -82,41 +88,69 @@ fn holes(recording: &Recording) -> Vec<bool> {
     processes.map(|process| ranks.contains(&Some(process.location.rank))).collect()
 }
 
-/// Calls by process, thread and number, with the time at which the last partner came.
+/// Calls of a process by thread and number, with the time at which the last partner came.
 #[derive(Default)]
-struct Calls(HashMap<(usize, usize, u64), (Call, Nanos)>);
+struct Calls(HashMap<(usize, u64), (Call, Nanos)>);
 
 impl Calls {
-    fn add(&mut self, process: usize, call: Call, came: Nanos) {
-        let (_, last) =
-            self.0.entry((process, call.thread, call.number)).or_insert((call, call.begin));
+    fn add(&mut self, call: Call, came: Nanos) {
+        let (_, last) = self.0.entry((call.thread, call.number)).or_insert((call, call.begin));
         *last = came.clamp(*last, call.end.max(*last));
     }
 
-    fn sum(self, recording: &Recording, until: Nanos) -> Waits {
-        let mut waits = Waits {
-            of_ranks: vec![Nanos(0); recording.processes.len()],
-            of_calls: BTreeMap::new(),
-            until,
+    /// Adds the calls that found messages of a process sent or received.
+    fn add_messages(
+        &mut self,
+        recording: &Recording,
+        (ends, holes, places): (&[Ends], &[bool], &Places),
+        at: usize,
+    ) {
+        let partner = |channel: &Channel| {
+            places.other(recording, at, channel).filter(|&other| !holes[other])
         };
-        for ((process, thread, _), (call, last)) in self.0 {
-            if call.begin > until {
+        for channel in ends[at].sends.keys() {
+            let Some(receiver) = partner(channel) else { continue };
+            for (send, receive) in pairs(recording, ends, (at, receiver), channel) {
+                if let (Some(call), Some(_)) = (send.done, receive.done) {
+                    // A call that ended before did not need the receiver.
+                    let posted = receive.posted;
+                    self.add(call, if posted <= call.end { posted } else { call.begin });
+                }
+            }
+        }
+        for back in ends[at].receives.keys() {
+            let Some(sender) = partner(back) else { continue };
+            let channel = reversed(recording, at, back);
+            if places.other(recording, sender, &channel) != Some(at) {
                 continue;
             }
-            let node =
-                recording.processes[process].threads[thread].log.nodes.get(call.node.0 as usize);
+            for (send, receive) in pairs(recording, ends, (sender, at), &channel) {
+                if let Some(call) = receive.done {
+                    self.add(call, send.call.0);
+                }
+            }
+        }
+    }
+
+    /// Waiting of the process, and waiting and time by call site.
+    fn sum(self, process: &Process, until: Nanos) -> (Nanos, BTreeMap<Signature, Judged>) {
+        let (mut all, mut of_calls) = (Nanos(0), BTreeMap::<_, Judged>::new());
+        for (call, last) in self.0.into_values().filter(|(call, _)| call.begin <= until) {
+            let node = process.threads[call.thread].log.nodes.get(call.node.0 as usize);
             let Some(node) = node else { continue };
-            let judged = waits.of_calls.entry(node.signature).or_default();
+            let judged = of_calls.entry(node.signature).or_default();
             judged.waiting += last - call.begin;
             judged.time += call.end - call.begin;
-            waits.of_ranks[process] += last - call.begin;
+            all += last - call.begin;
         }
-        waits
+        (all, of_calls)
     }
 }
 
-/// The n-th operation of one member of a communicator is the n-th of all.
-fn meet(recording: &Recording, ends: &[Ends], holes: &[bool], calls: &mut Calls) {
+/// The calls in collective operations of each process: the n-th operation of one member of a
+/// communicator is the n-th of all.
+fn meet(recording: &Recording, ends: &[Ends], holes: &[bool]) -> Vec<Calls> {
+    let mut calls: Vec<Calls> = ends.iter().map(|_| Calls::default()).collect();
     let mut members: BTreeMap<(u32, i64), Vec<usize>> = BTreeMap::new();
     for (at, own) in ends.iter().enumerate() {
         let world = recording.processes[at].location.world;
@@ -143,12 +177,13 @@ fn meet(recording: &Recording, ends: &[Ends], holes: &[bool], calls: &mut Calls)
             if all.iter().any(|one| kind(one.2) != kind(all[0].2)) {
                 break;
             }
-            one_meeting(&all, number, calls);
+            one_meeting(&all, number, &mut calls);
         }
     }
+    calls
 }
 
-fn one_meeting(all: &[(usize, Rank, &[Meeting])], number: usize, calls: &mut Calls) {
+fn one_meeting(all: &[(usize, Rank, &[Meeting])], number: usize, calls: &mut [Calls]) {
     let begin = |one: &(usize, Rank, &[Meeting])| one.2[number].call.begin;
     let last = all.iter().map(begin).max().unwrap_or_default();
     let root = all[0].2[number].root;
@@ -161,6 +196,6 @@ fn one_meeting(all: &[(usize, Rank, &[Meeting])], number: usize, calls: &mut Cal
             Meets::AtRoot => call.begin,
             Meets::FromRoot => of_root.unwrap_or(call.begin),
         };
-        calls.add(at, call, came);
+        calls[at].add(call, came);
     }
 }

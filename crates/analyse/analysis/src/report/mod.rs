@@ -11,6 +11,8 @@ mod time;
 
 pub use hosts::host_rows;
 
+use std::collections::HashSet;
+
 use talea_model::{Nanos, Rank, ResolvedFrame};
 use talea_report::ReportData;
 use talea_report::data::{ClassId, RankClass, RankRow, RunInfo, SiteGroup, SiteRow, ThreadRow};
@@ -59,12 +61,9 @@ pub fn data(analysis: &Analysis<'_>) -> ReportData {
 
 fn info(analysis: &Analysis<'_>) -> RunInfo {
     let (metadata, recording) = (&analysis.run.metadata, &analysis.run.recording);
-    let mut hosts: Vec<String> = Vec::new();
-    for process in &recording.processes {
-        if !hosts.contains(&process.host) {
-            hosts.push(process.host.clone());
-        }
-    }
+    let mut seen = HashSet::new();
+    let hosts = recording.processes.iter().map(|process| &process.host);
+    let hosts: Vec<String> = hosts.filter(|&host| seen.insert(host)).cloned().collect();
     let (times_mode, times_bound) = match recording.times {
         TimesMode::Exact => ("exact", String::new()),
         TimesMode::Statistics => ("sums", "times of single calls were not kept".to_owned()),

@@ -62,7 +62,12 @@ struct Head {
 /// The head of a summary of a recording; absent while processes may add to the recording, or where
 /// a part of it is damaged.
 fn head(run: &Run, identity: Option<u64>) -> Option<Head> {
-    let sites = std::fs::read(run.directory.sites()).ok()?;
+    let sites = match std::fs::read(run.directory.sites()) {
+        Ok(bytes) => bytes,
+        // After `talea run --no-report`: each command finds them.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => run.sites.bytes(),
+        Err(_) => return None,
+    };
     Some(Head {
         format: FORMAT,
         talea: env!("CARGO_PKG_VERSION").to_owned(),

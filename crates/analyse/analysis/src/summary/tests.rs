@@ -113,6 +113,20 @@ fn sums_that_contradict_the_recording_are_computed_again() {
 }
 
 #[test]
+fn analyses_say_that_sums_are_computed_again() {
+    let folder = sample(2);
+    shown(folder.path());
+    fs::write(sums(folder.path()), "no container").unwrap();
+    let gaps = |wanted| {
+        let input = crate::input::load(folder.path(), wanted, &mut |_| ()).unwrap();
+        input.trace.gaps.iter().filter(|gap| gap.detail.contains("computed again")).count()
+    };
+    assert_eq!(gaps(crate::input::Wanted::Computation), 1);
+    // They were kept again.
+    assert_eq!(gaps(crate::input::Wanted::All), 0);
+}
+
+#[test]
 fn mapped_files_give_the_report_of_the_packed_recording() {
     for version in [1, 2, 3] {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -124,15 +138,17 @@ fn mapped_files_give_the_report_of_the_packed_recording() {
         }
         let run = load(folder.path()).unwrap();
         run.sites.write(&run.directory.sites()).unwrap();
-        let analysis = Analysis::new(&run, &mut |_| ());
+        assert!(run.recording.is_mapped());
+        let analysis = Analysis::read(&run, &mut |_| ());
         let of_mapped = serde_json::to_string(&report::data(&analysis)).unwrap();
         // Processes may add to mapped files.
         assert!(!sums(folder.path()).exists());
         assert_eq!(talea_run::trace::identity(&run.directory), None);
-        assert_eq!(talea_run::trace::pack_left_behind(&run.directory).unwrap(), 2);
+        assert_eq!(analysis.pack().unwrap(), 2);
         let identity = talea_run::trace::identity(&run.directory);
-        assert_eq!(identity, load(folder.path()).unwrap().recording.identity);
-        analysis.keep_for(identity);
+        let packed = load(folder.path()).unwrap().recording;
+        assert!(identity.is_some() && !packed.is_mapped());
+        assert_eq!(identity, packed.identity);
         let kept = fs::read(sums(folder.path())).unwrap();
         let (of_packed, reason) = shown(folder.path());
         assert!(reason.is_none());

@@ -30,6 +30,7 @@ use lists::ListTable;
 pub use source::{MappedTimes, ProcessTimes};
 use table::Table;
 
+use crate::live::LiveProcess;
 use crate::live::record::CommSymbol;
 
 /// Options that are common to all processes of a run.
@@ -104,6 +105,29 @@ struct Column {
     stream: u32,
     base: i64,
     step: u64,
+}
+
+/// Tells processes of a run apart: world, rank and process id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ProcessKey(u64, i32, u32);
+
+impl ProcessKey {
+    /// That of a process with a mapped file.
+    pub(crate) fn of(live: &LiveProcess) -> Self {
+        Self(live.header.world, live.header.rank, live.header.pid)
+    }
+
+    /// That of the process whose mapped file has these bytes.
+    pub(crate) fn of_live(bytes: &[u8]) -> Option<Self> {
+        LiveProcess::read(bytes).ok().as_ref().map(Self::of)
+    }
+}
+
+impl Bundle {
+    /// Those of its processes.
+    pub fn keys(&self) -> impl Iterator<Item = ProcessKey> {
+        self.processes.iter().map(|process| ProcessKey(process.world, process.rank, process.pid))
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -137,7 +137,7 @@ fn renamed(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// A name in the same directory that no other process or thread uses.
-fn beside(path: &Path) -> PathBuf {
+pub(crate) fn beside(path: &Path) -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());

@@ -56,6 +56,10 @@ pub struct Metadata {
     /// Time from start to end.
     #[serde(rename = "wall_seconds", with = "seconds")]
     pub wall: Option<Nanos>,
+    /// True if the report and packing would have taken too long when the program ended: the first
+    /// command that reads the run packs it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub deferred: bool,
     /// The recording's options by name.
     pub options: BTreeMap<String, serde_json::Value>,
     /// Counters of the nodes' networks, where requested.
@@ -120,6 +124,7 @@ impl Default for Metadata {
             interrupted: None,
             interrupted_at: None,
             wall: None,
+            deferred: false,
             options: BTreeMap::new(),
             fabric: None,
         }

@@ -60,6 +60,14 @@ pub struct Recording {
     pub gaps: Gaps,
 }
 
+impl Recording {
+    /// True if a part comes from mapped files that are not packed.
+    pub fn is_mapped(&self) -> bool {
+        let mut threads = self.processes.iter().flat_map(|process| &process.threads);
+        threads.any(|thread| thread.times.coding == Coding::Mapped)
+    }
+}
+
 /// Bytes of the recording's parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {

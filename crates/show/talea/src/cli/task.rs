@@ -142,7 +142,7 @@ impl From<RunArgs> for run::Options {
             command: args.command,
         };
         let after = if args.no_report { run::After::Nothing } else { run::After::Report };
-        Self { launch, after }
+        Self { launch, after, within: args.report_within }
     }
 }
 

@@ -10,6 +10,7 @@ use talea_model::{Bytes, Gaps, Nanos};
 use talea_run::recording::Recording;
 use talea_run::{Metadata, Outcome, RunDirectory};
 
+use super::patience::{Work, patience};
 use super::{After, Options, ports};
 use crate::report;
 use crate::terminal::{Progress, grouped, say};
@@ -47,8 +48,15 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &O
         || has_samples
         || metadata.fabric.is_some();
     warn(&recording, metadata, has_samples, options);
+    let work = Work::of(&recording);
+    let patience =
+        options.within.unwrap_or_else(|| patience(metadata.wall.unwrap_or_default()));
     if options.after == After::Nothing {
-        pack(directory);
+        if work.packing <= patience {
+            pack(directory);
+        } else {
+            note_deferred(directory, metadata);
+        }
         drop(progress);
         sampled.iter().for_each(say_samples);
         metadata.fabric.iter().for_each(ports::say_kept);
@@ -69,16 +77,30 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &O
     if let Some(sampled) = &sampled {
         run.recording.gaps.merge(sampled.gaps.clone());
     }
-    let analysis = Analysis::new(&run, &mut progress.steps());
+    if work.report > patience {
+        drop(progress);
+        note_deferred(directory, metadata);
+        deferred(&run, work, sampled.as_ref());
+        return recorded;
+    }
+    let analysis = Analysis::read(&run, &mut progress.steps());
     progress.step("writing the report");
     let written = report::write(&analysis, &directory.report());
-    progress.step("packing the recording");
-    let size = if pack(directory) {
-        analysis.keep_for(talea_run::trace::identity(directory));
-        Bytes(directory.traces().unwrap_or_default().iter().map(|(_, path)| length(path)).sum())
+    let mut size = run.recording.sizes.total;
+    if !run.recording.is_mapped() {
+        // Ranks packed it.
+    } else if work.report + work.packing > patience {
+        note_deferred(directory, metadata);
     } else {
-        run.recording.sizes.total
-    };
+        progress.step("packing the recording");
+        match analysis.pack() {
+            Ok(_) => {
+                let traces = directory.traces().unwrap_or_default();
+                size = Bytes(traces.iter().map(|(_, path)| length(path)).sum());
+            }
+            Err(error) => say(&format!("warning: {error}")),
+        }
+    }
     drop(progress);
     summary(&analysis, size, sampled.as_ref());
     match written {
@@ -88,15 +110,47 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &O
     recorded
 }
 
-/// Packs mapped files that ranks left; whether there were any.
-fn pack(directory: &RunDirectory) -> bool {
-    talea_run::trace::pack_left_behind(directory).map_or_else(
-        |error| {
-            say(&format!("warning: {error}"));
-            false
-        },
-        |files| files > 0,
-    )
+/// Notes that a later command packs the recording.
+fn note_deferred(directory: &RunDirectory, metadata: &Metadata) {
+    let noted = Metadata { deferred: true, ..metadata.clone() };
+    if let Err(error) = directory.write_metadata(&noted) {
+        say(&format!("warning: {error}"));
+    }
+}
+
+/// Prints the summary of a run whose report would take too long now.
+fn deferred(run: &Run, work: Work, sampled: Option<&Settled>) {
+    let recording = &run.recording;
+    let ranks = recording.processes.len();
+    say(&format!(
+        "time     {}{}, {ranks} rank{}; {} events recorded in {}",
+        run.metadata.wall.unwrap_or_default(),
+        ending(&run.metadata),
+        if ranks == 1 { "" } else { "s" },
+        grouped(recording.events()),
+        recording.sizes.total
+    ));
+    sampled.iter().for_each(|sampled| say_samples(sampled));
+    run.metadata.fabric.iter().for_each(ports::say_kept);
+    say_gaps(&recording.gaps);
+    let path = run.directory.path().display();
+    say(&format!(
+        "report   later, as it takes about {}: `talea report {path}`, or `talea show {path} structure`",
+        rounded(work.report)
+    ));
+}
+
+/// An estimate, in whole seconds.
+fn rounded(estimate: Nanos) -> Nanos {
+    const SECOND: u64 = 1_000_000_000;
+    Nanos(estimate.0.div_ceil(SECOND) * SECOND)
+}
+
+/// Packs mapped files that ranks left.
+fn pack(directory: &RunDirectory) {
+    if let Err(error) = talea_run::trace::pack_left_behind(directory) {
+        say(&format!("warning: {error}"));
+    }
 }
 
 fn length(file: &Path) -> u64 {
@@ -108,17 +162,7 @@ fn summary(analysis: &Analysis<'_>, size: Bytes, sampled: Option<&Settled>) {
     let run = &analysis.run;
     let recording = &run.recording;
     let wall = run.metadata.wall.unwrap_or(analysis.wall);
-    let outcome = match run.metadata.outcome {
-        Some(Outcome::ExitCode(0)) | None => String::new(),
-        Some(Outcome::ExitCode(code)) => format!(", exit code {code}"),
-        Some(Outcome::Signal(signal)) => format!(", ended by {}", signal_name(signal)),
-    };
-    let outcome = match run.metadata.interrupted {
-        Some(signal) if !outcome.contains("ended by") => {
-            format!("{outcome} after {}", signal_name(signal))
-        }
-        _ => outcome,
-    };
+    let outcome = ending(&run.metadata);
     if analysis.ranks.is_empty() {
         say(&format!("time     {wall}{outcome}"));
         if let Some(sampled) = sampled {
@@ -158,6 +202,21 @@ fn summary(analysis: &Analysis<'_>, size: Bytes, sampled: Option<&Settled>) {
     }
     run.metadata.fabric.iter().for_each(ports::say_kept);
     say_gaps(&recording.gaps);
+}
+
+/// How the program ended, where it did not succeed.
+fn ending(metadata: &Metadata) -> String {
+    let outcome = match metadata.outcome {
+        Some(Outcome::ExitCode(0)) | None => String::new(),
+        Some(Outcome::ExitCode(code)) => format!(", exit code {code}"),
+        Some(Outcome::Signal(signal)) => format!(", ended by {}", signal_name(signal)),
+    };
+    match metadata.interrupted {
+        Some(signal) if !outcome.contains("ended by") => {
+            format!("{outcome} after {}", signal_name(signal))
+        }
+        _ => outcome,
+    }
 }
 
 /// The time to which all shares refer, where it is not nearly all of the run: the longest of a

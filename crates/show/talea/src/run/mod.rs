@@ -5,9 +5,11 @@
 //! program's exit code.
 
 mod after;
+mod patience;
 mod ports;
 
 use talea_launch::{Ended, LaunchError, launch};
+use talea_model::Nanos;
 use talea_run::Outcome;
 
 use crate::exit::{Exit, Expected};
@@ -20,6 +22,8 @@ pub(crate) struct Options {
     pub(crate) launch: talea_launch::Options,
     /// Steps after the end.
     pub(crate) after: After,
+    /// Maximum time for these steps; by the program's run time where absent.
+    pub(crate) within: Option<Nanos>,
 }
 
 /// Steps after the end of the program.

@@ -220,6 +220,19 @@ impl Bench {
         page_data(&self.text(&["report", run, "--out", "-"]))["report"].clone()
     }
 
+    /// Demands that a run's report from stored sums is that from its events; the report.
+    #[track_caller]
+    pub(super) fn same_without_sums(&self, run: &str) -> Value {
+        let sums = self.path(run).join("summary.talea");
+        // Stores them where `talea run` did not.
+        let first = self.report(run);
+        assert!(sums.is_file(), "{run}");
+        assert_eq!(self.report(run), first, "{run}");
+        std::fs::remove_file(&sums).unwrap();
+        assert_eq!(self.report(run), first, "{run}");
+        first
+    }
+
     /// The exit code and standard error of a command.
     #[track_caller]
     pub(super) fn fails(&self, words: &[&str]) -> (i32, String) {

@@ -45,6 +45,7 @@ fn record_as(
     words.extend(command.lines().last().unwrap().split_whitespace().map(str::to_owned));
     bench.record(run, &[], &words);
     assert!(bench.path(run).join("report.html").is_file());
+    bench.same_without_sums(run);
     let stats = bench.json(&["show", run, "stats", "--json"]);
     assert_eq!(stats["ranks"], 4, "{stats}");
     let lost = |gap: &&Value| gap["kind"] != "unresolved";

@@ -1,8 +1,10 @@
 //! `talea run`: what passes through unchanged, what is refused before the program starts, and what
 //! is left behind.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -246,5 +248,61 @@ fn an_mpi_that_is_not_the_launchers_is_noticed() {
         let text = stderr(&output);
         // Some pairs refuse to start at all, which is as good.
         assert!(text.contains("belong to different MPIs") || !output.status.success(), "{text}");
+    }
+}
+
+/// Mapped files, and whether there is a trace.
+fn left(run: &Path) -> (Vec<PathBuf>, bool) {
+    let live = std::fs::read_dir(run.join("live")).into_iter().flatten();
+    let mut live: Vec<PathBuf> = live.map(|entry| entry.unwrap().path()).collect();
+    live.sort();
+    (live, run.join("trace.talea").exists())
+}
+
+#[test]
+fn what_takes_too_long_is_left_to_the_first_reader() {
+    let Some(bench) = Bench::new() else { return };
+    for mpi in Mpi::all() {
+        let mut words = mpi.launch(2);
+        words.push(mpi.program("halo").display().to_string());
+        words.extend(["--size", "6", "--steps", "20"].map(str::to_owned));
+        let output = bench.record(mpi.name, &["--report-within", "0s"], &words);
+        let said = stderr(&output);
+        assert!(said.contains("report   later"), "{said}");
+        assert!(said.contains(&format!("`talea report {}`", bench.path(mpi.name).display())));
+        let run = bench.path(mpi.name);
+        assert!(!run.join("report.html").exists());
+        let (live, has_trace) = left(&run);
+        assert!(live.len() == 2 && !has_trace, "{live:?}");
+        let aside: Vec<(PathBuf, Vec<u8>)> =
+            live.iter().map(|path| (path.clone(), std::fs::read(path).unwrap())).collect();
+
+        // While another command packs it, a reader changes nothing.
+        let lock = File::open(&run).unwrap();
+        lock.lock().unwrap();
+        let expected = bench.json(&["show", mpi.name, "calls", "--json"]);
+        assert_eq!(left(&run), (live, false));
+        drop(lock);
+        assert_eq!(bench.json(&["show", mpi.name, "calls", "--json"]), expected);
+        assert_eq!(left(&run), (Vec::new(), true));
+        assert!(run.join("summary.talea").exists());
+        assert_eq!(bench.json(&["show", mpi.name, "calls", "--json"]), expected);
+
+        // A reader that was killed after the trace was written, before the files were removed.
+        for (path, bytes) in &aside {
+            std::fs::write(path, bytes).unwrap();
+        }
+        assert_eq!(bench.json(&["show", mpi.name, "calls", "--json"]), expected);
+        assert_eq!(left(&run), (Vec::new(), true));
+        bench.text(&["report", mpi.name]);
+        assert!(run.join("report.html").exists());
+
+        // Killed while it wrote: half of it is under another name.
+        std::fs::rename(run.join("trace.talea"), run.join(".trace.talea.1.0.tmp")).unwrap();
+        for (path, bytes) in &aside {
+            std::fs::write(path, bytes).unwrap();
+        }
+        assert_eq!(bench.json(&["show", mpi.name, "calls", "--json"]), expected);
+        assert_eq!(left(&run), (Vec::new(), true));
     }
 }
