@@ -9,7 +9,10 @@ import { standOut } from "./lanes";
 import { hasThreads, isIn, mpiShare, representative } from "./location";
 import { count, percent } from "./units";
 
-/** Classes of ranks, and one cell for each rank, filled by its share of time in MPI. */
+/** Cells at most; of more ranks each stands for as many in a row. */
+const CELLS = 4096;
+
+/** Classes of ranks, and one cell for each rank, or for some in a row, filled by the share of time in MPI. */
 export class Ranks {
   readonly element = h("div", { class: "classes" });
 
@@ -29,23 +32,33 @@ export class Ranks {
         h("span", { class: "figure" }, `${count(one.count)} ${what}${one.count === 1 ? "" : "s"}`),
       );
     });
-    const shares = ranks.map(mpiShare);
-    const low = Math.min(...shares, 1);
-    const high = Math.max(...shares, 0);
+    const block = Math.max(1, Math.ceil(ranks.length / CELLS));
+    const blocks = Array.from({ length: Math.ceil(ranks.length / block) }, (_, at) => ranks.slice(at * block, (at + 1) * block));
+    const shares = blocks.map((rows) => rows.reduce((sum, row) => sum + mpiShare(row), 0) / rows.length);
+    /** The first rank of a cell, and the cell's ranks in words. */
+    const first = (at: number): RankRow | undefined => blocks[at]?.[0];
+    const named = (rows: RankRow[]): string => (rows.length > 1 ? `ranks ${rows[0]?.rank} to ${rows.at(-1)?.rank}` : `rank ${rows[0]?.rank}`);
+    const mean = block > 1 ? ", mean" : "";
+    const low = shares.reduce((least, share) => Math.min(least, share), 1);
+    const high = shares.reduce((most, share) => Math.max(most, share), 0);
     const colours = ink();
-    const columns = ranks.length <= 64 ? 16 : ranks.length <= 1024 ? 32 : 64;
+    const columns = blocks.length <= 64 ? 16 : blocks.length <= 1024 ? 32 : 64;
     const apart = standOut(this.model, selection);
     const grid = h("div", { class: "cells", role: "group", "aria-label": "ranks by their share of time in MPI" });
     grid.style.gridTemplateColumns = `repeat(${columns}, 1fr)`;
-    for (const [at, row] of ranks.entries()) {
+    for (const [at, rows] of blocks.entries()) {
+      const row = rows[0];
+      if (!row) continue;
       const share = shares[at] ?? 0;
-      const chosen = selection.rank === row.rank;
+      const chosen = rows.some((one) => one.rank === selection.rank);
+      const lost = rows.some((one) => !one.ok && apart.has(one.rank));
+      const faded = selection.cls !== null && !rows.some((one) => isIn(one, selection.cls as number));
       const cell = h("button", {
         type: "button",
         tabindex: selection.rank === null ? (at === 0 ? 0 : -1) : chosen ? 0 : -1,
-        class: `cell ${chosen ? "chosen" : ""} ${!row.ok && apart.has(row.rank) ? "lost" : ""} ${selection.cls !== null && !isIn(row, selection.cls) ? "faded" : ""}`,
+        class: `cell ${chosen ? "chosen" : ""} ${lost ? "lost" : ""} ${faded ? "faded" : ""}`,
         "aria-pressed": chosen,
-        "aria-label": `rank ${row.rank}, ${percent(share)} in MPI, ${plain(row.end, 80)}`,
+        "aria-label": `${named(rows)}, ${percent(share)} in MPI${mean}${block > 1 ? "" : `, ${plain(row.end, 80)}`}`,
       }, ranks.length <= 64 ? String(row.rank) : "");
       const part = high > low ? (share - low) / (high - low) : 0.5;
       cell.style.background = sequential(0.08 + 0.84 * part, colours.dark);
@@ -55,12 +68,15 @@ export class Ranks {
     const cells = [...grid.children] as HTMLElement[];
     const at = (event: Event): number => cells.indexOf(event.target as HTMLElement);
     grid.addEventListener("click", (event) => {
-      const row = ranks[at(event)];
+      const row = first(at(event));
       if (row) this.state.choose({ rank: row.rank }, true);
     });
     grid.addEventListener("mousemove", (event) => {
-      const row = ranks[at(event)];
-      if (row) showTip(event.clientX, event.clientY, [`rank ${row.rank} \u00b7 ${this.classNames(row)}`, `${percent(shares[at(event)] ?? 0)} in MPI`, plain(row.end, 100)]);
+      const row = first(at(event));
+      if (!row) return;
+      const inMpi = `${percent(shares[at(event)] ?? 0)} in MPI`;
+      const lines = block > 1 ? [named(blocks[at(event)] ?? []), `${inMpi}${mean}`] : [`rank ${row.rank} \u00b7 ${this.classNames(row)}`, inMpi, plain(row.end, 100)];
+      showTip(event.clientX, event.clientY, lines);
     });
     grid.addEventListener("mouseleave", hideTip);
     grid.addEventListener("keydown", (event) => {

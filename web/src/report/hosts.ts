@@ -8,6 +8,9 @@ import { Panel, saver } from "./panel";
 import { Table } from "./table";
 import { count } from "./units";
 
+/** Hosts that are described; of many more the page would be a list of hosts. */
+const CARDS = 12;
+
 interface PlaceLine extends PlaceRow {
   host: string;
 }
@@ -37,8 +40,13 @@ export class Hosts {
       chosen: (row) => this.state.selection.rank === row.rank,
     });
     const pictures = hosts.filter((host) => host.picture);
-    this.panel.body.append(...hosts.filter((host) => host.picture || host.notes.length || host.gaps.length || hosts.length === 1).map(card));
-    if (hosts.length > 1 && pictures.length < hosts.length) this.panel.body.append(h("p", { class: "dim" }, `The first ${pictures.length} hosts are drawn; all ranks stand in the table.`));
+    const told = hosts.filter((host) => host.picture || host.notes.length || host.gaps.length || hosts.length === 1);
+    const order = (host: Host): number => (host.picture ? 0 : host.notes.length ? 1 : 2);
+    told.sort((a, b) => order(a) - order(b));
+    this.panel.body.append(...told.slice(0, CARDS).map(card));
+    const more = told.length - CARDS;
+    if (more > 0) this.panel.body.append(h("p", { class: "dim" }, `${count(more)} more host${more === 1 ? " has" : "s have"} notes or gaps; `, h("code", {}, "talea show RUN hosts"), " prints them."));
+    if (hosts.length > 1 && pictures.length < hosts.length) this.panel.body.append(h("p", { class: "dim" }, `${pictures.length ? `The first ${pictures.length} hosts are` : "No host is"} drawn; all ranks stand in the table.`));
     this.panel.body.append(this.table.element);
     this.panel.tools.append(saver("places of ranks", () => this.table.csv()));
     this.panel.note.textContent = hosts.length === 1 ? plain(hosts[0]?.name ?? "", 60) : count(hosts.length);

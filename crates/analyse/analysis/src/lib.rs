@@ -230,6 +230,9 @@ impl<'a> Analysis<'a> {
 
 /// The displayed number of a process: its rank, where spawned worlds continue after the first one.
 pub fn display_rank(run: &Run, process: &Process) -> Rank {
+    if process.location.world == 0 {
+        return process.location.rank;
+    }
     let sizes: BTreeMap<u32, u32> =
         run.recording.processes.iter().map(|p| (p.location.world, p.world_size)).collect();
     let sizes = sizes.range(..process.location.world);

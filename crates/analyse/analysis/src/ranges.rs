@@ -5,7 +5,8 @@
 /// Minimum of numbers at equal distances that are written as such.
 const FEWEST: usize = 4;
 
-/// Ascending numbers as text: `0-3,8`, and `0-12:4` for every fourth from 0 to 12.
+/// Ascending numbers as text: `0-3,8`, `0-12:4` for every fourth from 0 to 12, and `1-19:4/5` for
+/// four of every five from 1 to 19, as the kernel writes lists of CPUs.
 pub fn ranges(numbers: impl IntoIterator<Item = u32>) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for number in numbers {
@@ -18,29 +19,30 @@ pub fn ranges(numbers: impl IntoIterator<Item = u32>) -> String {
     let mut left = &runs[..];
     while let Some(&(first, last)) = left.first() {
         let (step, count) = equidistant(left);
-        let taken = if count >= FEWEST {
-            texts.push(format!("{first}-{}:{step}", left[count - 1].0));
-            count
-        } else {
-            let is_one = first == last;
-            texts.push(if is_one { first.to_string() } else { format!("{first}-{last}") });
-            1
-        };
+        let taken = if count < FEWEST { 1 } else { count };
+        let (_, end) = left[taken - 1];
+        texts.push(match last - first {
+            0 if taken == 1 => first.to_string(),
+            _ if taken == 1 => format!("{first}-{last}"),
+            0 => format!("{first}-{end}:{step}"),
+            more => format!("{first}-{end}:{}/{step}", more + 1),
+        });
         left = &left[taken..];
     }
     texts.join(",")
 }
 
-/// Distance of the first two runs, and how many from the first on are single numbers at this
-/// distance.
+/// Distance of the first two runs, and how many from the first on are of its length and at this
+/// distance; the last of them may be shorter.
 fn equidistant(runs: &[(u32, u32)]) -> (u32, usize) {
-    let distance = |pair: &[(u32, u32)]| match pair {
-        [(a, last), (b, end)] if a == last && b == end => b.checked_sub(*a),
-        _ => None,
+    let [(first, last), (second, _), ..] = runs else { return (0, 1) };
+    let (step, length) = (second - first, last - first);
+    let follows = |pair: &[(u32, u32)]| {
+        pair[0].1 - pair[0].0 == length
+            && pair[1].0 - pair[0].0 == step
+            && pair[1].1 - pair[1].0 <= length
     };
-    let Some(step) = runs.get(..2).and_then(distance) else { return (0, 1) };
-    let same = runs.windows(2).take_while(|pair| distance(pair) == Some(step));
-    (step, 1 + same.count())
+    (step, 1 + runs.windows(2).take_while(|pair| follows(pair)).count())
 }
 
 #[cfg(test)]
@@ -58,6 +60,12 @@ mod tests {
         check(&[0, 4, 8, 12], "0-12:4");
         check(&[1, 3, 5, 7, 8, 10, 20, 30, 40], "1,3,5,7-8,10-40:10");
         check(&[1, 2, 4, 6, 8, 10, 11], "1-2,4,6,8,10-11");
+        let four_of_five = |last: u32| (0..=last).filter(|n| n % 5 != 0).collect::<Vec<_>>();
+        check(&four_of_five(14), "1-4,6-9,11-14");
+        check(&four_of_five(19), "1-19:4/5");
+        check(&four_of_five(17), "1-17:4/5");
+        check(&[0, 1, 4, 5, 8, 9, 12, 16, 20, 24, 28], "0-12:2/4,16-28:4");
+        check(&[0, 1, 4, 5, 8, 9, 12, 13, 14], "0-1,4-5,8-9,12-14");
         check(&[0, u32::MAX], "0,4294967295");
     }
 }

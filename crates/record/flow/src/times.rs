@@ -7,6 +7,8 @@
 //! the run. Long times, whose tolerance exceeds that bound, have extra bits that place them inside
 //! their cell. Entropy coding of the cells is [`crate::codec`]'s; reading clocks is the recorder's.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use serde::{Deserialize, Serialize};
 use talea_model::Nanos;
 
@@ -138,6 +140,20 @@ impl Quantiser {
     const FINE: usize = 900;
     /// Maximum number of levels of short times.
     const SHORT: usize = 700;
+
+    /// The cells for `bound`, made once for all threads of a recording.
+    pub fn shared(bound: Bound) -> Arc<Self> {
+        static LAST: Mutex<Option<(Bound, Arc<Quantiser>)>> = Mutex::new(None);
+        let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*last {
+            Some((known, shared)) if *known == bound => Arc::clone(shared),
+            _ => {
+                let made = Arc::new(Self::new(bound));
+                *last = Some((bound, Arc::clone(&made)));
+                made
+            }
+        }
+    }
 
     /// The cells for `bound`; a bound of 0 in any part is treated as the smallest possible.
     pub fn new(bound: Bound) -> Self {

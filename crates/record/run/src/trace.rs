@@ -4,7 +4,7 @@
 //! `TIME` with its packed times) and loading a run from its traces and from remaining live files,
 //! each process once. Ranks write their own sections at the same time; see [`layout`].
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read};
 use std::num::NonZero;
@@ -293,9 +293,11 @@ impl Loaded {
                 return self.gap(GapKind::Damaged, describe(&error, structure.offset, path));
             }
         };
+        let sections = container.all(Tag(TIMES));
+        let sections: HashMap<u32, &[u8]> =
+            sections.map(|section| (section.id.number, section.bytes)).collect();
         for number in 0..bundle.len() as u32 {
-            let times = container.get(SectionId::new(TIMES, number));
-            let times = times.map_or_else(Vec::new, |section| section.bytes.to_vec());
+            let times = sections.get(&number).map_or_else(Vec::new, |bytes| bytes.to_vec());
             self.times.push(ProcessTimes::Packed(times));
         }
         let is_intact = container.damage().is_empty();

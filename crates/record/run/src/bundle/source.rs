@@ -41,7 +41,7 @@ impl From<Vec<u8>> for ProcessTimes {
 impl MappedTimes {
     /// Takes the times out of a process.
     pub(super) fn take(live: &mut LiveProcess) -> Self {
-        let quantiser = Quantiser::new(live.header.bound());
+        let quantiser = Quantiser::shared(live.header.bound());
         let nominal = live.header.nominal();
         let clock = Clock::of_process(live);
         let mut pu_times = Vec::new();

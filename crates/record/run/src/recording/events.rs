@@ -2,6 +2,8 @@
 //!
 //! Owns the merge of a thread's walk with its argument streams and its times.
 
+use std::sync::Arc;
+
 use talea_flow::codec::times::{self, Form};
 use talea_flow::log::Walk;
 use talea_flow::times::{Cell, Quantiser};
@@ -35,10 +37,10 @@ pub struct Event<'a> {
 
 /// The decoder of a thread's times.
 enum Reader<'a> {
-    Bounded(times::Decoder<'a>, Quantiser),
+    Bounded(times::Decoder<'a>, Arc<Quantiser>),
     Exact(Box<times::exact::Decoder<'a>>),
     /// As the recorder wrote them.
-    Mapped(Cursor<'a>, Quantiser),
+    Mapped(Cursor<'a>, Arc<Quantiser>),
     MappedExact(Cursor<'a>),
     None,
 }

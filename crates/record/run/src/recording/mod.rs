@@ -9,6 +9,8 @@ pub(crate) mod columns;
 pub mod events;
 pub(crate) mod restarts;
 
+use std::sync::Arc;
+
 use talea_flow::codec::times;
 use talea_flow::log::ThreadLog;
 use talea_flow::times::{Bound, Quantiser};
@@ -266,8 +268,8 @@ impl Recording {
     }
 
     /// A quantiser that restores this recording's times.
-    pub fn quantiser(&self) -> Quantiser {
-        Quantiser::new(self.bound)
+    pub fn quantiser(&self) -> Arc<Quantiser> {
+        Quantiser::shared(self.bound)
     }
 }
 

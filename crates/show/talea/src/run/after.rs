@@ -135,15 +135,9 @@ fn deferred(run: &Run, work: Work, sampled: Option<&Settled>) {
     say_gaps(&recording.gaps);
     let path = run.directory.path().display();
     say(&format!(
-        "report   later, as it takes about {}: `talea report {path}`, or `talea show {path} structure`",
-        rounded(work.report)
+        "report   later, as it takes about {} s: `talea report {path}`, or `talea show {path} structure`",
+        work.report.0.div_ceil(1_000_000_000)
     ));
-}
-
-/// An estimate, in whole seconds.
-fn rounded(estimate: Nanos) -> Nanos {
-    const SECOND: u64 = 1_000_000_000;
-    Nanos(estimate.0.div_ceil(SECOND) * SECOND)
 }
 
 /// Packs mapped files that ranks left.
