@@ -56,5 +56,5 @@ env --unset=TALEA_MPI_LIBRARY "$talea" run --out run -- \
 }
 "$talea" show run stats --json | grep '"ranks": 2' >/dev/null
 "$talea" convert run run.parquet >/dev/null
-[ "$(head --bytes=4 run.parquet)" = PAR1 ]
+[ "$(head --bytes=4 run.parquet/sites/part-0.parquet)" = PAR1 ]
 echo "package: $(basename "$package"), $(du --apparent-size --human-readable "$package" | cut -f 1): records and writes Parquet"

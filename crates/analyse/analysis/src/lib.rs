@@ -31,6 +31,7 @@ mod ranges;
 pub mod rank;
 pub mod report;
 pub mod requests;
+mod sends;
 pub mod sites;
 mod summary;
 pub mod tracks;

@@ -19,7 +19,7 @@ use std::ops::RangeInclusive;
 
 use rayon::prelude::*;
 use talea_model::args::special;
-use talea_model::{Bytes, Nanos, Rank};
+use talea_model::{Bytes, Gap, GapKind, Gaps, Nanos, Rank};
 use talea_run::Recording;
 
 use ends::{Ends, ends};
@@ -50,6 +50,27 @@ pub struct Messages {
     pub all: Vec<Message>,
     /// Sends and receives whose other end was not found, or not complete.
     pub unmatched: u64,
+    /// Begin of the first call that was left out because there were too many before it.
+    pub stopped: Option<Nanos>,
+}
+
+impl Messages {
+    /// The messages that are missing.
+    pub fn note(&self, gaps: &mut Gaps) {
+        let mut note = |count, detail| {
+            gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count });
+        };
+        if self.unmatched > 0 {
+            let count = self.unmatched;
+            let detail =
+                format!("{count} sends or receives whose other end was not found have no line");
+            note(count, detail);
+        }
+        if let Some(stopped) = self.stopped {
+            let detail = format!("messages after {stopped} may be missing: they are too many to match");
+            note(0, detail);
+        }
+    }
 }
 
 /// Messages that match in the order of their calls.
@@ -161,7 +182,8 @@ fn matched(recording: &Recording, ends: &[Ends]) -> Messages {
     let receives = ends.iter().flat_map(|own| own.receives.values()).map(Vec::len).sum::<usize>();
     let unknown = ends.iter().map(|own| own.unknown).sum::<u64>();
     let unmatched = (sends + receives).saturating_sub(2 * all.len()) as u64 + unknown;
-    Messages { all, unmatched }
+    let stopped = ends.iter().filter_map(|own| own.stopped).min();
+    Messages { all, unmatched, stopped }
 }
 
 #[cfg(test)]

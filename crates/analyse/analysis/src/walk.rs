@@ -1,8 +1,7 @@
 //! One walk through the events of a thread.
 //!
-//! Owns everything that needs each event in its order: times, durations of each node, messages (a
-//! persistent send is known when it is prepared and counts when it is started), and the bytes of
-//! collective operations.
+//! Owns everything that needs each event in its order: times, durations of each node, messages, and
+//! the bytes of collective operations. The bytes of a call are [`crate::sends`]'.
 
 use std::collections::BTreeMap;
 
@@ -17,9 +16,8 @@ use talea_run::Recording;
 use talea_run::live::read::NodeSums;
 use talea_run::recording::{Process, Thread};
 
-use super::arguments::SendPlan;
-use crate::procedures::{Traffic, category, is_bracket};
-use crate::requests::{Plan, Requests};
+use crate::procedures::{category, is_bracket};
+use crate::sends::{Sends, Transfer};
 
 /// Figures of one node of a thread's graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,24 +68,6 @@ pub struct Walked {
     pub sent: Bytes,
 }
 
-/// Work at each visit of a node.
-struct NodePlan {
-    send: SendPlan,
-    requests: Plan,
-    /// Arguments that name a communicator and the window made on it.
-    window: Option<(usize, usize)>,
-}
-
-impl NodePlan {
-    fn of(spec: &ProcedureSpec) -> Self {
-        let place = |name: &str| spec.args.iter().position(|arg| arg.name == name);
-        let makes_window =
-            ["MPI_Win_create", "MPI_Win_allocate"].iter().any(|name| spec.name.starts_with(name));
-        let window = if makes_window { place("comm").zip(place("win")) } else { None };
-        Self { send: SendPlan::for_procedure(spec), requests: Plan::for_procedure(spec), window }
-    }
-}
-
 impl Walked {
     /// A walk whose times alone are known.
     pub(crate) fn with_times(
@@ -100,7 +80,7 @@ impl Walked {
 }
 
 /// The procedure of each node.
-fn specs(recording: &Recording, thread: &Thread) -> Vec<ProcedureSpec> {
+pub(crate) fn specs(recording: &Recording, thread: &Thread) -> Vec<ProcedureSpec> {
     let spec = |signature: talea_model::Signature| {
         recording
             .procedures
@@ -125,74 +105,37 @@ fn figures(specs: &[ProcedureSpec]) -> Vec<NodeFigures> {
 pub fn walk(recording: &Recording, process: &Process, thread: &Thread) -> Walked {
     let log = &thread.log;
     let specs = specs(recording, thread);
-    let plans: Vec<NodePlan> = specs.iter().map(NodePlan::of).collect();
+    let mut sends = Sends::new(recording, process, &specs);
     let mut walked = Walked { nodes: figures(&specs), ..Walked::default() };
     let mut cells: HashMap<Rank, (Bytes, u64)> = HashMap::default();
     let mut collectives = vec![Collective::default(); log.nodes.len()];
-    let mut requests = Requests::default();
-    let mut windows: HashMap<i64, i64> = HashMap::default();
-    let mut lists = recording.lists.cursor();
     let mut restored = vec![NodeSums::NONE; log.nodes.len()];
     let mut events = process.events(recording, thread);
     while let Some(event) = events.next_event() {
         let at = event.node.0 as usize;
-        let (plan, figures) = (&plans[at], &mut walked.nodes[at]);
+        let figures = &mut walked.nodes[at];
         figures.calls = figures.calls.saturating_add(event.polls);
         if let (Some(gap), Some(begin), Some(duration)) = (event.gap, event.begin, event.duration) {
             figures.durations.add(duration);
             restored[at].add(gap, duration);
             walked.events.push(TimedEvent { node: event.node, begin, end: begin + duration });
         }
-        if let Some((comm, window)) = plan.window
-            && let (Some(&comm), Some(&window)) = (event.args.get(comm), event.args.get(window))
-        {
-            windows.insert(window, comm);
-        }
-        let mut sends = None;
-        if plan.send.traffic != Traffic::None {
-            let bytes = plan.send.bytes(recording, process, event.args, &mut lists);
-            let window = |window| windows.get(&window).copied();
-            let peer = || plan.send.receiver(recording, process, event.args, window);
-            let mut sent = Bytes(0);
-            match plan.send.traffic {
-                Traffic::Send | Traffic::Put => {
-                    if let Some(to) = peer() {
-                        message(&mut cells, to, bytes);
-                        sent = bytes;
-                    }
-                }
-                Traffic::Get => {
-                    if let Some(from) = peer() {
-                        walked.matrix.add(from, process.location.rank, bytes, 1);
-                    }
-                }
-                Traffic::Prepare => sends = Some((peer(), bytes)),
-                Traffic::Start => {
-                    for age in plan.requests.named(event.args, &mut lists).iter() {
-                        if let Some((Some(to), bytes)) =
-                            requests.get(age).and_then(|made| made.sends)
-                        {
-                            message(&mut cells, to, bytes);
-                            sent += bytes;
-                        }
-                    }
-                }
-                Traffic::Collective(_) => {
-                    sent = bytes;
-                    collectives[at].calls = collectives[at].calls.saturating_add(event.polls);
-                    collectives[at].bytes += bytes;
-                }
-                Traffic::None => {}
+        let matrix = &mut walked.matrix;
+        let sent = sends.event(&event, |transfer| match transfer {
+            Transfer::To(to, bytes) => message(&mut cells, to, bytes),
+            Transfer::From(from, bytes) => matrix.add(from, process.location.rank, bytes, 1),
+        });
+        if let Some(sent) = sent {
+            if sends.is_collective(event.node) {
+                collectives[at].calls = collectives[at].calls.saturating_add(event.polls);
+                collectives[at].bytes += sent;
             }
             *figures.bytes.get_or_insert_default() += sent;
             walked.sent += sent;
         }
-        if !plan.requests.is_idle() {
-            requests.follow(&plan.requests, event.args, &mut lists, sends);
-        }
     }
-    for ((sum, spec), plan) in collectives.into_iter().zip(&specs).zip(&plans) {
-        if matches!(plan.send.traffic, Traffic::Collective(_)) && sum != Collective::default() {
+    for (sum, spec) in collectives.into_iter().zip(&specs) {
+        if sum != Collective::default() {
             walked.collectives.entry(spec.name.clone()).or_default().add(sum);
         }
     }

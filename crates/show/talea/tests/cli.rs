@@ -20,6 +20,8 @@ mod cli {
     mod cluster;
     mod cluster_generated;
     mod convert;
+    #[cfg(feature = "parquet")]
+    mod dataset;
     mod fabric_described;
     mod fabric_pictures;
     mod fabric_run;

@@ -1,4 +1,7 @@
 //! Tables as text: names of columns in the first line, a row in each other (RFC 4180).
+//!
+//! Owns the files of the tables: events have the name that was given, states and messages stand
+//! beside them (`OUT.states.csv`).
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -12,23 +15,34 @@ use super::{ConvertError, Count};
 /// Rows that are looked up together: bounds the memory for them.
 const GROUP: usize = 1 << 16;
 
-/// Writes all tables of a trace; returns counts of the rows written.
+/// Writes all tables of a trace; a pipe or a device gets the events alone. Returns counts of the
+/// rows written.
 pub(super) fn save(trace: &Trace, path: &Path) -> Result<Vec<Count>, ConvertError> {
-    tables::save(trace, path, |table, path| {
+    let write = |table: &Table<'_>, path: &Path| {
         write_table(table, path)
             .map_err(|source| ConvertError::Write { source, path: path.to_owned() })
-    })
+    };
+    let [events, states, messages] = tables::all(trace);
+    let mut counts = vec![Count(events.rows as u64, events.noun)];
+    let Some(path) = write(&events, path)? else { return Ok(counts) };
+    let ending = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
+    for table in [states, messages] {
+        write(&table, &path.with_extension(format!("{}.{ending}", table.name)))?;
+        counts.push(Count(table.rows as u64, table.noun));
+    }
+    Ok(counts)
 }
 
+/// Writes a table; returns the file's name, as [`Draft::finish`] does.
 fn write_table(table: &Table<'_>, path: &Path) -> io::Result<Option<PathBuf>> {
     let mut out = Draft::create(path)?;
     let names: Vec<&str> = table.columns.iter().map(|(name, _)| *name).collect();
     write!(out, "{}\r\n", names.join(","))?;
     for from in (0..table.rows).step_by(GROUP) {
-        let range = from..table.rows.min(from + GROUP);
+        let rows: Vec<usize> = (from..table.rows.min(from + GROUP)).collect();
         let columns: Vec<Piece<'_>> =
-            (0..names.len()).map(|column| table.piece(column, range.clone())).collect();
-        for row in 0..range.len() {
+            (0..names.len()).map(|column| table.piece(column, &rows)).collect();
+        for row in 0..rows.len() {
             for (at, column) in columns.iter().enumerate() {
                 out.write_all(if at == 0 { b"" } else { b"," })?;
                 match column {

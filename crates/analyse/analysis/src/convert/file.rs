@@ -81,7 +81,7 @@ pub fn is_standard_output(path: &Path) -> bool {
 }
 
 /// The error without the new file's name, which `tempfile` puts behind it.
-fn without_name(error: &io::Error) -> io::Error {
+pub(super) fn without_name(error: &io::Error) -> io::Error {
     let text = error.to_string();
     let reason = text.split(" at path \"").next().unwrap_or_default();
     io::Error::new(error.kind(), reason.to_owned())

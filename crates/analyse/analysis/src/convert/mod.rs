@@ -2,7 +2,7 @@
 //!
 //! Owns the choice of the form by the ending of the file's name, and the counts of the items
 //! written. The contents of a trace in each form are in [`timeline`], [`stacks`] and [`tables`];
-//! the syntax is `formats`'.
+//! the syntax is `formats`'. A run is written as it is read where the form allows.
 
 mod csv;
 mod file;
@@ -40,8 +40,8 @@ pub enum Format {
     Collapsed,
     /// Tables as text: .csv with events, .states.csv and .messages.csv beside it
     Csv,
-    /// Tables of Apache Parquet: .parquet with events, .states.parquet and .messages.parquet beside
-    /// it; needs the feature `parquet`
+    /// A data set of Apache Parquet: the folder .parquet with a folder for each table; needs the
+    /// feature `parquet`
     Parquet,
 }
 
@@ -129,10 +129,22 @@ pub fn convert(
     if format == Format::Parquet {
         return Err(ConvertError::NoParquet(out.to_owned()));
     }
+    #[cfg(feature = "parquet")]
+    if format == Format::Parquet {
+        // Before the input is read, which may take long.
+        parquet::check_name(out)?;
+    }
     let trace = match input::open(input, &mut *progress)? {
         Opened::Trace(trace) => *trace,
         Opened::Run(run) => {
             let analysis = Analysis::new(&run, &mut *progress);
+            #[cfg(feature = "parquet")]
+            if format == Format::Parquet {
+                progress("writing");
+                let mut gaps = run.recording.gaps.clone();
+                let counts = parquet::save_run(&analysis, out, &mut gaps)?;
+                return Ok(Written { counts, gaps });
+            }
             if format == Format::Paraver
                 && let Some(stream) = run::stream(&analysis)
             {

@@ -1,14 +1,11 @@
 //! A trace as three tables: events, states and messages.
 //!
-//! Owns the columns, and the files of the tables. Each pair of type and value is a row;
-//! applications, tasks and threads count from 1, times are nanoseconds.
+//! Owns the columns. Each pair of type and value is a row; applications, tasks and threads count
+//! from 1, times are nanoseconds.
 
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use talea_model::Trace;
-
-use super::Count;
 
 /// Cells of a column, a piece at a time.
 pub(super) enum Piece<'a> {
@@ -21,37 +18,27 @@ pub(super) type Column = (&'static str, bool);
 
 /// One table.
 pub(super) struct Table<'a> {
+    pub(super) name: &'static str,
+    /// What a row is.
+    pub(super) noun: &'static str,
     pub(super) columns: &'static [Column],
     pub(super) rows: usize,
-    piece: Box<dyn Fn(usize, Range<usize>) -> Piece<'a> + 'a>,
+    /// The location of a row; of a message, its sender's.
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "rows of a text stay together"))]
+    pub(super) location: Box<dyn Fn(usize) -> u32 + Sync + 'a>,
+    piece: Box<dyn Fn(usize, &[usize]) -> Piece<'a> + Sync + 'a>,
 }
 
 impl<'a> Table<'a> {
-    /// Cells of a column.
-    pub(super) fn piece(&self, column: usize, rows: Range<usize>) -> Piece<'a> {
+    /// Cells of a column in some rows.
+    pub(super) fn piece(&self, column: usize, rows: &[usize]) -> Piece<'a> {
         (self.piece)(column, rows)
     }
 }
 
-/// Writes the events to `path`, and states and messages beside it (`OUT.states.csv`); a pipe or a
-/// device gets the events alone. `write` writes one table, and returns the file's name where others
-/// can stand beside it. Returns counts of the rows written.
-pub(super) fn save<E>(
-    trace: &Trace,
-    path: &Path,
-    write: impl Fn(&Table<'_>, &Path) -> Result<Option<PathBuf>, E>,
-) -> Result<Vec<Count>, E> {
-    let events = events(trace);
-    let mut counts = vec![Count(events.rows as u64, "value of events")];
-    let Some(path) = write(&events, path)? else { return Ok(counts) };
-    let ending = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
-    for (table, name, noun) in
-        [(states(trace), "states", "state"), (messages(trace), "messages", "message")]
-    {
-        write(&table, &path.with_extension(format!("{name}.{ending}")))?;
-        counts.push(Count(table.rows as u64, noun));
-    }
-    Ok(counts)
+/// All tables of a trace; events come first.
+pub(super) fn all(trace: &Trace) -> [Table<'_>; 3] {
+    [events(trace), states(trace), messages(trace)]
 }
 
 /// Application, task and thread of a location, by column.
@@ -60,12 +47,12 @@ fn place(trace: &Trace, location: u32, column: usize) -> i64 {
     place.map_or(0, |place| i64::from([place.application, place.task, place.thread][column]))
 }
 
-fn numbers<'a>(values: impl Iterator<Item = i64>) -> Piece<'a> {
-    Piece::Numbers(values.collect())
+fn numbers<'a>(rows: &[usize], value: impl Fn(usize) -> i64) -> Piece<'a> {
+    Piece::Numbers(rows.iter().map(|&row| value(row)).collect())
 }
 
-fn texts<'a>(values: impl Iterator<Item = &'a str>) -> Piece<'a> {
-    Piece::Texts(values.collect())
+fn texts<'a>(rows: &[usize], text: impl Fn(usize) -> &'a str) -> Piece<'a> {
+    Piece::Texts(rows.iter().map(|&row| text(row)).collect())
 }
 
 fn time(nanos: u64) -> i64 {
@@ -90,20 +77,30 @@ fn events(trace: &Trace) -> Table<'_> {
         records.resize(end as usize, record);
     }
     let rows = records.len();
+    let records: Arc<[u32]> = records.into();
+    let owners = Arc::clone(&records);
+    let location = move |pair: usize| events.location[owners[pair] as usize];
     let record = move |pair: usize| records[pair] as usize;
-    let piece = move |column: usize, range: Range<usize>| match column {
-        0..=2 => numbers(range.map(|pair| place(trace, events.location[record(pair)], column))),
-        3 => numbers(range.map(|pair| time(events.time[record(pair)]))),
-        4 => numbers(range.map(|pair| i64::from(events.types[pair]))),
-        5 => texts(range.map(|pair| {
+    let piece = move |column: usize, rows: &[usize]| match column {
+        0..=2 => numbers(rows, |pair| place(trace, events.location[record(pair)], column)),
+        3 => numbers(rows, |pair| time(events.time[record(pair)])),
+        4 => numbers(rows, |pair| i64::from(events.types[pair])),
+        5 => texts(rows, |pair| {
             trace.labels.event_type(events.types[pair]).map_or("", |kind| kind.label.as_str())
-        })),
-        6 => numbers(range.map(|pair| events.values[pair])),
-        _ => texts(range.map(|pair| {
+        }),
+        6 => numbers(rows, |pair| events.values[pair]),
+        _ => texts(rows, |pair| {
             trace.labels.value(events.types[pair], events.values[pair]).unwrap_or_default()
-        })),
+        }),
     };
-    Table { columns: &COLUMNS, rows, piece: Box::new(piece) }
+    Table {
+        name: "events",
+        noun: "value of events",
+        columns: &COLUMNS,
+        rows,
+        location: Box::new(location),
+        piece: Box::new(piece),
+    }
 }
 
 fn states(trace: &Trace) -> Table<'_> {
@@ -117,14 +114,21 @@ fn states(trace: &Trace) -> Table<'_> {
         ("state_label", true),
     ];
     let states = &trace.states;
-    let piece = move |column: usize, range: Range<usize>| match column {
-        0..=2 => numbers(range.map(|row| place(trace, states.location[row], column))),
-        3 => numbers(range.map(|row| time(states.begin[row]))),
-        4 => numbers(range.map(|row| time(states.end[row]))),
-        5 => numbers(range.map(|row| i64::from(states.state[row]))),
-        _ => texts(range.map(|row| trace.labels.state(states.state[row]).unwrap_or_default())),
+    let piece = move |column: usize, rows: &[usize]| match column {
+        0..=2 => numbers(rows, |row| place(trace, states.location[row], column)),
+        3 => numbers(rows, |row| time(states.begin[row])),
+        4 => numbers(rows, |row| time(states.end[row])),
+        5 => numbers(rows, |row| i64::from(states.state[row])),
+        _ => texts(rows, |row| trace.labels.state(states.state[row]).unwrap_or_default()),
     };
-    Table { columns: &COLUMNS, rows: states.len(), piece: Box::new(piece) }
+    Table {
+        name: "states",
+        noun: "state",
+        columns: &COLUMNS,
+        rows: states.len(),
+        location: Box::new(move |row: usize| states.location[row]),
+        piece: Box::new(piece),
+    }
 }
 
 fn messages(trace: &Trace) -> Table<'_> {
@@ -141,13 +145,20 @@ fn messages(trace: &Trace) -> Table<'_> {
         ("tag", false),
     ];
     let messages = &trace.messages;
-    let piece = move |column: usize, range: Range<usize>| match column {
-        0..=2 => numbers(range.map(|row| place(trace, messages.sender[row], column))),
-        3..=5 => numbers(range.map(|row| place(trace, messages.receiver[row], column - 3))),
-        6 => numbers(range.map(|row| time(messages.logical_send[row]))),
-        7 => numbers(range.map(|row| time(messages.physical_receive[row]))),
-        8 => numbers(range.map(|row| messages.size[row])),
-        _ => numbers(range.map(|row| messages.tag[row])),
+    let piece = move |column: usize, rows: &[usize]| match column {
+        0..=2 => numbers(rows, |row| place(trace, messages.sender[row], column)),
+        3..=5 => numbers(rows, |row| place(trace, messages.receiver[row], column - 3)),
+        6 => numbers(rows, |row| time(messages.logical_send[row])),
+        7 => numbers(rows, |row| time(messages.physical_receive[row])),
+        8 => numbers(rows, |row| messages.size[row]),
+        _ => numbers(rows, |row| messages.tag[row]),
     };
-    Table { columns: &COLUMNS, rows: messages.len(), piece: Box::new(piece) }
+    Table {
+        name: "messages",
+        noun: "message",
+        columns: &COLUMNS,
+        rows: messages.len(),
+        location: Box::new(move |row: usize| messages.sender[row]),
+        piece: Box::new(piece),
+    }
 }

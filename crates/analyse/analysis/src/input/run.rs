@@ -17,7 +17,7 @@ mod stream;
 
 use rayon::prelude::*;
 use talea_model::trace::{Communicator, Events, Members, MessageRecord, Messages, States};
-use talea_model::{Gap, GapKind, Nanos, Trace};
+use talea_model::{Nanos, Trace};
 use talea_run::live::record;
 
 pub use self::between::{Computation, Time, computation};
@@ -148,12 +148,7 @@ fn all_messages(analysis: &Analysis<'_>, places: &Places, trace: &mut Trace) -> 
             tag: message.tag,
         });
     }
-    if found.unmatched > 0 {
-        let count = found.unmatched;
-        let detail =
-            format!("{count} sends or receives whose other end was not found have no line");
-        trace.gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count });
-    }
+    found.note(&mut trace.gaps);
     all
 }
 
@@ -188,4 +183,4 @@ fn members(members: &record::Members) -> Vec<i64> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -22,10 +22,12 @@ Examples:
   talea convert talea-app app.speedscope.json  stacks of samples, or of MPI calls by time
   talea convert trace.prv.gz trace.folded      for flamegraph.pl and inferno
   talea convert talea-app app.csv              tables of events, states and messages
+  talea convert talea-app app.parquet          tables of calls and messages for DuckDB, Polars, Spark
 
 The ending of OUT tells the form: .prv, .prv.gz, .json, .speedscope.json, .pprof, .pb, .folded,
 .collapsed, .csv, .parquet. A pipe, a device or standard output (-, with --format) as OUT gets that
-one file alone.
+one file alone. A .parquet is a folder with a folder for each table, which no pipe can be; one that
+talea wrote is replaced. docs/parquet.md has its tables.
 
 A .json has a slice for each call, phase, iteration and loop, an arrow for each message, rates of
 counters, and names of ranks, hosts and threads. Calls have arguments: site, bytes_sent and to,
@@ -41,7 +43,7 @@ pub(super) struct ConvertArgs {
     /// Run directory, or a trace: .prv, .prv.gz
     #[arg(value_name = "INPUT", value_hint = ValueHint::AnyPath)]
     input: PathBuf,
-    /// File to write; - is standard output
+    /// File to write, or folder for .parquet; - is standard output
     #[arg(value_name = "OUT", value_hint = ValueHint::FilePath)]
     out: PathBuf,
     /// Form of OUT, where its name does not tell
@@ -72,11 +74,11 @@ enum FormatArg {
     Csv,
     #[cfg_attr(
         feature = "parquet",
-        doc = "Tables of Apache Parquet: .parquet with events, .states.parquet and .messages.parquet beside it"
+        doc = "A data set of Apache Parquet: the folder .parquet with a folder for each table"
     )]
     #[cfg_attr(
         not(feature = "parquet"),
-        doc = "Tables of Apache Parquet: not in this build, built without `--features talea/parquet`; use csv"
+        doc = "A data set of Apache Parquet: not in this build, built without `--features talea/parquet`; use csv"
     )]
     Parquet,
 }

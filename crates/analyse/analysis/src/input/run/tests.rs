@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::*;
 
 /// Copies of recorded runs that are kept for tests: reading one writes its sums.
-fn samples() -> Vec<TempDir> {
+pub(crate) fn samples() -> Vec<TempDir> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../record/run/tests/samples");
     let mut found = Vec::new();
     let inside = |folder: &Path| -> Vec<PathBuf> {
