@@ -23,7 +23,7 @@ folder=$target/python-package
 # The builder, data frames with their types, and programs of the tests.
 packages="maturin==1.16.0 pytest==9.2.0 mypy==2.4.1
     pandas==3.1.1 pandas-stubs==3.1.0.261029 polars==2.1.0 pyarrow==26.0.1 pyarrow-stubs==20.0.0.20260819
-    matplotlib==3.11.2 nbclient==0.11.0 nbformat==5.11.1 ipykernel==7.4.0"
+    duckdb==2.0.1 matplotlib==3.11.2 nbclient==0.11.0 nbformat==5.11.1 ipykernel==7.4.0"
 
 if [ "$(cat "$folder/installed" 2>/dev/null)" != "$packages" ]; then
     rm -rf "$folder"

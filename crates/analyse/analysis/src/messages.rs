@@ -67,7 +67,8 @@ impl Messages {
             note(count, detail);
         }
         if let Some(stopped) = self.stopped {
-            let detail = format!("messages after {stopped} may be missing: they are too many to match");
+            let detail =
+                format!("messages after {stopped} may be missing: they are too many to match");
             note(0, detail);
         }
     }

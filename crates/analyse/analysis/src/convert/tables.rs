@@ -24,7 +24,10 @@ pub(super) struct Table<'a> {
     pub(super) columns: &'static [Column],
     pub(super) rows: usize,
     /// The location of a row; of a message, its sender's.
-    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "rows of a text stay together"))]
+    #[cfg_attr(
+        not(feature = "parquet"),
+        expect(dead_code, reason = "rows of a text stay together")
+    )]
     pub(super) location: Box<dyn Fn(usize) -> u32 + Sync + 'a>,
     piece: Box<dyn Fn(usize, &[usize]) -> Piece<'a> + Sync + 'a>,
 }

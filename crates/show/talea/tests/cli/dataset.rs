@@ -97,7 +97,9 @@ fn random_calls_are_those_of_events_and_their_sums_those_of_show() {
                 }
             }
         }
-        for site in bench.json(&["show", &run, "calls", "--by", "path", "--json"]).as_array().unwrap() {
+        for site in
+            bench.json(&["show", &run, "calls", "--by", "path", "--json"]).as_array().unwrap()
+        {
             let id = site["id"].as_i64().unwrap();
             assert_eq!(bytes.get(&id).copied(), site["bytes"].as_i64(), "{run}: {site}");
             for (rank, time) in (0..).zip(site["rank_times"].as_array().unwrap()) {
@@ -126,7 +128,10 @@ fn calls_without_times_have_none_and_that_is_said() {
     assert!(said.contains(&format!("gap: {} calls have no times", calls.len())), "{said}");
     assert!(!calls.is_empty());
     for row in &calls {
-        assert_eq!(["begin_ns", "duration_ns", "iteration"].map(|name| number(row, name)), [None; 3]);
+        assert_eq!(
+            ["begin_ns", "duration_ns", "iteration"].map(|name| number(row, name)),
+            [None; 3]
+        );
     }
     assert!(table("messages").is_empty() && table("iterations").is_empty());
     let time: i64 = table("sums").iter().map(|row| number(row, "time_ns").unwrap()).sum();

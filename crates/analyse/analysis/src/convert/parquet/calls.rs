@@ -42,8 +42,7 @@ pub(super) fn write(
     threads: impl Iterator<Item = ThreadAt>,
     part: &mut Part,
 ) -> Result<u64, ParquetError> {
-    let mut walks: Vec<Walk<'_>> =
-        threads.map(|at| Walk::new(analysis, at, part)).collect();
+    let mut walks: Vec<Walk<'_>> = threads.map(|at| Walk::new(analysis, at, part)).collect();
     let mut untimed = 0;
     let mut ahead: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
     for (number, walk) in walks.iter_mut().enumerate() {
@@ -210,7 +209,7 @@ impl Iterations<'_> {
     }
 }
 
-/// Places of the arguments that name the other end of a message which the call does not move itself.
+/// Places of the arguments that name the other end of a message that the call itself does not send.
 #[derive(Clone, Copy)]
 struct Peer {
     rank: Option<usize>,

@@ -3,11 +3,14 @@
 //! readers make a column (the convention of Hive).
 //!
 //! Owns the guarantee that a name has a whole data set or the one before: files go to a hidden
-//! folder beside it, which takes the name at the end, and nothing is left of an unfinished one. It
-//! replaces what has its mark and nothing else; other folders, and files, stay.
+//! folder beside it, which takes the name at the end. Nothing is left of an unfinished one; where
+//! the process was killed, the next one of the name removes it. A folder with our mark is replaced;
+//! other folders, and files, stay.
 
-use std::fs;
-use std::io;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -35,6 +38,8 @@ pub(super) struct DataSet {
     /// The name that the user gave.
     shown: PathBuf,
     folder: TempDir,
+    /// The mark, locked as long as this process lives.
+    _mark: File,
 }
 
 impl DataSet {
@@ -42,9 +47,11 @@ impl DataSet {
     pub(super) fn create(shown: &Path) -> Result<Self, SaveError> {
         let path = check_name(shown)?;
         let failed = |source| SaveError::Folder { source, path: shown.to_owned() };
-        let folder = beside(&path).map_err(failed)?;
-        fs::write(folder.path().join(MARK), MARKED).map_err(failed)?;
-        Ok(Self { path, shown: shown.to_owned(), folder })
+        let prefix = hidden_prefix(&path);
+        remove_abandoned(&path, &prefix);
+        let folder = beside(&path, &prefix).map_err(failed)?;
+        let mark = locked_mark(folder.path()).map_err(failed)?;
+        Ok(Self { path, shown: shown.to_owned(), folder, _mark: mark })
     }
 
     /// The folder of a table, or of a part of it.
@@ -59,14 +66,11 @@ impl DataSet {
 
     /// Gives the data set its name.
     pub(super) fn finish(self) -> Result<(), SaveError> {
-        let Self { path, shown, folder } = self;
+        let Self { path, shown, folder, _mark } = self;
         // Something else may have been put there meanwhile.
         let is_taken = check(&path, &shown)?;
-        let renamed = if is_taken {
-            replace(folder.path(), &path)
-        } else {
-            fs::rename(folder.path(), &path)
-        };
+        let renamed =
+            if is_taken { replace(folder.path(), &path) } else { fs::rename(folder.path(), &path) };
         renamed.map_err(|source| SaveError::Folder { source, path: shown })?;
         // Nothing has its name any more.
         let _ = folder.keep();
@@ -88,9 +92,9 @@ pub(in crate::convert) fn check_name(shown: &Path) -> Result<PathBuf, SaveError>
 }
 
 /// Puts a folder in the place of another one, which is removed. No file system can be relied on to
-/// exchange two folders at once: a crash between the two steps leaves both whole, under hidden names.
+/// exchange two folders at once: a crash between the two steps leaves both, under hidden names.
 fn replace(new: &Path, path: &Path) -> io::Result<()> {
-    let before = beside(path)?;
+    let before = beside(path, ".talea-")?;
     fs::rename(path, before.path())?;
     let Err(error) = fs::rename(new, path) else { return Ok(()) };
     if fs::rename(before.path(), path).is_err() {
@@ -99,14 +103,52 @@ fn replace(new: &Path, path: &Path) -> io::Result<()> {
     Err(error)
 }
 
-/// An empty hidden folder beside a name.
-fn beside(path: &Path) -> io::Result<TempDir> {
+/// Begin of the names of unfinished data sets that are to take a name.
+fn hidden_prefix(path: &Path) -> OsString {
+    let mut prefix = OsString::from(".");
+    prefix.push(path.file_name().unwrap_or_default());
+    prefix.push(".talea-");
+    prefix
+}
+
+/// The mark of a new data set, locked before it has its name.
+fn locked_mark(folder: &Path) -> io::Result<File> {
+    let new = folder.join(".mark");
+    let mut mark = File::create_new(&new)?;
+    // Some file systems have no locks; unfinished data sets stay there.
+    let _ = mark.try_lock();
+    mark.write_all(MARKED.as_bytes())?;
+    mark.sync_all()?;
+    fs::rename(new, folder.join(MARK))?;
+    Ok(mark)
+}
+
+/// Removes unfinished data sets of a name whose processes were killed: nobody holds their locks.
+fn remove_abandoned(path: &Path, prefix: &OsStr) {
+    for entry in fs::read_dir(parent(path)).into_iter().flatten().flatten() {
+        let mark = entry.path().join(MARK);
+        // Opening a pipe of somebody else would wait.
+        if entry.file_name().as_bytes().starts_with(prefix.as_bytes())
+            && fs::symlink_metadata(&mark).is_ok_and(|found| found.is_file())
+            && File::open(&mark).is_ok_and(|mark| mark.try_lock().is_ok())
+        {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn parent(path: &Path) -> &Path {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
+}
+
+/// An empty hidden folder beside a name.
+fn beside(path: &Path, prefix: impl AsRef<OsStr>) -> io::Result<TempDir> {
     let folder = Builder::new()
-        .prefix(".talea-")
+        .prefix(prefix.as_ref())
         // Reduced by the process's umask.
         .permissions(fs::Permissions::from_mode(0o777))
-        .tempdir_in(parent.unwrap_or(Path::new(".")));
+        .tempdir_in(parent(path));
     folder.map_err(|error| without_name(&error))
 }
 

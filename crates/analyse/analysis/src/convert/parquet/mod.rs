@@ -20,8 +20,8 @@ use talea_model::Trace;
 
 use super::Count;
 use super::tables::{self, Piece, Table};
-pub(super) use dataset::check_name;
 use dataset::DataSet;
+pub(super) use dataset::check_name;
 use part::{Cell, Column, GROUP, Kind, Part};
 pub(super) use run::save_run;
 
@@ -56,7 +56,9 @@ pub enum SaveError {
         path: PathBuf,
     },
     /// Standard output.
-    #[error("a Parquet data set is a folder, which standard output cannot hold; give a name, such as `run.parquet`, or write a `.csv`")]
+    #[error(
+        "a Parquet data set is a folder, which standard output cannot hold; give a name, such as `run.parquet`, or write a `.csv`"
+    )]
     Stream,
 }
 
@@ -144,7 +146,9 @@ fn write_rows(table: &Table<'_>, rows: &[usize], part: &mut Part) -> Result<(), 
             row.clear();
             for (column, (piece, (_, kind))) in pieces.iter().zip(&kinds).enumerate() {
                 row.push(match piece {
-                    Piece::Numbers(all) if *kind == Kind::Ascending => Cell::Optional(Some(all[at])),
+                    Piece::Numbers(all) if *kind == Kind::Ascending => {
+                        Cell::Optional(Some(all[at]))
+                    }
                     Piece::Numbers(all) => Cell::Number(all[at]),
                     Piece::Texts(all) => Cell::Name(part.name(column, all[at])),
                 });

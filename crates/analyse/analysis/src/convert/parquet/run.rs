@@ -217,25 +217,26 @@ fn write_messages(
         let number = analysis.process(process).threads[thread].number;
         [i64::from(analysis.ranks[process].rank.0), i64::from(number)].map(Cell::Number)
     };
-    let written = folders.par_iter().zip(of_folders).map(|(folder, messages)| -> Result<u64, SaveError> {
-        let (rows, ()) = set.write(&folder.table("messages"), &MESSAGES, |part| {
-            messages.iter().try_for_each(|message| {
-                let [rank, thread] = rank_and_thread(message.from);
-                let [to_rank, to_thread] = rank_and_thread(message.to);
-                part.push(&[
-                    rank,
-                    thread,
-                    to_rank,
-                    to_thread,
-                    Cell::Optional(Some(int(message.sent.0.0))),
-                    Cell::Number(int(message.received.1.0)),
-                    Cell::Number(int(message.bytes.0)),
-                    Cell::Number(message.tag),
-                ])
-            })
-        })?;
-        Ok(rows)
-    });
+    let written =
+        folders.par_iter().zip(of_folders).map(|(folder, messages)| -> Result<u64, SaveError> {
+            let (rows, ()) = set.write(&folder.table("messages"), &MESSAGES, |part| {
+                messages.iter().try_for_each(|message| {
+                    let [rank, thread] = rank_and_thread(message.from);
+                    let [to_rank, to_thread] = rank_and_thread(message.to);
+                    part.push(&[
+                        rank,
+                        thread,
+                        to_rank,
+                        to_thread,
+                        Cell::Optional(Some(int(message.sent.0.0))),
+                        Cell::Number(int(message.received.1.0)),
+                        Cell::Number(int(message.bytes.0)),
+                        Cell::Number(message.tag),
+                    ])
+                })
+            })?;
+            Ok(rows)
+        });
     written.sum()
 }
 

@@ -222,12 +222,12 @@ fn sums_of_a_run_are_those_of_its_views() {
         assert!(own.eq(expected));
         let listed = rows(&path.join("iterations"));
         assert_eq!(listed.len(), iterations.len());
-        for (row, iteration) in listed.iter().zip(crate::views::iterations(
-            &analysis,
-            &[],
-            &crate::views::Which::Main,
-        ).unwrap()) {
-            let own = ["iteration", "begin_ns", "duration_ns"].map(|name| number(row, name).unwrap());
+        for (row, iteration) in listed
+            .iter()
+            .zip(crate::views::iterations(&analysis, &[], &crate::views::Which::Main).unwrap())
+        {
+            let own =
+                ["iteration", "begin_ns", "duration_ns"].map(|name| number(row, name).unwrap());
             let expected = [iteration.iteration, iteration.begin_ns.0, iteration.duration_ns.0];
             assert_eq!(own.map(|value| value as u64), expected);
         }
@@ -290,9 +290,17 @@ fn nothing_is_left_of_an_interrupted_data_set() {
     }
     // A writer that fails leaves as little.
     let set = DataSet::create(&path).unwrap();
-    let failed = set.write("states", &[("task", Kind::Number)], |_| Err::<(), _>(ParquetError::EOF("cut".to_owned())));
+    let failed = set.write("states", &[("task", Kind::Number)], |_| {
+        Err::<(), _>(ParquetError::EOF("cut".to_owned()))
+    });
     let text = failed.map(|_| ()).unwrap_err().to_string();
     assert!(text.contains("t.parquet/states") && !text.contains(".talea-"), "{text}");
+    // As of a process that was killed, and of one that still writes.
+    let killed = folder.path().join(".t.parquet.talea-killed");
+    fs::create_dir(&killed).unwrap();
+    fs::write(killed.join(MARK), "{}").unwrap();
+    drop(DataSet::create(&path).unwrap());
+    assert!(!killed.exists() && set.folder("").exists());
     drop(set);
     assert_eq!(names(folder.path()), BTreeSet::from(["t.parquet".to_owned()]));
     assert_eq!(rows(&path.join("events")), before);
