@@ -7,18 +7,23 @@
 //! - [`collapsed`]: one line a stack, for flame graphs (B. Gregg's `flamegraph.pl`, inferno);
 //! - [`speedscope`]: JSON for speedscope.app;
 //! - [`pprof`]: the protocol buffer of `pprof`, not compressed, which `pprof` reads too;
-//! - [`chrome`]: the Trace Event Format of `chrome://tracing` and Perfetto.
+//! - [`chrome`]: the Trace Event Format of `chrome://tracing` and Perfetto;
+//! - [`perfetto`]: Perfetto's own protocol buffers, which have no limit of size.
 
 mod chrome;
 mod collapsed;
 mod json;
+mod layout;
+mod perfetto;
 mod pprof;
 mod speedscope;
 #[cfg(test)]
 mod tests;
 
-pub use chrome::{ChromeCounts, chrome};
+pub use chrome::chrome;
 pub use collapsed::collapsed;
+pub use layout::TimelineCounts;
+pub use perfetto::perfetto;
 pub use pprof::pprof;
 pub use speedscope::speedscope;
 use talea_model::Nanos;

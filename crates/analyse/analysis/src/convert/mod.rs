@@ -13,12 +13,13 @@ mod stacks;
 mod tables;
 mod timeline;
 
+use file::Draft;
 pub use file::is_standard_output;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use talea_formats::profile;
+use talea_formats::profile::{self, Timeline, TimelineCounts};
 use talea_model::{Gaps, Trace};
 
 use crate::Analysis;
@@ -32,6 +33,8 @@ pub enum Format {
     Paraver,
     /// Trace events of Chrome and Perfetto: .json
     Chrome,
+    /// Packets of Perfetto, for traces of any size: .pftrace
+    Perfetto,
     /// Stacks for speedscope.app: .speedscope.json
     Speedscope,
     /// Stacks for pprof: .pprof, .pb
@@ -54,6 +57,7 @@ impl Format {
             (".prv.gz", Self::Paraver),
             (".speedscope.json", Self::Speedscope),
             (".json", Self::Chrome),
+            (".pftrace", Self::Perfetto),
             (".pprof", Self::Pprof),
             (".pb", Self::Pprof),
             (".folded", Self::Collapsed),
@@ -73,7 +77,7 @@ pub enum ConvertError {
     Input(#[from] InputError),
     /// A file name that determines no form.
     #[error(
-        "expected a name that ends in .prv, .prv.gz, .json, .speedscope.json, .pprof, .pb, .folded, .collapsed, .csv or .parquet, or --format: `{}`",
+        "expected a name that ends in .prv, .prv.gz, .json, .pftrace, .speedscope.json, .pprof, .pb, .folded, .collapsed, .csv or .parquet, or --format: `{}`",
         .0.display()
     )]
     Form(PathBuf),
@@ -184,7 +188,12 @@ fn save(
             let [states, events] = [trace.states.len(), trace.events.len()];
             records(states as u64, events as u64, trace.messages.len() as u64)
         }
-        Format::Chrome => chrome(trace, out, gaps).map_err(failed)?,
+        Format::Chrome => slices(trace, out, gaps, |timeline, out| profile::chrome(timeline, out))
+            .map_err(failed)?,
+        Format::Perfetto => {
+            slices(trace, out, gaps, |timeline, out| profile::perfetto(timeline, out))
+                .map_err(failed)?
+        }
         Format::Speedscope => {
             let stacks = stacks()?;
             write(profile::speedscope(&stacks).as_bytes())?;
@@ -209,10 +218,15 @@ fn save(
     })
 }
 
-fn chrome(trace: &Trace, out: &Path, gaps: &mut Gaps) -> io::Result<Vec<Count>> {
+fn slices(
+    trace: &Trace,
+    out: &Path,
+    gaps: &mut Gaps,
+    write: impl FnOnce(&Timeline, &mut Draft) -> io::Result<TimelineCounts>,
+) -> io::Result<Vec<Count>> {
     let timeline = timeline::timeline(trace, gaps);
-    let mut draft = file::Draft::create(out)?;
-    let counts = profile::chrome(&timeline, &mut draft)?;
+    let mut draft = Draft::create(out)?;
+    let counts = write(&timeline, &mut draft)?;
     draft.flush()?;
     draft.finish()?;
     Ok(vec![
@@ -255,6 +269,7 @@ mod tests {
         check("a/b.prv", Some(Format::Paraver));
         check("b.PRV.gz", Some(Format::Paraver));
         check("b.json", Some(Format::Chrome));
+        check("b.pftrace", Some(Format::Perfetto));
         check("b.speedscope.json", Some(Format::Speedscope));
         check("b.parquet", Some(Format::Parquet));
         check("b.csv", Some(Format::Csv));

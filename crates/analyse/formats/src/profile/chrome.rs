@@ -1,50 +1,27 @@
 //! The Trace Event Format: a complete event (`X`) for a slice, flow events (`s`, `f`) for a flow, a
 //! counter event (`C`) for a value, names of processes and threads as metadata (`M`).
 //!
-//! Owns the viewers' requirements for the events of one thread: intervals that overlap without
-//! nesting, which Perfetto drops, stand on rows of their own beside the thread's. A flow event
-//! belongs to the slice of its row that was opened last, so that it follows that slice in the file.
-//! Perfetto draws every flow from the slice that begins first to the other one; a message to a call
-//! that began before it was sent ends at an instant of its own, so that it keeps its direction.
-//! Source: "Trace Event Format" of Chromium, and the behaviour of Perfetto's importer.
+//! Owns the syntax; [`super::layout`] has the rows. A flow event belongs to the slice of its row
+//! that was opened last, so that it follows that slice in the file. Source: "Trace Event Format" of
+//! Chromium, and the behaviour of Perfetto's importer.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use talea_model::Nanos;
 
 use super::json::quoted;
-use super::{Argument, End, Slice, Timeline, Track};
-
-/// Counts of a file's contents.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ChromeCounts {
-    /// Number of intervals.
-    pub slices: u64,
-    /// Number of flows with both ends.
-    pub flows: u64,
-    /// Number of values of counters.
-    pub values: u64,
-}
-
-/// End of a flow that an event represents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Side {
-    Begin,
-    Finish,
-    /// At a slice of its own.
-    FinishAtMark,
-}
+use super::layout::{Side, TimelineCounts, arrival, ends, order, rows};
+use super::{Argument, Slice, Timeline, Track};
 
 /// Writes one JSON object, one event a line. Times there are microseconds; three decimals keep
 /// nanoseconds exact. Flows of unknown slices, or that end no later than they begin, are left out.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn chrome(timeline: &Timeline, out: impl Write) -> io::Result<ChromeCounts> {
+pub fn chrome(timeline: &Timeline, out: impl Write) -> io::Result<TimelineCounts> {
     let mut events =
-        Events { out, text: String::new(), is_first: true, counts: ChromeCounts::default() };
+        Events { out, text: String::new(), is_first: true, counts: TimelineCounts::default() };
     events.out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n")?;
     let ends = ends(timeline);
     events.counts.flows = ends.values().map(|all| all.len() as u64).sum::<u64>() / 2;
@@ -91,66 +68,6 @@ pub fn chrome(timeline: &Timeline, out: impl Write) -> io::Result<ChromeCounts> 
     Ok(events.counts)
 }
 
-/// The instant at which a flow ends where its slice began no later than the one that it comes from.
-fn arrival(at: Nanos) -> Slice {
-    let (name, category) = ("message arrives".to_owned(), "message".to_owned());
-    Slice { name, category, begin: at, end: at, arguments: Vec::new() }
-}
-
-/// Ends of flows by slice (track, slice), with their times and the numbers of the flows.
-type Ends = BTreeMap<(usize, usize), Vec<(Nanos, Side, usize)>>;
-
-/// For each slice the ends of flows there by time, with the numbers of the flows.
-fn ends(timeline: &Timeline) -> Ends {
-    let mut found: Ends = BTreeMap::new();
-    let slice =
-        |end: &End| timeline.tracks.get(end.track).and_then(|track| track.slices.get(end.slice));
-    for (number, flow) in timeline.flows.iter().enumerate() {
-        let (Some(from), Some(to)) = (slice(&flow.from), slice(&flow.to)) else { continue };
-        let sent = flow.from.at.clamp(from.begin, from.end.max(from.begin));
-        let received = flow.to.at.clamp(to.begin, to.end.max(to.begin));
-        if received <= sent {
-            continue;
-        }
-        let finish = if to.begin <= from.begin { Side::FinishAtMark } else { Side::Finish };
-        for (end, time, side) in [(flow.from, sent, Side::Begin), (flow.to, received, finish)] {
-            found.entry((end.track, end.slice)).or_default().push((time, side, number));
-        }
-    }
-    for all in found.values_mut() {
-        all.sort_unstable();
-    }
-    found
-}
-
-/// By begin; of those that begin together the longest first, which contains the others.
-fn order(slices: &[Slice]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..slices.len()).collect();
-    order.sort_by_key(|&at| (slices[at].begin, std::cmp::Reverse(slices[at].end)));
-    order
-}
-
-/// Rows in which slices nest: each slice on the first row where it does.
-fn rows(slices: &[Slice], order: &[usize]) -> Vec<Vec<usize>> {
-    let mut rows: Vec<(Vec<usize>, Vec<Nanos>)> = vec![(Vec::new(), Vec::new())];
-    for &at in order {
-        let slice = &slices[at];
-        let fits = rows.iter_mut().position(|(_, open)| {
-            while open.last().is_some_and(|&end| end <= slice.begin) {
-                open.pop();
-            }
-            open.last().is_none_or(|&end| slice.end <= end)
-        });
-        let row = fits.unwrap_or_else(|| {
-            rows.push((Vec::new(), Vec::new()));
-            rows.len() - 1
-        });
-        rows[row].0.push(at);
-        rows[row].1.push(slice.end);
-    }
-    rows.into_iter().map(|(row, _)| row).collect()
-}
-
 /// A thread number that no thread of the process has, for a further row of a track.
 fn beside(tracks: &[Track], track: &Track, row: usize) -> u32 {
     let same = tracks.iter().filter(|one| one.process == track.process);
@@ -163,7 +80,7 @@ struct Events<W> {
     out: W,
     text: String,
     is_first: bool,
-    counts: ChromeCounts,
+    counts: TimelineCounts,
 }
 
 impl<W: Write> Events<W> {

@@ -46,8 +46,8 @@ fn speedscope_file() {
     insta::assert_snapshot!(speedscope(&samples()), @r#"{"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"talea","name":"a \"run\"","shared":{"frames":[{"name":"main","file":"a.c","line":3},{"name":"f;g\n"}]},"profiles":[{"type":"sampled","name":"rank 0","unit":"nanoseconds","startValue":0,"endValue":310,"samples":[[0,1],[0]],"weights":[10,300]},{"type":"sampled","name":"rank 1","unit":"nanoseconds","startValue":0,"endValue":12,"samples":[[0,1],[]],"weights":[5,7]}]}"#);
 }
 
-#[test]
-fn chrome_trace() {
+/// Two threads with slices that overlap, counters, and messages to known and unknown slices.
+fn timeline() -> Timeline {
     let slice = |name: &str, begin: u64, end: u64| Slice {
         name: name.into(),
         category: "mpi".into(),
@@ -81,10 +81,15 @@ fn chrome_trace() {
         Flow { from: end(0, 0, 1_234_600), to: end(1, 0, 100) },
         Flow { from: end(0, 0, 1_234_600), to: end(1, 9, 100) },
     ];
-    let timeline = Timeline { tracks: vec![sender, track(4, "u", mixed)], flows };
+    Timeline { tracks: vec![sender, track(4, "u", mixed)], flows }
+}
+
+#[test]
+fn chrome_trace() {
+    let timeline = timeline();
     let mut bytes = Vec::new();
     let counts = chrome(&timeline, &mut bytes).unwrap();
-    assert_eq!(counts, ChromeCounts { slices: 5, flows: 1, values: 1 });
+    assert_eq!(counts, TimelineCounts { slices: 5, flows: 1, values: 1 });
     insta::assert_snapshot!(String::from_utf8(bytes).unwrap(), @r#"
     {"displayTimeUnit":"ns","traceEvents":[
     {"ph":"M","pid":3,"tid":0,"name":"process_name","args":{"name":"rank 3 on host"}},
@@ -104,6 +109,24 @@ fn chrome_trace() {
     {"ph":"f","pid":4,"tid":1,"bp":"e","name":"message","cat":"message","id":0,"ts":2000.000}
     ]}
     "#);
+}
+
+/// Tests of the command ask Perfetto about the contents.
+#[test]
+fn perfetto_packets() {
+    let timeline = timeline();
+    let mut bytes = Vec::new();
+    let counts = perfetto(&timeline, &mut bytes).unwrap();
+    assert_eq!(counts, chrome(&timeline, &mut Vec::new()).unwrap());
+    // Packets alone, from which the rest can be read by itself: two processes, three rows and a
+    // counter; begins and ends of slices, and a value.
+    let packets = fields(&bytes);
+    assert!(packets.iter().all(|(field, packet)| *field == 1 && packet.is_ok()));
+    assert_eq!(packets.len(), 6 + 2 * 5 + 1);
+    for text in ["rank 3 on host", "u, beside (1)", "bytes_sent", "message arrives"] {
+        let found = bytes.windows(text.len()).filter(|part| *part == text.as_bytes());
+        assert_eq!(found.count(), 1, "{text}");
+    }
 }
 
 /// Fields of a message: number, and the bytes or the number there.

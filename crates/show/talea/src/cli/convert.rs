@@ -19,22 +19,23 @@ receive, iterations of the main loop. Times are as exact as they were recorded."
 Examples:
   talea convert talea-app app.prv              for Paraver; writes app.pcf and app.row too
   talea convert talea-app app.json             for ui.perfetto.dev and chrome://tracing
+  talea convert talea-app app.pftrace          the same in a smaller file, of any size
   talea convert talea-app app.speedscope.json  stacks of samples, or of MPI calls by time
   talea convert trace.prv.gz trace.folded      for flamegraph.pl and inferno
   talea convert talea-app app.csv              tables of events, states and messages
-  talea convert talea-app app.parquet          tables of calls and messages for DuckDB, Polars, Spark
+  talea convert talea-app app.parquet          calls and messages for DuckDB, Polars, Spark, Arrow
 
-The ending of OUT tells the form: .prv, .prv.gz, .json, .speedscope.json, .pprof, .pb, .folded,
-.collapsed, .csv, .parquet. A pipe, a device or standard output (-, with --format) as OUT gets that
-one file alone. A .parquet is a folder with a folder for each table, which no pipe can be; one that
-talea wrote is replaced. docs/parquet.md has its tables.
+The ending of OUT tells the form: .prv, .prv.gz, .json, .pftrace, .speedscope.json, .pprof, .pb,
+.folded, .collapsed, .csv, .parquet. A pipe, a device or standard output (-, with --format) as OUT
+gets that one file alone. A .parquet is a folder with a folder for each table, which no pipe can be;
+one that talea wrote is replaced. docs/parquet.md has its tables.
 
-A .json has a slice for each call, phase, iteration and loop, an arrow for each message, rates of
-counters, and names of ranks, hosts and threads. Calls have arguments: site, bytes_sent and to,
-bytes_received and from, communicator, is_root. Slices that overlap without nesting stand in rows
-of their own, \"beside\" their thread. A message to a call that began before it was sent arrives at
-an instant, as Perfetto's arrows lead to what begins later. A rate is that since the thread's last
-probe, and holds until the next one.
+A .json or .pftrace has a slice for each call, phase, iteration and loop, an arrow for each message,
+rates of counters, and names of ranks, hosts and threads. Calls have arguments: site, bytes_sent and
+to, bytes_received and from, communicator, is_root. Slices that overlap without nesting stand in
+rows of their own, \"beside\" their thread. A message to a call that began before it was sent arrives
+at an instant, as Perfetto's arrows lead to what begins later. A rate is that since the thread's
+last probe, and holds until the next one.
 
 Event types in Paraver files are those of Extrae; 600000003 is the
 iteration, from 1, of the main loop that talea found, 600000100 to 600000199 those of each loop
@@ -64,6 +65,8 @@ enum FormatArg {
     Paraver,
     /// Trace events of Chrome and Perfetto: .json
     Chrome,
+    /// Packets of Perfetto, for traces of any size: .pftrace
+    Perfetto,
     /// Stacks for speedscope.app: .speedscope.json
     Speedscope,
     /// Stacks for pprof: .pprof, .pb
@@ -88,6 +91,7 @@ impl From<FormatArg> for Format {
         match form {
             FormatArg::Paraver => Self::Paraver,
             FormatArg::Chrome => Self::Chrome,
+            FormatArg::Perfetto => Self::Perfetto,
             FormatArg::Speedscope => Self::Speedscope,
             FormatArg::Pprof => Self::Pprof,
             FormatArg::Collapsed => Self::Collapsed,

@@ -54,7 +54,7 @@ fn convert(bench: &Bench, input: &str, out: &str) -> Vec<u64> {
     let said = stderr(&output);
     assert!(output.status.success(), "{said}");
     let line = said.lines().find(|line| line.contains("wrote ")).unwrap();
-    let (_, counts) = line.split_once(".json: ").unwrap();
+    let (_, counts) = line.split_once(&format!("{out}: ")).unwrap();
     counts.split(", ").map(|part| part.split(' ').next().unwrap().parse().unwrap()).collect()
 }
 
@@ -178,6 +178,49 @@ fn counters_and_overlapping_intervals_are_all_there() {
     insta::assert_snapshot!(text(&values), @r#"[["Instructions per second",0,4000000000],["Instructions per second",100,0],["Instructions, GPU stream, per second",0,5000000000]]"#);
     insta::assert_snapshot!(text(&names), @r#"[["rank 0 on n1","thread 0"],["rank 0 on n1","thread 0, beside (1)"],["rank 1 on n2","GPU stream"]]"#);
     insta::assert_snapshot!(text(&flow), @r#"[["1","message arrives",300]]"#);
+}
+
+/// Slices with their places and arguments, flows and values, each in an order of its own.
+const CONTENTS: [&str; 4] = [
+    "select ts, dur, slice.name, category, pid, process.name from slice join thread_track on thread_track.id = track_id \
+     join thread using (utid) join process using (upid) order by ts, dur, slice.name, pid",
+    "select ts, slice.name, substr(key, instr(key, '.') + 1) as own, display_value from slice join args using (arg_set_id) \
+     where key like 'args.%' or key like 'debug.%' order by ts, slice.name, own, display_value",
+    "select a.ts, a.name, b.ts, b.name from flow join slice a on a.id = slice_out join slice b on b.id = slice_in order by 1, 2, 3, 4",
+    "select counter_track.name, ts, value, pid from counter join process_counter_track counter_track on counter_track.id = track_id \
+     join process using (upid) order by counter_track.name, pid, ts",
+];
+
+#[test]
+fn both_forms_have_the_same_contents() {
+    let Some(bench) = Bench::new() else { return };
+    let Some(mpi) = Mpi::any() else { return };
+    let Some(pages) = pages() else { return };
+    let mut command = mpi.launch(4);
+    command.push(mpi.program("halo").display().to_string());
+    command.extend(["--size", "4", "--steps", "20"].map(str::to_owned));
+    bench.record("run", &["--no-report", "--sample", "200Hz"], &command);
+    std::fs::write(bench.path("small.prv"), SMALL).unwrap();
+    let (steps, _) = super::generated::steps(&bench.path(""), 4);
+    for input in ["run", "small.prv", &steps] {
+        let said = ["trace.json", "trace.pftrace"].map(|out| convert(&bench, input, out));
+        assert_eq!(said[0], said[1], "{input}");
+        let [json, packets] =
+            ["trace.json", "trace.pftrace"].map(|out| ask(&pages, &bench.path(out), CONTENTS));
+        for ((one, other), query) in json.iter().zip(&packets).zip(CONTENTS) {
+            let differs = one.iter().zip(other).find(|(one, other)| one != other);
+            assert!(differs.is_none(), "{input}: {query}: {differs:?}");
+            assert_eq!(one.len(), other.len(), "{input}: {query}");
+        }
+        assert!(packets[0].len() > 3 && !packets[2].is_empty(), "{input}");
+        if input == "small.prv" {
+            let names = "select pid, thread.name from thread join process using (upid) where thread.name <> 'swapper' order by pid, tid";
+            let [names] = ask(&pages, &bench.path("trace.pftrace"), [names]);
+            insta::assert_snapshot!(serde_json::to_string(&names).unwrap(), @r#"[[0,"thread 0"],[0,"thread 0, beside (1)"],[1,"thread 0"],[1,"thread 1"]]"#);
+        }
+        let size = |name: &str| std::fs::metadata(bench.path(name)).unwrap().len();
+        assert!(size("trace.pftrace") < size("trace.json"), "{input}");
+    }
 }
 
 #[test]
