@@ -16,10 +16,13 @@ pub(super) enum Piece<'a> {
 /// A column: its name, and true if its cells are texts.
 pub(super) type Column = (&'static str, bool);
 
+/// Cells of a column in some rows.
+type Pieces<'a> = dyn Fn(usize, &[usize]) -> Piece<'a> + Sync + 'a;
+
 /// One table.
 pub(super) struct Table<'a> {
     pub(super) name: &'static str,
-    /// What a row is.
+    /// The noun for a row.
     pub(super) noun: &'static str,
     pub(super) columns: &'static [Column],
     pub(super) rows: usize,
@@ -29,7 +32,7 @@ pub(super) struct Table<'a> {
         expect(dead_code, reason = "rows of a text stay together")
     )]
     pub(super) location: Box<dyn Fn(usize) -> u32 + Sync + 'a>,
-    piece: Box<dyn Fn(usize, &[usize]) -> Piece<'a> + Sync + 'a>,
+    piece: Box<Pieces<'a>>,
 }
 
 impl<'a> Table<'a> {

@@ -2,8 +2,8 @@
 //! neither writer nor reader needs the whole.
 //!
 //! Owns the numbers of the fields used, and the texts that packets refer to by number: names,
-//! categories and texts of arguments are stored once. [`super::layout`] has the rows, each of which
-//! is a thread as in [`super::chrome`]. Source: `protos/perfetto/trace` of Perfetto, and the
+//! categories and texts of arguments are stored once. [`super::layout`] has the rows; each is a
+//! thread, as in [`super::chrome`]. Source: `protos/perfetto/trace` of Perfetto, and the
 //! behaviour of its importer, which sorts packets by time and keeps the order of those with the
 //! same time.
 
@@ -179,8 +179,8 @@ pub fn perfetto(timeline: &Timeline, out: impl Write) -> io::Result<TimelineCoun
     let ends = ends(timeline);
     packets.counts.flows = ends.values().map(|all| all.len() as u64).sum::<u64>() / 2;
     let tracks = &timeline.tracks;
-    // The first thread of a process has its number, as a system's has; others, and that of process 0,
-    // which would be the idle one, have numbers that no process has.
+    // The first thread of a process has its number, as in a system. Others have numbers that no
+    // process has, and so has that of process 0, which would be the idle thread.
     let mut free =
         tracks.iter().map(|track| track.process).max().map_or(1, |most| most.saturating_add(1));
     let mut process = 0;

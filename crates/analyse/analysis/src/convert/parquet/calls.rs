@@ -1,7 +1,7 @@
 //! Calls of some ranks as rows, in the order of their begins.
 //!
-//! Owns the merge of the threads' walks, each of which is one call ahead of the written rows, and
-//! the columns of a call. Calls without times stand at the end.
+//! Owns the merge of the threads' walks and the columns of a call. Each walk is one call ahead of
+//! the written rows. Calls without times stand at the end.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

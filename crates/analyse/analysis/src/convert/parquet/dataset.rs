@@ -1,6 +1,6 @@
-//! A data set: a folder of tables, each a folder of files, as Spark, DuckDB, Dask, Polars and Arrow
-//! read them. Parts of a table stand in folders such as `first_rank=64`, from whose names these
-//! readers make a column (the convention of Hive).
+//! A data set: a folder of tables, each a folder of files, as Spark, Dask, Polars and Arrow read
+//! them. Parts of a table stand in folders such as `first_rank=64`, from whose names these readers
+//! make a column (the convention of Hive).
 //!
 //! Owns the guarantee that a name has a whole data set or the one before: files go to a hidden
 //! folder beside it, which takes the name at the end. Nothing is left of an unfinished one; where
@@ -60,7 +60,7 @@ impl DataSet {
     }
 
     /// The same folder as the user will know it.
-    pub(super) fn shown(&self, table: &str) -> PathBuf {
+    pub(super) fn path_of(&self, table: &str) -> PathBuf {
         self.shown.join(table)
     }
 

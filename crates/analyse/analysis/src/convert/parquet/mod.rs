@@ -50,7 +50,7 @@ pub enum SaveError {
         path.display()
     )]
     Taken {
-        /// What has it.
+        /// The thing that has it.
         found: String,
         /// The name.
         path: PathBuf,
@@ -87,7 +87,7 @@ impl DataSet {
             let filled = fill(&mut part)?;
             Ok((part.finish()?, filled))
         };
-        write().map_err(|source| SaveError::Table { source, path: self.shown(table) })
+        write().map_err(|source| SaveError::Table { source, path: self.path_of(table) })
     }
 }
 
