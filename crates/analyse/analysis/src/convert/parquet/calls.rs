@@ -23,7 +23,7 @@ use crate::walk::specs;
 pub(super) const COLUMNS: [Column; 11] = [
     ("rank", Kind::Number),
     ("thread", Kind::Number),
-    ("iteration", Kind::Optional),
+    ("iteration", Kind::Ascending),
     ("procedure", Kind::Text),
     ("site", Kind::Text),
     ("site_id", Kind::Number),
