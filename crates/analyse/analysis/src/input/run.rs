@@ -17,7 +17,7 @@ mod stream;
 
 use rayon::prelude::*;
 use talea_model::trace::{Communicator, Events, Members, MessageRecord, Messages, States};
-use talea_model::{Nanos, Trace};
+use talea_model::{Gap, GapKind, Nanos, Trace};
 use talea_run::live::record;
 
 pub use self::between::{Computation, Time, computation};
