@@ -48,7 +48,7 @@ fn tables(folder: &Path) -> Result<(), String> {
     let run = folder.join("run");
     heading("Views of millions of calls, 4 ranks, Open MPI");
     let (program, whole) = record(&ours, &run, STEPS)?;
-    // What the command left to the first one that reads the run.
+    // The first reader does the work that the command left.
     let (reading, memory) = timed(&ours, &["show"], &run, &["structure"])?;
     let events = events(&ours, &run)?;
     let size = |name: &str| std::fs::metadata(run.join(name)).map_or(0, |file| file.len());

@@ -110,10 +110,10 @@ pub fn write(directory: &Path, bundle: &mut Bundle) -> Result<PathBuf, TraceErro
 /// A run, read from everything in its directory. Unreadable parts are gaps, not errors.
 pub fn load(directory: &RunDirectory) -> io::Result<Recording> {
     // Another command, or the ranks, may pack the files meanwhile.
-    let mut before = files(directory)?.0;
+    let mut before = traces(directory)?;
     for _ in 0..READINGS {
         let recording = load_once(directory)?;
-        let now = files(directory)?.0;
+        let now = traces(directory)?;
         if now == before {
             return Ok(recording);
         }
@@ -122,20 +122,18 @@ pub fn load(directory: &RunDirectory) -> io::Result<Recording> {
     load_once(directory)
 }
 
-/// Traces with their lengths, and live files.
-fn files(directory: &RunDirectory) -> io::Result<(Vec<(PathBuf, u64)>, Vec<PathBuf>)> {
+/// Traces of a directory with their lengths.
+fn traces(directory: &RunDirectory) -> io::Result<Vec<(PathBuf, u64)>> {
     let length = |path: &Path| std::fs::metadata(path).map_or(0, |about| about.len());
-    let traces = directory.traces()?.into_iter().map(|(_, path)| {
-        let length = length(&path);
-        (path, length)
-    });
-    Ok((traces.collect(), live_files(directory)?))
+    let paths = directory.traces()?.into_iter().map(|(_, path)| path);
+    Ok(paths.map(|path| (path.clone(), length(&path))).collect())
 }
 
 fn load_once(directory: &RunDirectory) -> io::Result<Recording> {
     let mut loaded = Loaded::default();
-    let (traces, live) = files(directory)?;
-    for (path, _) in traces {
+    // Both lists first: files that are packed meanwhile are then missing, and are read again.
+    let (traces, live) = (directory.traces()?, live_files(directory)?);
+    for (_, path) in traces {
         loaded.trace(&path);
     }
     for path in live {
@@ -234,7 +232,7 @@ fn remove_packed(directory: &RunDirectory, files: &mut Vec<PathBuf>) {
         loaded.trace(&path);
     }
     files.retain(|path| {
-        let key = read_live(path).ok().and_then(|bytes| ProcessKey::of_live(&bytes));
+        let key = read_live(path).ok().and_then(|bytes| ProcessKey::from_bytes(&bytes));
         let is_packed = key.is_some_and(|key| loaded.packed.contains(&key));
         !(is_packed && std::fs::remove_file(path).is_ok())
     });
@@ -323,7 +321,7 @@ impl Loaded {
         });
         match read {
             // Left by a command that was killed after it had packed it.
-            Ok((process, _)) if self.packed.contains(&ProcessKey::of(&process)) => {}
+            Ok((process, _)) if self.packed.contains(&ProcessKey::from_live(&process)) => {}
             Ok((process, length)) => {
                 self.identities.push(None);
                 let (bundle, times) = Bundle::from_mapped(process);

@@ -105,9 +105,8 @@ impl Calls {
         (ends, holes, places): (&[Ends], &[bool], &Places),
         at: usize,
     ) {
-        let partner = |channel: &Channel| {
-            places.other(recording, at, channel).filter(|&other| !holes[other])
-        };
+        let partner =
+            |channel: &Channel| places.other(recording, at, channel).filter(|&other| !holes[other]);
         for channel in ends[at].sends.keys() {
             let Some(receiver) = partner(channel) else { continue };
             for (send, receive) in pairs(recording, ends, (at, receiver), channel) {

@@ -113,13 +113,13 @@ pub struct ProcessKey(u64, i32, u32);
 
 impl ProcessKey {
     /// That of a process with a mapped file.
-    pub(crate) fn of(live: &LiveProcess) -> Self {
+    pub(crate) fn from_live(live: &LiveProcess) -> Self {
         Self(live.header.world, live.header.rank, live.header.pid)
     }
 
     /// That of the process whose mapped file has these bytes.
-    pub(crate) fn of_live(bytes: &[u8]) -> Option<Self> {
-        LiveProcess::read(bytes).ok().as_ref().map(Self::of)
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        LiveProcess::read(bytes).ok().as_ref().map(Self::from_live)
     }
 }
 

@@ -48,9 +48,8 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &O
         || has_samples
         || metadata.fabric.is_some();
     warn(&recording, metadata, has_samples, options);
-    let work = Work::of(&recording);
-    let patience =
-        options.within.unwrap_or_else(|| patience(metadata.wall.unwrap_or_default()));
+    let work = Work::for_recording(&recording);
+    let patience = options.within.unwrap_or_else(|| patience(metadata.wall.unwrap_or_default()));
     if options.after == After::Nothing {
         if work.packing <= patience {
             pack(directory);
@@ -130,7 +129,9 @@ fn deferred(run: &Run, work: Work, sampled: Option<&Settled>) {
         grouped(recording.events()),
         recording.sizes.total
     ));
-    sampled.iter().for_each(|sampled| say_samples(sampled));
+    if let Some(sampled) = sampled {
+        say_samples(sampled);
+    }
     run.metadata.fabric.iter().for_each(ports::say_kept);
     say_gaps(&recording.gaps);
     let path = run.directory.path().display();

@@ -38,7 +38,7 @@ pub(super) struct Work {
 
 impl Work {
     /// Estimates for a recording, on the cores of this process.
-    pub(super) fn of(recording: &Recording) -> Self {
+    pub(super) fn for_recording(recording: &Recording) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
         Self::on(cores, recording.processes.len(), recording.events(), recording.is_mapped())
     }

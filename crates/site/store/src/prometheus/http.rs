@@ -177,7 +177,7 @@ impl Server {
         let time = time.map(rfc3339);
         let mut form = vec![("query", query), ("nocache", "1")];
         form.extend(time.as_deref().map(|time| ("time", time)));
-        self.ask("query", form)
+        self.ask("query", &form)
     }
 
     /// Its result at times from `first` to `last` in steps, all in milliseconds.
@@ -196,14 +196,14 @@ impl Server {
             ("end", &last),
             ("step", &step),
         ];
-        self.ask("query_range", form)
+        self.ask("query_range", &form)
     }
 
-    fn ask(&self, route: &str, form: Vec<(&str, &str)>) -> Result<Vec<Found>, StoreError> {
+    fn ask(&self, route: &str, form: &[(&str, &str)]) -> Result<Vec<Found>, StoreError> {
         let address = format!("{}/api/v1/{route}", self.address);
         let mut repeats = 0;
         let mut response = loop {
-            let sent = self.agent.post(&address).send_form(form.clone());
+            let sent = self.agent.post(&address).send_form(form.iter().copied());
             let mut response = sent.map_err(|error| self.failed(error))?;
             let status = response.status().as_u16();
             if (200..300).contains(&status) {
@@ -286,8 +286,8 @@ fn is_about_samples(said: &str) -> bool {
     WORDS.iter().any(|words| said.contains(words))
 }
 
-/// Whether a question failed because Prometheus (before a repair of November 2023) moved old samples from
-/// memory to a block while it read them. The same question succeeds afterwards.
+/// Whether a question failed because Prometheus (before a repair of November 2023) moved old
+/// samples from memory to a block while it read them. The same question succeeds afterwards.
 /// <https://github.com/prometheus/prometheus/pull/13115>
 fn is_of_compaction(said: &str) -> bool {
     said.contains("cannot populate chunk") && said.contains("not found")
