@@ -161,7 +161,7 @@ fn ends(talea: &Path, folder: &Path) -> Result<(), String> {
     );
     println!("| events | program, s | afterwards, s | may take, s | report | first view, s |");
     println!("|---|---|---|---|---|---|");
-    for steps in [STEPS / 100, STEPS / 10, STEPS / 3, STEPS] {
+    for steps in [STEPS / 100, STEPS / 30, STEPS / 10, STEPS / 3, STEPS] {
         let (mut programs, mut after, mut views) = (Vec::new(), Vec::new(), Vec::new());
         let (mut count, mut report) = (0, "");
         for _ in 0..ROUNDS {

@@ -93,6 +93,8 @@ pub struct Analysis<'a> {
     waits: Option<Waits>,
     /// The reason for which the file of the run's sums was not used, where it was not absent.
     pub unusable: Option<Unusable>,
+    /// The reason for which mapped files were not packed; they say the same.
+    pub not_packed: Option<TraceError>,
     /// Start of the first rank.
     begin: Nanos,
     /// From the first rank's start to the last one's end.
@@ -102,13 +104,13 @@ pub struct Analysis<'a> {
 impl<'a> Analysis<'a> {
     /// Analyses a run: by the sums that are kept beside its recording, or, where they are absent or
     /// unusable, by reading all events. The sums are then kept, if the recording is complete and
-    /// its directory may be written. What `talea run` left to a later command is packed.
+    /// its directory may be written. Mapped files that `talea run` left to a later command are
+    /// packed.
     pub fn new(run: &'a Run, progress: Progress<'_>) -> Self {
-        let analysis = Self::read(run, &mut *progress);
+        let mut analysis = Self::read(run, &mut *progress);
         if run.metadata.deferred && run.directory.live_files().is_ok_and(|live| !live.is_empty()) {
             progress("packing the recording");
-            // Where that fails, the mapped files stay and say the same.
-            let _ = analysis.pack();
+            analysis.not_packed = analysis.pack().err();
         }
         analysis
     }
@@ -141,6 +143,7 @@ impl<'a> Analysis<'a> {
             hosts,
             waits,
             unusable,
+            not_packed: None,
             begin,
             wall,
         }

@@ -60,6 +60,7 @@ pub(crate) fn report(options: &Options) -> Result<(), ReportError> {
     let run = load::load(&options.run)?;
     let analysis = Analysis::new(&run, &mut progress.steps());
     analysis.unusable.iter().for_each(|reason| say(&reason.to_string()));
+    analysis.not_packed.iter().for_each(|reason| say(&reason.to_string()));
     let mut data = data(&analysis);
     if let Some(network) = &options.network {
         progress.step("modelling the network");

@@ -43,8 +43,9 @@ pub enum Form {
 }
 
 impl Form {
-    /// Number of events from which on a stream is coded by symbols: it takes up to a tenth more
-    /// bytes, and shorter streams are read in some hundredths of a second.
+    /// Number of events from which on a stream is coded by symbols: it takes up to a sixth more
+    /// bytes near this number and none from a million on, and shorter streams are read in some
+    /// hundredths of a second (`cargo xtask bench flow`).
     pub const LONG: u64 = 1 << 16;
 
     /// The form for a stream of so many events.

@@ -16,8 +16,8 @@ const ALWAYS: Nanos = Nanos(1_000_000_000);
 /// Part of the program's run time that is added.
 const PART: u64 = 20;
 
-/// Time on one core for reading, analysing and reporting an event. These are times of `cargo xtask
-/// bench scale`, rounded up.
+/// Time on one core for reading, analysing and reporting an event, about that of `cargo xtask bench
+/// scale`. Clustering of the report is not in it.
 const REPORT: Nanos = Nanos(1_500);
 /// Time on one core for packing an event.
 const PACKING: Nanos = Nanos(300);

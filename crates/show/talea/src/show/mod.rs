@@ -158,6 +158,7 @@ pub(crate) fn show(options: &Options) -> Result<(), ShowError> {
     let analysis = Analysis::new(&run, &mut progress.steps());
     drop(progress);
     analysis.unusable.iter().for_each(|reason| crate::terminal::say(&reason.to_string()));
+    analysis.not_packed.iter().for_each(|reason| crate::terminal::say(&reason.to_string()));
     if !matches!(options.view, View::Stats { .. }) {
         views::check(&analysis, &options.run)?;
     }
