@@ -31,8 +31,9 @@ worker.self = worker.globalThis = worker;
 vm.createContext(worker);
 vm.runInContext(readFileSync(join(folder, "engine_bundle.js"), "utf8"), worker);
 
-const answers = [];
-const port = { onmessage: null, postMessage: (bytes) => answers.push(...fields(bytes).filter(([key]) => key === 1).map(([, one]) => one)) };
+// A long answer comes in pieces.
+let pieces = [];
+const port = { onmessage: null, postMessage: (piece) => pieces.push(piece.slice()) };
 // The engine takes arrays of its own context alone.
 const OwnArray = vm.runInContext("Uint8Array", worker);
 worker.onmessage({ data: port });
@@ -47,14 +48,15 @@ for (const question of questions) console.log(JSON.stringify(rows(ask(QUERY, 103
 
 /** Sends one request; the answers to it. */
 function ask(method, key, content) {
-  answers.length = 0;
+  pieces = [];
   const body = together([number(1, ++ask.sequence), number(2, method), ...(key ? [bytes(key, content)] : [])]);
   port.onmessage({ data: new OwnArray(bytes(1, body)) });
+  const answers = fields(together(pieces)).filter(([at]) => at === 1).map(([, one]) => one);
   for (const answer of answers) {
     const fatal = fields(answer).find(([at]) => at === 5);
     if (fatal) throw new Error(text(fatal[1]));
   }
-  return [...answers];
+  return answers;
 }
 
 /** Rows of the answers to a query, each a list of values. */
@@ -121,6 +123,7 @@ function fields(bytes) {
     } else {
       found.push([key >> 3, bytes.subarray(at, at + length)]);
       at += length;
+      if (at > bytes.length) throw new Error("a message ends early");
     }
   }
   return found;
