@@ -15,7 +15,7 @@ use talea_run::live::LiveProcess;
 use talea_run::recording::Recording;
 use talea_run::{RunDirectory, mapped, trace};
 
-use super::programs::{Program, programs};
+use super::programs::{Program, prepare, programs};
 use super::{built, heading, output, prepared, scratch};
 
 const SIMULATED: i32 = 256;
@@ -100,6 +100,11 @@ fn forms(folder: &Path) -> Result<(), String> {
         ];
         let words = words.map(str::to_owned).to_vec();
         all.push(Program { name: "halo, many calls", words, ranks: halo.ranks });
+    }
+    if super::found("gmx_mpi") {
+        // Its threads are about as long as those from which on symbols are used.
+        let words = prepare("gromacs", &folder.join("programs/gromacs-8000"), &["8000"])?;
+        all.push(Program { name: "gromacs, 8,000 steps", words, ranks: "4" });
     }
     for Program { name, words, .. } in all {
         let recording = record(&folder.join("forms"), "2%", &words)?;

@@ -10,7 +10,7 @@ use super::scale::timed;
 use super::{built, heading, output, scratch};
 
 /// Ranks, and events of each.
-const SIZES: [(u32, &str); 3] = [(1_000, "1e4"), (16_384, "1e4"), (131_072, "1e3")];
+const SIZES: [(u32, &str); 4] = [(1_000, "1e4"), (512, "2e6"), (16_384, "1e4"), (131_072, "1e3")];
 /// Commands by name, with the words before and after the run.
 const COMMANDS: [(&str, &[&str], &[&str]); 5] = [
     ("show structure", &["show"], &["structure"]),

@@ -9,6 +9,7 @@ pub mod calls;
 pub mod classes;
 pub mod clusters;
 pub mod convert;
+pub mod course;
 pub mod delays;
 pub mod display;
 pub mod events;
@@ -19,12 +20,12 @@ pub mod graph;
 pub mod groups;
 pub mod hosts;
 pub mod input;
+mod iterations;
 pub mod labels;
 pub mod location;
 pub mod matrix;
 pub mod messages;
 pub mod metrics;
-mod packed;
 pub mod phases;
 pub mod procedures;
 mod ranges;
@@ -43,8 +44,9 @@ pub mod walk;
 pub mod words;
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 
+use talea_flow::iterations::Iteration;
 use talea_flow::matrix::Matrix;
 use talea_model::{Nanos, Rank};
 use talea_run::live::layout::TimesMode;
@@ -54,6 +56,7 @@ use calls::CallTable;
 use classes::Class;
 use delays::Delay;
 use hosts::Host;
+use location::ThreadAt;
 use messages::Waits;
 use rank::{RankStudy, part};
 use sites::Places;
@@ -95,6 +98,8 @@ pub struct Analysis<'a> {
     pub unusable: Option<Unusable>,
     /// The reason for which mapped files were not packed; they say the same.
     pub not_packed: Option<TraceError>,
+    /// Iterations of threads whose events were read for them.
+    iterations: Mutex<BTreeMap<ThreadAt, Arc<[Iteration]>>>,
     /// Start of the first rank.
     begin: Nanos,
     /// From the first rank's start to the last one's end.
@@ -144,6 +149,7 @@ impl<'a> Analysis<'a> {
             waits,
             unusable,
             not_packed: None,
+            iterations: Mutex::default(),
             begin,
             wall,
         }

@@ -239,10 +239,10 @@ fn course(
         end: moved(study.end),
         ..Course::default()
     };
-    let lead = analysis.classes.first().map(|class| analysis.thread(class.representative));
-    if let Some((lead, main)) = lead.and_then(|lead| Some((lead, lead.main()?))) {
-        course.iterations =
-            lead.iterations.iter().map(|one| (moved(one.begin), one.duration)).collect();
+    let lead = analysis.classes.first().map(|class| class.representative);
+    if let Some((lead, main)) = lead.and_then(|lead| Some((lead, analysis.thread(lead).main()?))) {
+        let each = analysis.iterations(lead);
+        course.iterations = each.iter().map(|one| (moved(one.begin), one.duration)).collect();
         course.slow.clone_from(&main.durations.outliers);
         course.median = main.durations.median;
         course.place =

@@ -8,20 +8,19 @@
 //! first call to the end of its last one.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use talea_flow::graph::GraphStats;
-use talea_flow::iterations::{Durations, Iteration, LoopTimes};
+use talea_flow::iterations::{Durations, LoopTimes};
 use talea_flow::structure::ThreadTree;
 use talea_model::{Bytes, Nanos, NodeId, Rank, Signature};
 use talea_report::data::Category;
 use talea_run::Recording;
 use talea_run::recording::{Process, Thread};
 
+use super::course::Course;
 use super::display::Shown;
 use super::flow::{Flow, thread_tree};
-use super::packed;
 use super::traits::KnownPath;
 use super::walk::{Walked, walk};
 use crate::procedures::{category, is_bracket};
@@ -77,8 +76,7 @@ pub struct ThreadStudy {
     /// The loop whose iterations are the program's steps, as a place in `loops`.
     main: Option<usize>,
     /// Iterations of the main loop.
-    #[serde(with = "packed")]
-    pub iterations: Vec<Iteration>,
+    pub course: Course,
 }
 
 /// A loop of one thread.
@@ -120,11 +118,10 @@ impl ThreadStudy {
     /// True if this can be the study of a thread; what a file holds need not be.
     pub(super) fn is_of(&self, thread: &Thread) -> bool {
         let places = [self.dominant, self.main];
-        let inside = |range: &Range<usize>| range.end as u64 <= thread.log.events;
         self.number == thread.number
             && self.events == thread.log.events
             && places.into_iter().flatten().all(|place| place < self.loops.len())
-            && self.iterations.iter().all(|one| inside(&one.events))
+            && self.course.is_of(thread)
             && self
                 .loops
                 .iter()
@@ -168,11 +165,12 @@ pub(super) struct Studied {
     pub(super) shown: Vec<(usize, Shown)>,
 }
 
-/// Studies a process. `tree_of` has the tree of a thread that stands for a class, by its place.
+/// Studies a process, of whose threads so many iterations or groups of them are kept. `tree_of` has the tree of a thread that stands for a class, by its place.
 pub(super) fn study(
     recording: &Recording,
     process: &Process,
     paths: &[KnownPath],
+    most: usize,
     tree_of: impl Fn(usize) -> Option<ThreadTree>,
 ) -> Studied {
     let mut shown = Vec::new();
@@ -182,7 +180,7 @@ pub(super) fn study(
         let known = tree_of(number);
         let tree = known.clone().unwrap_or_else(|| thread_tree(recording, thread, paths));
         let flow = Flow::new(thread, &walked, tree);
-        threads.push(ThreadStudy::new(recording, thread, &walked, &flow));
+        threads.push(ThreadStudy::new(recording, thread, &walked, &flow, most));
         if let Some(tree) = known {
             shown.push((number, Shown::new(tree, &walked, flow)));
         }
@@ -210,7 +208,13 @@ pub(super) fn study(
 }
 
 impl ThreadStudy {
-    fn new(recording: &Recording, thread: &Thread, walked: &Walked, flow: &Flow) -> Self {
+    fn new(
+        recording: &Recording,
+        thread: &Thread,
+        walked: &Walked,
+        flow: &Flow,
+        most: usize,
+    ) -> Self {
         let first = walked.events.first().map(|event| event.begin);
         let mut study = Self {
             number: thread.number,
@@ -225,9 +229,10 @@ impl ThreadStudy {
             loops: Vec::new(),
             dominant: None,
             main: None,
-            iterations: Vec::new(),
+            course: Course::default(),
         };
         study.add_times(recording, thread, walked, flow);
+        study.add_loops(thread, flow, most);
         study
     }
 
@@ -264,20 +269,29 @@ impl ThreadStudy {
             return;
         }
         self.run = flow.timeline.run;
+    }
+
+    fn add_loops(&mut self, thread: &Thread, flow: &Flow, most: usize) {
         let signature = |id: NodeId| thread.log.nodes[id.0 as usize].signature;
+        let durations = |found: &LoopTimes| {
+            let mut durations = found.durations.clone();
+            durations.outliers.truncate(most);
+            durations
+        };
         let figures = |found: &LoopTimes| LoopFigures {
             index: found.index,
             header: signature(
                 flow.graph.nodes()[flow.forest.loops[found.index as usize].header as usize].id,
             ),
             share: found.share,
-            durations: found.durations.clone(),
+            durations: durations(found),
         };
         self.loops = flow.timeline.loops.iter().map(figures).collect();
         self.dominant = flow.timeline.dominant;
         self.main = flow.timeline.main;
         if let Some(main) = self.main {
-            self.iterations.clone_from(&flow.timeline.loops[main].iterations);
+            let outliers = &self.loops[main].durations.outliers;
+            self.course = Course::new(&flow.timeline.loops[main].iterations, outliers, most);
         }
     }
 }

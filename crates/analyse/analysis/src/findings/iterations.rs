@@ -21,7 +21,8 @@ pub(super) fn iterations(analysis: &Analysis<'_>) -> Option<Finding> {
     let class = analysis.classes.first()?;
     let study = analysis.thread(class.representative);
     let main = study.main()?;
-    let durations: Vec<f64> = study.iterations.iter().map(|one| one.duration.0 as f64).collect();
+    let each = analysis.iterations(class.representative);
+    let durations: Vec<f64> = each.iter().map(|one| one.duration.0 as f64).collect();
     let median = main.durations.median;
     if durations.len() < FEW || median.0 == 0 {
         return None;
@@ -56,7 +57,7 @@ pub(super) fn iterations(analysis: &Analysis<'_>) -> Option<Finding> {
             text,
             "; the longest of {} is number {worst} with {}",
             analysis.location(class.representative),
-            study.iterations[worst].duration
+            each[worst].duration
         );
         let target = Target::Iteration { id, iteration: worst as u64 };
         return Some(Finding { text: text + ".", target });

@@ -32,6 +32,7 @@ const MATCHED: u64 = 20_000_000;
 /// where it is short enough to be drawn, else the slow iterations.
 pub(super) fn timelines(analysis: &Analysis<'_>) -> Vec<Timeline> {
     let rows = rows(analysis);
+    rows.par_iter().for_each(|&at| drop(analysis.iterations(at)));
     let mut all: Vec<Timeline> = typical_iteration(analysis, &rows).into_iter().collect();
     match whole(analysis, &rows) {
         Some(whole) => all.push(whole),
@@ -47,13 +48,14 @@ pub(super) fn timelines(analysis: &Analysis<'_>) -> Vec<Timeline> {
 
 /// The iteration whose duration is nearest to the median.
 fn typical_iteration(analysis: &Analysis<'_>, rows: &[ThreadAt]) -> Option<Timeline> {
-    let study = analysis.thread(analysis.classes.first()?.representative);
-    let median = study.main()?.durations.median;
-    let near = |at: usize| study.iterations[at].duration.0.abs_diff(median.0);
+    let representative = analysis.classes.first()?.representative;
+    let median = analysis.thread(representative).main()?.durations.median;
+    let each = analysis.iterations(representative);
+    let near = |at: usize| each[at].duration.0.abs_diff(median.0);
     // The first one is often different: caches are cold and pages are new.
-    let candidates = usize::from(study.iterations.len() > 2)..study.iterations.len();
+    let candidates = usize::from(each.len() > 2)..each.len();
     let chosen = candidates.min_by_key(|&at| (near(at), at))?;
-    let why = format!("median duration of {}", study.iterations.len());
+    let why = format!("median duration of {}", each.len());
     Some(iteration(analysis, rows, chosen, why)?.0)
 }
 
@@ -62,8 +64,9 @@ fn slow_iterations(analysis: &Analysis<'_>, rows: &[ThreadAt]) -> Vec<Timeline> 
     let Some(class) = analysis.classes.first() else { return Vec::new() };
     let study = analysis.thread(class.representative);
     let Some(main) = study.main() else { return Vec::new() };
-    let longest = (0..study.iterations.len()).max_by_key(|&at| study.iterations[at].duration);
-    let longest = longest.map(|at| (at, study.iterations[at].duration, class.representative));
+    let each = analysis.iterations(class.representative);
+    let longest = (0..each.len()).max_by_key(|&at| each[at].duration);
+    let longest = longest.map(|at| (at, each[at].duration, class.representative));
     let members: Vec<ThreadAt> =
         rows.iter().copied().filter(|&at| same_loop(analysis.thread(at), main)).collect();
     let others = worst(analysis, &members);
@@ -101,13 +104,12 @@ fn iteration(
     why: String,
 ) -> Option<(Timeline, usize)> {
     let class = analysis.classes.first()?;
-    let study = analysis.thread(class.representative);
-    let (main, shown) = (study.main()?, study.iterations.get(number)?);
-    let own: Vec<&Iteration> = rows
+    let main = analysis.thread(class.representative).main()?;
+    let shown = analysis.iterations(class.representative).get(number)?.clone();
+    let own: Vec<Iteration> = rows
         .iter()
-        .map(|&at| analysis.thread(at))
-        .filter(|study| same_loop(study, main))
-        .filter_map(|study| study.iterations.get(number))
+        .filter(|&&at| same_loop(analysis.thread(at), main))
+        .filter_map(|&at| analysis.iterations(at).get(number).cloned())
         .collect();
     let timeline = Timeline {
         loop_id: main_loop(analysis, 0, class),

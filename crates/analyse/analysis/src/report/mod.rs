@@ -10,6 +10,7 @@ mod studies;
 mod time;
 
 pub use hosts::host_rows;
+pub use studies::Depth;
 
 use std::collections::HashSet;
 

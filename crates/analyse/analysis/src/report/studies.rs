@@ -13,6 +13,8 @@ use talea_report::data::clusters::{ClusterData, TrackData};
 use talea_report::data::folded::FoldedData;
 use talea_report::data::{LoopId, Picture, Study, StudyColumn, StudyKind, StudyValue};
 use talea_report::{cluster_svg, cluster_timeline_svg, fold_svg, track_svg};
+use talea_run::live::layout::TimesMode;
+use talea_run::recording::Recording;
 
 use crate::Analysis;
 use crate::flow::Flow;
@@ -35,6 +37,27 @@ const WINDOWS: u64 = 8;
 /// Minimum number of bursts in each of them.
 const LEAST_BURSTS: u64 = 100;
 
+/// Which analyses of the time between calls a report contains, by what was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Depth {
+    /// Loops and marked phases are folded.
+    pub folded: bool,
+    /// Bursts are clustered.
+    pub clustered: bool,
+}
+
+impl Depth {
+    /// That of the report of a recording, which has samples or none.
+    pub fn of(recording: &Recording, sampled: bool) -> Self {
+        let events = recording.events();
+        let timed = recording.times != TimesMode::Statistics;
+        Self {
+            folded: timed && sampled && events <= MOST_EVENTS,
+            clustered: timed && events <= MOST_CLUSTERED,
+        }
+    }
+}
+
 /// All studies of a run, and what is not folded though it could be asked for; none where calls have
 /// no times, or where they would take longer than anybody waits for a report.
 pub(super) fn studies(analysis: &Analysis<'_>) -> (Vec<Study>, Gaps) {
@@ -43,20 +66,19 @@ pub(super) fn studies(analysis: &Analysis<'_>) -> (Vec<Study>, Gaps) {
 }
 
 fn all(analysis: &Analysis<'_>, missing: &mut Gaps) -> Vec<Study> {
-    let events = analysis.run.recording.events();
     let samples = talea_run::samples::files(&analysis.run.directory);
-    let sampled = samples.is_ok_and(|files| !files.is_empty()) && events <= MOST_EVENTS;
-    if !sampled && events > MOST_CLUSTERED {
+    let sampled = samples.is_ok_and(|files| !files.is_empty());
+    let depth = Depth::of(&analysis.run.recording, sampled);
+    if !depth.folded && !depth.clustered {
         return Vec::new();
     }
     let trace = run::trace(analysis);
-    let sampled = trace.events.types.iter().any(|kind| types::SAMPLE_CALLER.contains(kind));
     let mut studies = Vec::new();
-    if sampled {
+    if trace.events.types.iter().any(|kind| types::SAMPLE_CALLER.contains(kind)) {
         studies.extend(inside(analysis, &trace, missing));
     }
     let known = &analysis.run.recording.gaps;
-    if events > MOST_CLUSTERED {
+    if !depth.clustered {
         return studies;
     }
     if let Some(data) =

@@ -5,13 +5,13 @@
 
 use std::collections::HashMap;
 
-use talea_flow::iterations::Iteration;
 use talea_model::Nanos;
 use talea_model::units::typical;
 use talea_report::data::{IterationSeries, LoopId, Outlier, RankSeries};
 
 use crate::Analysis;
 use crate::classes::Class;
+use crate::course::{Course, Group};
 use crate::location::ThreadAt;
 use crate::tree::{graph_loop, numbers};
 
@@ -40,8 +40,13 @@ pub(super) fn series(analysis: &Analysis<'_>) -> Vec<IterationSeries> {
             .copied()
             .filter(|&at| analysis.thread(at).main().is_some_and(|main| main.header == header))
             .collect();
-        let count = members.iter().map(|&at| analysis.thread(at).iterations.len()).max()?;
-        let stride = count.div_ceil(POINTS).max(1);
+        let courses = || members.iter().map(|&at| &analysis.thread(at).course);
+        let count = courses().map(Course::len).max()?;
+        let stride = match courses().map(Course::stride).max()? {
+            1 => count.div_ceil(POINTS).max(1),
+            // Points are whole groups.
+            kept => count.div_ceil(POINTS).next_power_of_two().max(kept),
+        };
         let mut series = IterationSeries {
             loop_id,
             class: Some(number as u32),
@@ -50,35 +55,17 @@ pub(super) fn series(analysis: &Analysis<'_>) -> Vec<IterationSeries> {
             ..IterationSeries::default()
         };
         for from in (0..count).step_by(stride) {
-            let range = from..(from + stride).min(count);
-            let each = members.iter().map(|&at| analysis.thread(at).iterations.as_slice());
-            let all: Vec<&Iteration> = each
-                .filter_map(|own| own.get(range.start..range.end.min(own.len())))
-                .flatten()
-                .collect();
-            let mut durations: Vec<Nanos> = all.iter().map(|one| one.duration).collect();
-            durations.sort_unstable();
-            let (Some(&min), Some(&max)) = (durations.first(), durations.last()) else { continue };
-            series.begin.push(all.iter().map(|one| one.begin).min().unwrap_or_default());
-            series.min.push(min);
-            series.median.push(durations[(durations.len() - 1) / 2]);
-            series.max.push(max);
-            let sum: Nanos = durations.iter().copied().sum();
-            series.mean.push(Nanos(sum.0 / durations.len() as u64));
+            let all = courses().flat_map(|course| course.groups(from..from + stride));
+            add_point(&mut series, all.collect());
         }
         if members.len() <= SINGLE && stride == 1 {
             series.ranks = members
                 .iter()
-                .filter(|&&at| analysis.thread(at).iterations.len() == count)
+                .filter(|&&at| analysis.thread(at).course.len() == count)
                 .map(|&at| RankSeries {
                     rank: analysis.ranks[at.process].rank,
                     thread: analysis.number_of(at),
-                    durations: analysis
-                        .thread(at)
-                        .iterations
-                        .iter()
-                        .map(|one| one.duration)
-                        .collect(),
+                    durations: analysis.iterations(at).iter().map(|one| one.duration).collect(),
                 })
                 .collect();
         }
@@ -88,13 +75,38 @@ pub(super) fn series(analysis: &Analysis<'_>) -> Vec<IterationSeries> {
     analysis.classes.iter().enumerate().filter_map(of_class).collect()
 }
 
+/// Adds a point of these groups of iterations, which have so many each.
+fn add_point(series: &mut IterationSeries, mut all: Vec<(Group, usize)>) {
+    let mean = |one: &(Group, usize)| Nanos(one.0.sum.0 / one.1 as u64);
+    all.sort_unstable_by_key(mean);
+    let groups = || all.iter().map(|one| one.0);
+    let (Some(begin), Some(min), Some(max)) = (
+        groups().map(|group| group.begin).min(),
+        groups().map(|group| group.min).min(),
+        groups().map(|group| group.max).max(),
+    ) else {
+        return;
+    };
+    let count: usize = all.iter().map(|one| one.1).sum();
+    let mut reached = 0;
+    let middle = all.iter().find(|one| {
+        reached += one.1;
+        reached > (count - 1) / 2
+    });
+    series.begin.push(begin);
+    series.min.push(min);
+    series.median.push(middle.map_or(Nanos(0), mean));
+    series.max.push(max);
+    let sum: Nanos = groups().map(|group| group.sum).sum();
+    series.mean.push(Nanos(sum.0 / count as u64));
+}
+
 /// Duration of an iteration on a thread.
 fn takes(analysis: &Analysis<'_>, at: ThreadAt) -> String {
     let study = analysis.thread(at);
     let median = study.main().map_or(Nanos(0), |main| main.durations.median);
-    let count = study.iterations.len() as u64;
-    let sum: Nanos = study.iterations.iter().map(|one| one.duration).sum();
-    let each = typical(median, Nanos(sum.0 / count.max(1)), count);
+    let count = study.course.len() as u64;
+    let each = typical(median, Nanos(study.course.sum().0 / count.max(1)), count);
     format!("{each} on {}", analysis.location(at))
 }
 
@@ -122,7 +134,8 @@ pub(super) fn worst(
         let study = analysis.thread(at);
         let Some(main) = study.main() else { continue };
         for &iteration in main.durations.outliers.iter().take(POINTS) {
-            let found = (study.iterations[iteration].duration, at);
+            let Some(duration) = study.course.duration(iteration) else { continue };
+            let found = (duration, at);
             let known = worst.entry(iteration).or_insert(found);
             if found.0 > known.0 {
                 *known = found;

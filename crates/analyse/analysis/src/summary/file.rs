@@ -23,7 +23,7 @@ const HEAD: SectionId = SectionId::new(*b"HEAD", 0);
 const BODY: SectionId = SectionId::new(*b"BODY", 0);
 
 /// Version of the sums: it grows with every change of what they contain or how they are computed.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Maximum size of an unpacked summary: bounds the memory for a file that claims more.
 const LARGEST: u64 = 4 << 30;

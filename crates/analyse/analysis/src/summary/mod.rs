@@ -25,6 +25,7 @@ pub(super) use file::{read, write, write_for};
 
 use super::calls::CallTable;
 use super::classes::{Class, classes, groups};
+use super::course::most;
 use super::location::ThreadAt;
 use super::messages::{Waits, waits};
 use super::rank::{RankStudy, Studied, study};
@@ -76,6 +77,12 @@ impl Summary {
 
     /// Reads all events of a run.
     pub(super) fn new(run: &Run, paths: &[KnownPath], progress: Progress<'_>) -> Self {
+        let threads = run.recording.processes.iter().map(|one| one.threads.len()).sum();
+        Self::with_most(run, paths, most(threads), progress)
+    }
+
+    /// Reads all events of a run, and keeps so many iterations, or groups of them, of each thread.
+    fn with_most(run: &Run, paths: &[KnownPath], most: usize, progress: Progress<'_>) -> Self {
         let recording = &run.recording;
         progress("finding classes");
         let groups = groups(recording, paths);
@@ -101,7 +108,7 @@ impl Summary {
                         let at = ThreadAt { process: done + place, thread };
                         trees.get(&at).map(|&tree| tree.clone())
                     };
-                    study(recording, process, paths, tree_of)
+                    study(recording, process, paths, most, tree_of)
                 })
                 .collect();
             for one in studied {

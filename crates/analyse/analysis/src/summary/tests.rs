@@ -10,6 +10,7 @@ use talea_run::load::load;
 use tempfile::TempDir;
 
 use super::*;
+use crate::views::{Which, iterations};
 use crate::{Analysis, Unusable, report};
 
 /// A copy of a recorded run that is kept for tests: reading one writes its sums.
@@ -46,6 +47,48 @@ fn stored_sums_give_the_same_report() {
         assert_eq!(stored, computed);
         // They were read, not made again.
         assert_eq!(fs::metadata(sums(folder.path())).unwrap().modified().unwrap(), written);
+    }
+}
+
+#[test]
+fn groups_of_iterations_give_the_same_report_but_for_their_series() {
+    let folder = sample(1);
+    let run = load(folder.path()).unwrap();
+    let analysis = Analysis::new(&run, &mut |_| ());
+    let count = analysis.ranks[0].threads[0].course.len();
+    assert!(count > 30);
+    let all = iterations(&analysis, &[], &Which::Main).unwrap();
+    let mut expected = serde_json::to_value(report::data(&analysis)).unwrap();
+    let grouped = Summary::with_most(&run, &analysis.paths, count.div_ceil(4), &mut |_| ());
+    write(&run, grouped.kept());
+    let analysis = Analysis::new(&run, &mut |_| ());
+    assert!(analysis.unusable.is_none());
+    assert_eq!(analysis.ranks[0].threads[0].course.stride(), 4);
+    assert_eq!(iterations(&analysis, &[], &Which::Main).unwrap(), all);
+    let mut found = serde_json::to_value(report::data(&analysis)).unwrap();
+    let [each, groups] = [&mut expected, &mut found].map(|data| data["iterations"].take());
+    assert!(found == expected, "more than the series of iterations differs");
+    let [each, groups] = [each, groups].map(|all| all.as_array().unwrap().clone());
+    assert_eq!(each.len(), groups.len());
+    let list = |of: &serde_json::Value, key: &str| -> Vec<u64> {
+        of[key].as_array().unwrap().iter().map(|one| one.as_u64().unwrap()).collect()
+    };
+    for (each, groups) in each.iter().zip(&groups) {
+        assert_eq!((each["stride"].as_u64(), groups["stride"].as_u64()), (Some(1), Some(4)));
+        let of_groups = |key: &str, choose: fn(&[u64]) -> u64| -> Vec<u64> {
+            list(each, key).chunks(4).map(choose).collect()
+        };
+        assert_eq!(list(groups, "min"), of_groups("min", |own| *own.iter().min().unwrap()));
+        assert_eq!(list(groups, "max"), of_groups("max", |own| *own.iter().max().unwrap()));
+        assert_eq!(list(groups, "begin"), of_groups("begin", |own| own[0]));
+        let [min, median, mean, max] =
+            ["min", "median", "mean", "max"].map(|key| list(groups, key));
+        for point in 0..min.len() {
+            for middle in [median[point], mean[point]] {
+                assert!((min[point]..=max[point]).contains(&middle));
+            }
+        }
+        assert_eq!((&groups["takes"], &groups["outliers"]), (&each["takes"], &each["outliers"]));
     }
 }
 

@@ -9,6 +9,7 @@ use talea_results::{LoopId, TreeKind, TreeNode};
 
 use crate::display::Shown;
 use crate::flow::{Flow, thread_tree};
+use crate::iterations::each;
 use crate::location::ThreadAt;
 use crate::walk::walk;
 use crate::{Analysis, tree};
@@ -62,19 +63,16 @@ pub fn iterations(
     let mut labels: Vec<String> = Vec::new();
     let mut found = false;
     for at in all {
-        let study = analysis.thread(at);
-        let of_loop;
         let own = if *which == Which::Main {
-            Some(&study.iterations)
+            Some(each(analysis, at))
         } else {
-            of_loop = iterations_of(analysis, at, which, &mut labels);
-            of_loop.as_ref()
+            iterations_of(analysis, at, which, &mut labels).map(Into::into)
         };
         found |= own.is_some();
-        rows.extend(own.into_iter().flat_map(|own| (0..).zip(own)).map(|(iteration, one)| {
+        rows.extend((0..).zip(own.iter().flat_map(|own| own.iter())).map(|(iteration, one)| {
             IterationRow {
                 rank: analysis.ranks[at.process].rank,
-                thread: study.number,
+                thread: analysis.thread(at).number,
                 iteration,
                 begin_ns: one.begin,
                 duration_ns: one.duration,

@@ -43,10 +43,10 @@ pub enum Form {
 }
 
 impl Form {
-    /// Number of events from which on a stream is coded by symbols: it takes up to a sixth more
+    /// Number of events from which on a stream is coded by symbols: it takes up to a tenth more
     /// bytes near this number and none from a million on, and shorter streams are read in some
     /// hundredths of a second (`cargo xtask bench flow`).
-    pub const LONG: u64 = 1 << 16;
+    pub const LONG: u64 = 1 << 17;
 
     /// The form for a stream of so many events.
     pub const fn for_events(events: u64) -> Self {

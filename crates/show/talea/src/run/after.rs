@@ -48,7 +48,7 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &O
         || has_samples
         || metadata.fabric.is_some();
     warn(&recording, metadata, has_samples, options);
-    let work = Work::for_recording(&recording);
+    let work = Work::for_recording(&recording, has_samples);
     let patience = options.within.unwrap_or_else(|| patience(metadata.wall.unwrap_or_default()));
     if options.after == After::Nothing {
         if work.packing <= patience {

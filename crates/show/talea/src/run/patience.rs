@@ -8,6 +8,7 @@
 
 use std::num::NonZero;
 
+use talea_analysis::report::Depth;
 use talea_model::Nanos;
 use talea_run::recording::Recording;
 
@@ -17,8 +18,12 @@ const ALWAYS: Nanos = Nanos(1_000_000_000);
 const PART: u64 = 20;
 
 /// Time on one core for reading, analysing and reporting an event, about that of `cargo xtask bench
-/// scale`. Clustering of the report is not in it.
+/// scale`.
 const REPORT: Nanos = Nanos(1_500);
+/// Time on one core for clustering an event's burst, with radii that are compared.
+const CLUSTERING: Nanos = Nanos(19_000);
+/// Time for folding the loops around an event; one core does it.
+const FOLDING: Nanos = Nanos(5_000);
 /// Time on one core for packing an event.
 const PACKING: Nanos = Nanos(300);
 
@@ -37,18 +42,24 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Estimates for a recording, on the cores of this process.
-    pub(super) fn for_recording(recording: &Recording) -> Self {
+    /// Estimates for a recording with samples or without, on the cores of this process.
+    pub(super) fn for_recording(recording: &Recording, sampled: bool) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-        Self::on(cores, recording.processes.len(), recording.events(), recording.is_mapped())
+        let depth = Depth::of(recording, sampled);
+        let (ranks, events) = (recording.processes.len(), recording.events());
+        Self::on(cores, ranks, events, depth, recording.is_mapped())
     }
 
-    fn on(cores: usize, ranks: usize, events: u64, is_mapped: bool) -> Self {
+    fn on(cores: usize, ranks: usize, events: u64, depth: Depth, is_mapped: bool) -> Self {
         // Ranks are read side by side.
         let side_by_side = cores.min(ranks).max(1) as u64;
-        let all = |one: Nanos| Nanos(one.0.saturating_mul(events) / side_by_side);
-        let packing = if is_mapped { all(PACKING) } else { Nanos(0) };
-        Self { report: all(REPORT), packing }
+        let all = |one: Nanos, cores| one.0.saturating_mul(events) / cores;
+        let when = |needed, time| if needed { time } else { 0 };
+        let report = all(REPORT, side_by_side)
+            .saturating_add(when(depth.clustered, all(CLUSTERING, side_by_side)))
+            .saturating_add(when(depth.folded, all(FOLDING, 1)));
+        let packing = when(is_mapped, all(PACKING, side_by_side));
+        Self { report: Nanos(report), packing: Nanos(packing) }
     }
 }
 
@@ -58,11 +69,22 @@ mod tests {
 
     #[test]
     fn work_grows_with_events_and_is_shared_by_cores() {
-        let work = Work::on(4, 2, 1_000_000, true);
+        let plain = Depth { folded: false, clustered: false };
+        let work = Work::on(4, 2, 1_000_000, plain, true);
         assert_eq!(work, Work { report: Nanos(750_000_000), packing: Nanos(150_000_000) });
-        assert_eq!(Work::on(1, 0, 0, false), Work { report: Nanos(0), packing: Nanos(0) });
-        assert_eq!(Work::on(1, 8, 1_000_000, false).packing, Nanos(0));
-        assert!(Work::on(2, 2, u64::MAX, true).report > Nanos(u64::MAX / 3));
+        assert_eq!(Work::on(1, 0, 0, plain, false), Work { report: Nanos(0), packing: Nanos(0) });
+        assert_eq!(Work::on(1, 8, 1_000_000, plain, false).packing, Nanos(0));
+        assert!(Work::on(2, 2, u64::MAX, plain, true).report > Nanos(u64::MAX / 3));
+    }
+
+    #[test]
+    fn studies_of_the_report_are_work() {
+        let report =
+            |folded, clustered| Work::on(2, 4, 100_000, Depth { folded, clustered }, true).report.0;
+        assert_eq!(report(false, true) - report(false, false), 950_000_000);
+        assert_eq!(report(true, false) - report(false, false), 500_000_000);
+        let all = Depth { folded: true, clustered: true };
+        assert_eq!(Work::on(2, 2, u64::MAX, all, true).report, Nanos(u64::MAX));
     }
 
     #[test]

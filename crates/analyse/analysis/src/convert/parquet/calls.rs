@@ -6,6 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
+use std::sync::Arc;
 
 use parquet::errors::ParquetError;
 use talea_flow::iterations::Iteration;
@@ -15,6 +16,7 @@ use talea_run::recording::{self, Event, Process, Thread};
 
 use super::part::{Cell, Column, Kind, Part, int};
 use crate::Analysis;
+use crate::iterations::each;
 use crate::location::ThreadAt;
 use crate::sends::{Sends, Transfer};
 use crate::walk::specs;
@@ -92,7 +94,7 @@ struct Walk<'a> {
     events: recording::Events<'a>,
     sends: Sends<'a>,
     nodes: Vec<Node>,
-    iterations: Iterations<'a>,
+    iterations: Iterations,
     call: Call,
 }
 
@@ -111,7 +113,7 @@ impl<'a> Walk<'a> {
             events: process.events(recording, thread),
             sends: Sends::new(recording, process, &specs),
             nodes,
-            iterations: Iterations { left: &analysis.thread(at).iterations, event: 0, done: 0 },
+            iterations: Iterations { each: each(analysis, at), event: 0, done: 0 },
             call: Call::default(),
         }
     }
@@ -185,27 +187,23 @@ fn nodes(
 }
 
 /// Numbers of the iterations of a thread's calls.
-struct Iterations<'a> {
-    /// Those that have not ended.
-    left: &'a [Iteration],
+struct Iterations {
+    each: Arc<[Iteration]>,
     /// Place of the next call among those of the thread.
     event: usize,
     /// Number of those that have ended.
-    done: u64,
+    done: usize,
 }
 
-impl Iterations<'_> {
+impl Iterations {
     /// The iteration of the next call; absent outside.
     fn next_number(&mut self) -> Option<u64> {
         let event = self.event;
         self.event += 1;
-        while let Some((first, rest)) = self.left.split_first()
-            && first.events.end <= event
-        {
-            self.left = rest;
+        while self.each.get(self.done).is_some_and(|one| one.events.end <= event) {
             self.done += 1;
         }
-        self.left.first()?.events.contains(&event).then_some(self.done)
+        self.each.get(self.done)?.events.contains(&event).then_some(self.done as u64)
     }
 }
 

@@ -16,6 +16,7 @@ use super::dataset::MARK;
 use super::*;
 use crate::Analysis;
 use crate::input::run::tests::samples;
+use crate::location::ThreadAt;
 
 type Row = BTreeMap<String, Field>;
 
@@ -153,7 +154,7 @@ fn calls_are_the_events_of_the_recording() {
         }
         for (place, process) in run.recording.processes.iter().enumerate() {
             for (at, thread) in process.threads.iter().enumerate() {
-                let study = &analysis.ranks[place].threads[at];
+                let each = analysis.iterations(ThreadAt { process: place, thread: at });
                 let key = (i64::from(analysis.ranks[place].rank.0), i64::from(thread.number));
                 let mut rows = by_thread.remove(&key).unwrap_or_default().into_iter();
                 let mut events = process.events(&run.recording, thread);
@@ -173,7 +174,7 @@ fn calls_are_the_events_of_the_recording() {
                     let inside = |one: &talea_flow::iterations::Iteration| {
                         one.events.contains(&event_number)
                     };
-                    let iteration = study.iterations.iter().position(inside);
+                    let iteration = each.iter().position(inside);
                     assert_eq!(number(&row, "iteration"), iteration.map(|at| at as i64));
                     event_number += 1;
                 }

@@ -1,0 +1,162 @@
+//! Iterations of a thread's main loop over the run.
+//!
+//! Owns the bound of what is kept of them: each with its times, or, where a run has more than
+//! [`MOST`], groups of neighbours with the sum, minimum and maximum of their durations, and each of
+//! those that stand out.
+
+mod packed;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use talea_flow::iterations::Iteration;
+use talea_model::Nanos;
+use talea_run::recording::Thread;
+
+/// Iterations, or groups of them, that are kept of all threads of a run: some 256 MB.
+pub(super) const MOST: usize = 8_000_000;
+
+/// Iterations, or groups of them, that are kept of each thread of a run with so many.
+pub(super) fn most(threads: usize) -> usize {
+    (MOST / threads.max(1)).max(1)
+}
+
+/// Iterations of a thread's main loop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Course {
+    /// Each of them.
+    Each(#[serde(with = "packed::each")] Arc<[Iteration]>),
+    /// Groups of them.
+    Grouped(Grouped),
+}
+
+/// Iterations in groups of neighbours.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grouped {
+    /// Number of iterations.
+    count: usize,
+    /// Number of iterations in a group, a power of two; the last group may have fewer.
+    stride: usize,
+    #[serde(with = "packed::groups")]
+    groups: Vec<Group>,
+    /// Iterations that stand out, in order, with their durations.
+    outliers: Vec<(usize, Nanos)>,
+}
+
+/// Neighbouring iterations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Begin of the first one.
+    pub begin: Nanos,
+    /// Sum of their durations.
+    pub sum: Nanos,
+    /// Minimum duration.
+    pub min: Nanos,
+    /// Maximum duration.
+    pub max: Nanos,
+}
+
+impl Default for Course {
+    fn default() -> Self {
+        Self::Each(Arc::default())
+    }
+}
+
+impl Course {
+    /// Keeps iterations: each of them up to `most`, or at most so many groups. `outliers` are the
+    /// places of those that stand out.
+    pub(super) fn new(all: &[Iteration], outliers: &[usize], most: usize) -> Self {
+        let stride = all.len().div_ceil(most.max(1)).next_power_of_two();
+        if stride == 1 {
+            return Self::Each(all.into());
+        }
+        let mut outliers: Vec<(usize, Nanos)> =
+            outliers.iter().map(|&at| (at, all[at].duration)).collect();
+        outliers.sort_unstable();
+        let groups = all.chunks(stride).map(Group::of).collect();
+        Self::Grouped(Grouped { count: all.len(), stride, groups, outliers })
+    }
+
+    /// Number of iterations.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Each(all) => all.len(),
+            Self::Grouped(grouped) => grouped.count,
+        }
+    }
+
+    /// True without iterations.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number of iterations in a group: 1, or another power of two.
+    pub fn stride(&self) -> usize {
+        match self {
+            Self::Each(_) => 1,
+            Self::Grouped(grouped) => grouped.stride,
+        }
+    }
+
+    /// Sum of all durations.
+    pub fn sum(&self) -> Nanos {
+        match self {
+            Self::Each(all) => all.iter().map(|one| one.duration).sum(),
+            Self::Grouped(grouped) => grouped.groups.iter().map(|group| group.sum).sum(),
+        }
+    }
+
+    /// Duration of an iteration, if that is kept.
+    pub fn duration(&self, iteration: usize) -> Option<Nanos> {
+        match self {
+            Self::Each(all) => all.get(iteration).map(|one| one.duration),
+            Self::Grouped(Grouped { outliers, .. }) => {
+                let place = outliers.binary_search_by_key(&iteration, |one| one.0).ok()?;
+                Some(outliers[place].1)
+            }
+        }
+    }
+
+    /// Groups of these iterations with their lengths. `range` begins with a group, and ends with
+    /// one or after the last iteration.
+    pub fn groups(&self, range: Range<usize>) -> impl Iterator<Item = (Group, usize)> {
+        let (stride, end) = (self.stride(), range.end.min(self.len()));
+        (range.start..end).step_by(stride).filter_map(move |at| {
+            let group = match self {
+                Self::Each(all) => Group::of(all.get(at..=at)?),
+                Self::Grouped(grouped) => *grouped.groups.get(at / stride)?,
+            };
+            Some((group, stride.min(end - at)))
+        })
+    }
+
+    /// True if this can be the course of a thread; what a file holds need not be.
+    pub(super) fn is_of(&self, thread: &Thread) -> bool {
+        let events = thread.log.events;
+        match self {
+            Self::Each(all) => all.iter().all(|one| one.events.end as u64 <= events),
+            Self::Grouped(Grouped { count, stride, groups, outliers }) => {
+                *count as u64 <= events
+                    && stride.is_power_of_two()
+                    && groups.len() == count.div_ceil(*stride)
+                    && outliers.is_sorted()
+                    && outliers.last().is_none_or(|one| one.0 < *count)
+            }
+        }
+    }
+}
+
+impl Group {
+    fn of(all: &[Iteration]) -> Self {
+        let durations = || all.iter().map(|one| one.duration);
+        Self {
+            begin: all.first().map_or(Nanos(0), |one| one.begin),
+            sum: durations().sum(),
+            min: durations().min().unwrap_or_default(),
+            max: durations().max().unwrap_or_default(),
+        }
+    }
+}
