@@ -36,7 +36,7 @@ const HELP: &str = "cargo xtask TASK
                          `agent interrupts` or `agent memory` for one table
   bench build [REVISION] time of `make demo` and of a release build in fresh clones of this commit and of REVISION
   bench mpi              nanoseconds and run time that recording adds; `mpi calls`, `mpi requests` or `mpi programs` for one table
-  bench flow             size of recordings, speed of reading and of bringing ranks together
+  bench flow             size of recordings, speed of reading and of bringing ranks together; `flow forms` for the forms of times alone
   bench fabric           counters of a large network to its links, and placements of 131,072 ranks
   bench fold             folding a real trace and a million samples, beside a spline and kriging
   bench cluster          clustering, beside Python packages, parts of real traces, and whole tables; `cluster subsets` for the
@@ -44,8 +44,8 @@ const HELP: &str = "cargo xtask TASK
   bench mark             what markers of phases take, in C and Rust
   bench paraver          reading and writing traces, per second of processor time
   bench sample           run time that samples at 100 Hz add
-  bench scale            views, report and metrics of a run of seven million calls; `scale ranks` for generated runs of 1,000 to
-                         131,072 ranks
+  bench scale            views, report and metrics of a run of seven million calls; `scale ends` (after the program's end) and `scale
+                         peers` (programs that read exports) for parts; `scale ranks` for generated runs of 512 to 131,072 ranks
   bench serve            batches of a thousand agents, and the questions of a job's page over thirty days
   bench shares           the shares that the agent sees, beside perf record -a of the same minute, and its idle time beside /proc/stat;
                          `shares idle` for the second table
@@ -116,6 +116,7 @@ fn task(words: &[&str]) -> Result<(), String> {
         ["bench", "mpi", "programs"] => bench::mpi::whole_programs(),
         ["bench", "fabric"] => bench::fabric::run(),
         ["bench", "flow"] => bench::flow::run(),
+        ["bench", "flow", "forms"] => bench::flow::forms(),
         ["bench", "fold"] => bench::fold::run(),
         ["bench", "cluster"] => bench::cluster::run(),
         ["bench", "cluster", "subsets"] => bench::cluster::subsets(),
@@ -127,6 +128,8 @@ fn task(words: &[&str]) -> Result<(), String> {
         ["bench", "shares", "idle"] => bench::shares::idle(),
         ["bench", "topo"] => bench::topo::run(),
         ["bench", "scale"] => bench::scale::run(),
+        ["bench", "scale", "ends"] => bench::scale::ends(),
+        ["bench", "scale", "peers"] => bench::scale::peers(),
         ["bench", "scale", "ranks"] => bench::ranks::run(),
         ["bench", "truth"] => bench::truth::run(bench::truth::Output::Rows),
         ["bench", "truth", "--trees"] => bench::truth::run(bench::truth::Output::Trees),

@@ -13,6 +13,7 @@ mod idle;
 pub(crate) mod mark;
 pub(crate) mod mpi;
 pub(crate) mod paraver;
+mod peers;
 mod programs;
 pub(crate) mod ranks;
 pub(crate) mod sample;

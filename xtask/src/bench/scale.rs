@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use talea_model::Nanos;
 use talea_run::{Recording, RunDirectory, trace};
 
-use super::{before, built, built_before, heading, median, output, prepared, scratch};
+use super::{before, built, built_before, heading, median, output, peers, prepared, scratch};
 
 /// Steps of the program; at 614 calls a step and rank some seven million calls.
 const STEPS: u32 = 3000;
@@ -33,10 +33,30 @@ const COMMANDS: [(&str, &[&str], &[&str]); 9] = [
     ("convert to Paraver", &["convert"], &["-", "--format", "paraver"]),
 ];
 
-/// Prints the tables.
+/// Prints all tables.
 pub(crate) fn run() -> Result<(), String> {
+    ends()?;
+    in_folder(tables)?;
+    peers()
+}
+
+/// Prints the time that `talea run` takes after the end of programs with more and more calls.
+pub(crate) fn ends() -> Result<(), String> {
+    in_folder(|folder| ends_of(&built("talea")?, folder))
+}
+
+/// Prints the comparison with programs that read exports.
+pub(crate) fn peers() -> Result<(), String> {
+    in_folder(|folder| {
+        let (talea, run) = (built("talea")?, folder.join("run"));
+        record(&talea, &run, STEPS / 10)?;
+        peers::compare(&talea, &run)
+    })
+}
+
+fn in_folder(print: impl Fn(&Path) -> Result<(), String>) -> Result<(), String> {
     let folder = scratch("scale")?;
-    let done = tables(&folder);
+    let done = print(&folder);
     let _ = std::fs::remove_dir_all(&folder);
     done
 }
@@ -44,7 +64,6 @@ pub(crate) fn run() -> Result<(), String> {
 fn tables(folder: &Path) -> Result<(), String> {
     let ours = built("talea")?;
     let theirs = before().map(|_| built_before("talea")).transpose()?;
-    ends(&ours, folder)?;
     let run = folder.join("run");
     heading("Views of millions of calls, 4 ranks, Open MPI");
     let (program, whole) = record(&ours, &run, STEPS)?;
@@ -153,8 +172,7 @@ fn read(recording: &Recording, from: Nanos, to: Nanos) -> (f64, u64, Nanos) {
     (begin.elapsed().as_secs_f64(), count, last)
 }
 
-/// Time of `talea run` after the end of programs with more and more calls.
-fn ends(talea: &Path, folder: &Path) -> Result<(), String> {
+fn ends_of(talea: &Path, folder: &Path) -> Result<(), String> {
     heading("`talea run` after the program's end, 4 ranks, Open MPI");
     println!(
         "Medians of {ROUNDS} runs. *May take*: a second and a twentieth of the program's time. *First view*: `talea show RUN structure` afterwards.\n"
@@ -214,6 +232,11 @@ pub(super) fn timed(
     let mut command = Command::new(talea);
     // The view stands behind the run, options of a report before it.
     command.args(&first[..1]).arg(run).args(&first[1..]).args(last);
+    measured(&mut command)
+}
+
+/// Seconds of a command, and its peak memory in MB.
+pub(super) fn measured(command: &mut Command) -> Result<(f64, u64), String> {
     command.stdout(Stdio::piped()).stderr(Stdio::null());
     let begin = Instant::now();
     let mut child = command.spawn().map_err(|e| format!("{e}: {command:?}"))?;

@@ -43,9 +43,9 @@ pub enum Form {
 }
 
 impl Form {
-    /// Number of events from which on a stream is coded by symbols: it takes up to a tenth more
-    /// bytes near this number and none from a million on, and shorter streams are read in some
-    /// hundredths of a second (`cargo xtask bench flow`).
+    /// Number of events from which on a stream is coded by symbols: it takes a tenth more bytes, of
+    /// some programs a sixth, and shorter streams are read in some hundredths of a second
+    /// (`cargo xtask bench flow forms`).
     pub const LONG: u64 = 1 << 17;
 
     /// The form for a stream of so many events.
