@@ -4,82 +4,157 @@
 //! back into the sequence of calls. One entry per visit in each stream; visits count from 0. It
 //! knows nothing of bytes: the recorder's memory, and the packed file, are read into this.
 
-use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use talea_model::{NodeId, Signature};
 
-/// A sequence of values held as (value, number of repetitions).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Runs<T>(Vec<(T, u64)>);
+/// A sequence of values held as (value, number of repetitions). Copies share their memory, so that
+/// ranks with equal streams hold one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Runs<T>(
+    /// Absent without values.
+    Option<Arc<Vec<(T, u64)>>>,
+);
 
 impl<T: PartialEq + Copy> Runs<T> {
     /// An empty sequence.
     pub const fn new() -> Self {
-        Self(Vec::new())
+        Self(None)
     }
 
-    /// Appends `value` `count` times.
-    pub fn push(&mut self, value: T, count: u64) {
-        if count == 0 {
-            return;
+    /// A sequence of runs, of which neighbours may have the same value.
+    pub fn from_runs(runs: impl IntoIterator<Item = (T, u64)>) -> Self {
+        let mut all = RunsBuilder::new();
+        for (value, count) in runs {
+            all.push(value, count);
         }
-        match self.0.last_mut() {
-            Some((last, run)) if *last == value => *run = run.saturating_add(count),
-            _ => self.0.push((value, count)),
+        all.into()
+    }
+
+    /// Appends `value` `count` times; [`RunsBuilder`] is faster for many.
+    pub fn push(&mut self, value: T, count: u64) {
+        if count > 0 {
+            append(Arc::make_mut(self.0.get_or_insert_default()), value, count);
         }
     }
 
     /// Removes the last value.
     pub fn pop(&mut self) -> Option<T> {
-        let (value, count) = self.0.last_mut()?;
+        let runs = Arc::make_mut(self.0.as_mut()?);
+        let (value, count) = runs.last_mut()?;
         let value = *value;
         *count -= 1;
         if *count == 0 {
-            self.0.pop();
+            runs.pop();
+        }
+        if runs.is_empty() {
+            self.0 = None;
         }
         Some(value)
     }
 
-    /// The runs, each different from its neighbours.
-    pub fn runs(&self) -> &[(T, u64)] {
-        &self.0
-    }
-
     /// Number of values.
     pub fn len(&self) -> u64 {
-        self.0.iter().fold(0, |sum: u64, (_, count)| sum.saturating_add(*count))
+        self.runs().iter().fold(0, |sum: u64, (_, count)| sum.saturating_add(*count))
     }
 
     /// True without any value.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.is_none()
     }
 
     /// The place of the value after `passed` others: its run, and the values of the run before it.
     pub fn position(&self, passed: u64) -> (usize, u64) {
         let mut left = passed;
-        for (run, &(_, count)) in self.0.iter().enumerate() {
+        for (run, &(_, count)) in self.runs().iter().enumerate() {
             if left < count {
                 return (run, left);
             }
             left -= count;
         }
-        (self.0.len(), 0)
+        (self.runs().len(), 0)
     }
 
     /// Every value in order.
     pub fn values(&self) -> impl Iterator<Item = T> + '_ {
-        self.0.iter().flat_map(|&(value, count)| (0..count).map(move |_| value))
+        self.runs().iter().flat_map(|&(value, count)| (0..count).map(move |_| value))
+    }
+}
+
+impl<T> Runs<T> {
+    /// The runs, each different from its neighbours.
+    pub fn runs(&self) -> &[(T, u64)] {
+        self.0.as_deref().map_or(&[], Vec::as_slice)
+    }
+}
+
+impl<T> Default for Runs<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T: Serialize> Serialize for Runs<T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.runs().serialize(to)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Runs<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Vec::deserialize(from).map(|runs| RunsBuilder(runs).into())
+    }
+}
+
+/// Values that become [`Runs`].
+#[derive(Clone, Debug)]
+pub struct RunsBuilder<T>(Vec<(T, u64)>);
+
+impl<T: PartialEq> RunsBuilder<T> {
+    /// Without values.
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Appends `value` `count` times.
+    #[inline]
+    pub fn push(&mut self, value: T, count: u64) {
+        if count > 0 {
+            append(&mut self.0, value, count);
+        }
+    }
+
+    /// True without any value.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<T: PartialEq> Default for RunsBuilder<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> From<RunsBuilder<T>> for Runs<T> {
+    fn from(mut all: RunsBuilder<T>) -> Self {
+        all.0.shrink_to_fit();
+        Self((!all.0.is_empty()).then(|| Arc::new(all.0)))
+    }
+}
+
+#[inline]
+fn append<T: PartialEq>(runs: &mut Vec<(T, u64)>, value: T, count: u64) {
+    match runs.last_mut() {
+        Some((last, run)) if *last == value => *run = run.saturating_add(count),
+        _ => runs.push((value, count)),
     }
 }
 
 impl<T: PartialEq + Copy> FromIterator<T> for Runs<T> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
-        let mut runs = Self::new();
-        for value in values {
-            runs.push(value, 1);
-        }
-        runs
+        Self::from_runs(values.into_iter().map(|value| (value, 1)))
     }
 }
 

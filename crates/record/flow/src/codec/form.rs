@@ -9,7 +9,7 @@
 use super::DecodeError;
 use super::number::{Context, Kind, Numbers, hash};
 use super::range::Bits;
-use crate::log::Runs;
+use crate::log::{Runs, RunsBuilder};
 
 /// Largest distance of a difference.
 pub(super) const LAG_MAX: usize = 256;
@@ -166,7 +166,7 @@ impl Form {
 
     /// Applies both stages.
     pub(super) fn apply(&self, values: &Runs<i64>) -> Runs<i64> {
-        let mut result = Runs::new();
+        let mut result = RunsBuilder::new();
         let mut past = vec![0_i64; self.lag];
         let mut at = 0;
         for &(value, count) in values.runs() {
@@ -182,7 +182,7 @@ impl Form {
                 at = (at + ((count - single) % self.lag as u64) as usize) % self.lag;
             }
         }
-        result
+        result.into()
     }
 }
 

@@ -84,11 +84,7 @@ fn sample(values: &Runs<i64>, new: usize) -> Runs<i64> {
     let runs = values.runs();
     let pieces = parse(&runs[..runs.len().min(SAMPLE_RUNS)], 3);
     let at: usize = pieces.into_iter().take(new).map(Piece::length).sum();
-    let mut sample = Runs::new();
-    for &(value, count) in &runs[..at] {
-        sample.push(value, count);
-    }
-    sample
+    Runs::from_runs(runs[..at].iter().copied())
 }
 
 impl Plan {

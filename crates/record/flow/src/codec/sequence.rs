@@ -12,7 +12,7 @@ use super::form::{Form, Scale, Undo};
 use super::number::Numbers;
 use super::pieces::{Coded, Pieces, Setting};
 use super::{plan, range};
-use crate::log::Runs;
+use crate::log::{Runs, RunsBuilder};
 
 /// Packs a stream. An empty one takes no bytes, a constant one 1 to 3 unless its value is large.
 pub fn encode(values: &Runs<i64>) -> Vec<u8> {
@@ -26,14 +26,14 @@ pub fn encode(values: &Runs<i64>) -> Vec<u8> {
 /// one.
 pub fn decode_all(bytes: &[u8], len: u64, left: &mut u64) -> Result<Runs<i64>, DecodeError> {
     let mut decoder = Decoder::new(bytes, len)?;
-    let mut values = Runs::new();
+    let mut values = RunsBuilder::new();
     while let Some((value, count)) = decoder.next_run()? {
         // Counted as they come, not as they are kept: many equal ones take no memory, but time.
         *left = left.checked_sub(1).ok_or(DecodeError::TooLong)?;
         values.push(value, count);
     }
     decoder.finish()?;
-    Ok(values)
+    Ok(values.into())
 }
 
 /// Unpacks a stream run by run.

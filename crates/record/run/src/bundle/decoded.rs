@@ -1,11 +1,11 @@
 //! Streams of a bundle while it is read: decoded once each, within limits.
 //!
-//! Owns the count of a bundle's claims. Equal ranks share their bytes, but not the memory of their
-//! decoded form, so that everything that is kept is counted, each time.
+//! Owns the count of a bundle's claims. Equal ranks share their bytes and the memory of their
+//! decoded form, which is counted once; columns with ranks in them are each rank's own.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::hash::Hash;
 
 use talea_flow::codec::{DecodeError, sequence};
 use talea_flow::log::Runs;
@@ -25,13 +25,56 @@ pub(super) enum Refusal {
     Runs(u64),
 }
 
-/// Streams by number and length.
-type Cache = HashMap<(u32, u64), Rc<Runs<i64>>>;
+/// A column of arguments: its stream, length and scale, and the meaning of its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ColumnKey {
+    pub(super) stream: u32,
+    pub(super) length: u64,
+    pub(super) base: i64,
+    pub(super) step: u64,
+    pub(super) meaning: Meaning,
+}
+
+/// Meaning of the numbers in a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Meaning {
+    /// They are values.
+    Itself,
+    /// Of the map of this number.
+    Map(u32),
+    /// Of the map of lists of datatypes of this number.
+    Types(u32),
+    /// One that other ranks do not have.
+    OwnRank,
+}
+
+/// What was decoded before.
+struct Known<K, T>(RefCell<HashMap<K, Runs<T>>>);
+
+impl<K: Eq + Hash, T: Clone> Known<K, T> {
+    fn known_or(&self, key: K, make: impl FnOnce() -> Option<Runs<T>>) -> Option<Runs<T>> {
+        if let Some(runs) = self.0.borrow().get(&key) {
+            return Some(runs.clone());
+        }
+        let runs = make()?;
+        self.0.borrow_mut().insert(key, runs.clone());
+        Some(runs)
+    }
+}
+
+impl<K, T> Default for Known<K, T> {
+    fn default() -> Self {
+        Self(RefCell::default())
+    }
+}
 
 /// The streams of a bundle.
 pub(super) struct Decoded<'a> {
     bundle: &'a Bundle,
-    cache: RefCell<Cache>,
+    streams: Known<(u32, u64), i64>,
+    choices: Known<(u32, u64), u32>,
+    polls: Known<(u32, u64), u64>,
+    columns: Known<ColumnKey, i64>,
     limits: Limits,
     runs_left: Cell<u64>,
     events: Cell<u64>,
@@ -43,7 +86,10 @@ impl<'a> Decoded<'a> {
     pub(super) fn new(bundle: &'a Bundle, limits: Limits) -> Self {
         Self {
             bundle,
-            cache: RefCell::default(),
+            streams: Known::default(),
+            choices: Known::default(),
+            polls: Known::default(),
+            columns: Known::default(),
             limits,
             runs_left: Cell::new(limits.runs),
             events: Cell::new(0),
@@ -65,42 +111,59 @@ impl<'a> Decoded<'a> {
     }
 
     /// A stream of `length` values.
-    pub(super) fn stream(&self, id: u32, length: u64) -> Option<Rc<Runs<i64>>> {
-        if let Some(runs) = self.cache.borrow().get(&(id, length)) {
-            return Some(Rc::clone(runs));
-        }
-        let mut left = self.runs_left.get();
-        let read = sequence::decode_all(self.bundle.streams.get(id)?, length, &mut left);
-        // Unreadable streams take time, too.
-        self.runs_left.set(left);
-        if read == Err(DecodeError::TooLong) {
-            self.refusal.set(Some(Refusal::Runs(self.limits.runs)));
-        }
-        let runs = Rc::new(read.ok()?);
-        self.cache.borrow_mut().insert((id, length), Rc::clone(&runs));
-        Some(runs)
+    fn stream(&self, id: u32, length: u64) -> Option<Runs<i64>> {
+        self.streams.known_or((id, length), || {
+            let mut left = self.runs_left.get();
+            let read = sequence::decode_all(self.bundle.streams.get(id)?, length, &mut left);
+            // Unreadable streams take time, too.
+            self.runs_left.set(left);
+            if read == Err(DecodeError::TooLong) {
+                self.refusal.set(Some(Refusal::Runs(self.limits.runs)));
+            }
+            read.ok()
+        })
+    }
+
+    /// The choices of a node.
+    pub(super) fn choices(&self, stream: u32, length: u64) -> Option<Runs<u32>> {
+        self.choices.known_or((stream, length), || {
+            self.mapped(&self.stream(stream, length)?, |one| u32::try_from(one).unwrap_or(u32::MAX))
+        })
+    }
+
+    /// The polls of a node.
+    pub(super) fn polls(&self, stream: u32, length: u64) -> Option<Runs<u64>> {
+        self.polls.known_or((stream, length), || {
+            let meaning = |one| u64::try_from(one).unwrap_or(0).min(MOST_EVENTS);
+            self.mapped(&self.stream(stream, length)?, meaning)
+        })
+    }
+
+    /// A column of arguments, whose numbers become values by `meaning`.
+    pub(super) fn column(&self, key: ColumnKey, meaning: impl Fn(i64) -> i64) -> Option<Runs<i64>> {
+        let ColumnKey { stream, length, base, step, .. } = key;
+        let column = || {
+            let numbers = self.stream(stream, length)?;
+            match (base, step, key.meaning) {
+                (0, 1, Meaning::Itself) => Some(numbers),
+                (0, 1, _) => self.mapped(&numbers, meaning),
+                _ => self.mapped(&numbers, |one| meaning(sequence::unscaled(one, base, step))),
+            }
+        };
+        if key.meaning == Meaning::OwnRank { column() } else { self.columns.known_or(key, column) }
     }
 
     /// A stream with other values.
-    pub(super) fn mapped<T: Copy + PartialEq>(
+    fn mapped<T: Copy + PartialEq>(
         &self,
         runs: &Runs<i64>,
-        mut meaning: impl FnMut(i64) -> T,
+        meaning: impl Fn(i64) -> T,
     ) -> Option<Runs<T>> {
         self.spend(runs.runs().len() as u64 + 1)?;
-        let mut out = Runs::new();
-        for &(value, count) in runs.runs() {
-            out.push(meaning(value), count);
-        }
-        Some(out)
+        Some(Runs::from_runs(runs.runs().iter().map(|&(value, count)| (meaning(value), count))))
     }
 
-    /// A stream of numbers with the values of `map` in their place.
-    pub(super) fn renumbered(&self, runs: &Runs<i64>, map: &[i64]) -> Option<Runs<i64>> {
-        let meaning = |v| usize::try_from(v).ok().and_then(|v| map.get(v)).copied().unwrap_or(v);
-        self.mapped(runs, meaning)
-    }
-
+    /// Counts memory that is kept.
     fn spend(&self, runs: u64) -> Option<()> {
         let Some(left) = self.runs_left.get().checked_sub(runs) else {
             self.refusal.set(Some(Refusal::Runs(self.limits.runs)));

@@ -172,11 +172,9 @@ impl Bundle {
                     packer.column(self, column)
                 });
             }
-            let poll_counts: Runs<i64> =
-                log.polls.runs().iter().fold(Runs::new(), |mut all, &(value, count)| {
-                    all.push(value as i64, count);
-                    all
-                });
+            let poll_counts = Runs::from_runs(
+                log.polls.runs().iter().map(|&(value, count)| (value as i64, count)),
+            );
             polls.push(if poll_counts.is_empty() {
                 0
             } else {
@@ -298,10 +296,7 @@ fn common(comm: &CommSymbol) -> CommSymbol {
 }
 
 fn choices_of(log: &NodeLog) -> Runs<i64> {
-    log.choices.runs().iter().fold(Runs::new(), |mut all, &(choice, count)| {
-        all.push(i64::from(choice), count);
-        all
-    })
+    Runs::from_runs(log.choices.runs().iter().map(|&(choice, count)| (i64::from(choice), count)))
 }
 
 /// The call that had not returned, then the sites of the series of polls that had not ended;

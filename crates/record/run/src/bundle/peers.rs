@@ -14,14 +14,13 @@ use talea_model::args::special;
 pub(super) fn by_first_use(column: &Runs<i64>, rank: i32, peers: &mut Vec<i64>) -> Runs<i64> {
     let mut seen: Vec<i64> = Vec::new();
     let mut numbers: HashMap<i64, i64> = HashMap::new();
-    let mut out = Runs::new();
-    for &(value, count) in column.runs() {
-        let number = *numbers.entry(value).or_insert_with(|| {
+    let mut number = |value| {
+        *numbers.entry(value).or_insert_with(|| {
             seen.push(value);
             seen.len() as i64 - 1
-        });
-        out.push(number, count);
-    }
+        })
+    };
+    let out = Runs::from_runs(column.runs().iter().map(|&(value, count)| (number(value), count)));
     peers.push(seen.len() as i64);
     peers.extend(seen.iter().map(|&value| meaning_of(value, rank)));
     out

@@ -4,15 +4,13 @@
 //! content.
 
 use std::collections::HashMap;
-use std::rc::Rc;
 
-use talea_flow::codec::sequence;
 use talea_flow::log::{NodeLog, Runs, ThreadLog};
 use talea_model::{
     ArgKind, Frame, GapKind, Gaps, Location, NodeId, PathId, ProcedureId, Rank, Signature,
 };
 
-use super::decoded::Decoded;
+use super::decoded::{ColumnKey, Decoded, Meaning};
 use super::gaps::{gap_of, note_missing, note_process};
 use super::peers::value_of;
 use super::source::{Opened, ProcessTimes};
@@ -25,7 +23,6 @@ use crate::live::layout::{TimesMode, state};
 use crate::live::numbers::Cursor;
 use crate::places::ThreadPlace;
 use crate::pu_time;
-use crate::recording::columns::Marks;
 use crate::recording::{self, Ended, Open, Recording, Sizes, Started};
 
 impl Bundle {
@@ -243,48 +240,43 @@ impl Bundle {
                 runs
             } else {
                 let last = u64::from(nodes.len() as u32 == graph.last);
-                let choices = decoded.stream(node.choices - 1, node.visits.checked_sub(last)?)?;
-                decoded.mapped(&choices, |v| u32::try_from(v).unwrap_or(u32::MAX))?
+                decoded.choices(node.choices - 1, node.visits.checked_sub(last)?)?
             };
             let mut node_columns = Vec::new();
             for arg in &procedure.args {
                 let &Column { stream, base, step } = columns.next()?;
-                let numbers = decoded.stream(stream, node.visits)?;
-                let scale = |number| sequence::unscaled(number, base, step);
-                let column = match (base, step) {
-                    (0, 1) => numbers,
-                    _ => Rc::new(decoded.mapped(&numbers, scale)?),
+                let column =
+                    |meaning| ColumnKey { stream, length: node.visits, base, step, meaning };
+                let mapped = |id: u32| {
+                    let map = map(id);
+                    let meaning = |own| usize::try_from(own).ok().and_then(|own| map.get(own));
+                    let meaning = |own| meaning(own).copied().unwrap_or(own);
+                    decoded.column(column(Meaning::Map(id)), meaning)
                 };
                 node_columns.push(match arg.kind {
                     ArgKind::Peer => {
-                        let count = *peers.next()?;
+                        let count = usize::try_from(*peers.next()?).ok()?;
+                        let meant = peers.by_ref().take(count);
                         let meant: Vec<i64> =
-                            peers.by_ref().take(usize::try_from(count).ok()?).copied().collect();
-                        decoded.mapped(&column, |v| {
-                            let meant = usize::try_from(v)
-                                .ok()
-                                .and_then(|v| meant.get(v))
-                                .copied()
-                                .unwrap_or(1);
-                            value_of(meant, process.rank)
+                            meant.map(|&one| value_of(one, process.rank)).collect();
+                        let value = |own| usize::try_from(own).ok().and_then(|own| meant.get(own));
+                        decoded.column(column(Meaning::OwnRank), |own| {
+                            value(own).copied().unwrap_or_default()
                         })?
                     }
-                    ArgKind::Comm => decoded.renumbered(&column, map(process.comm_map))?,
-                    ArgKind::Datatype => decoded.renumbered(&column, map(process.datatype_map))?,
-                    ArgKind::Op => decoded.renumbered(&column, map(process.op_map))?,
-                    ArgKind::Datatypes => decoded.mapped(&column, |own| type_lists.list(own))?,
-                    ArgKind::List | ArgKind::Peers | ArgKind::Requests => {
-                        decoded.renumbered(&column, map(process.list_map))?
+                    ArgKind::Comm => mapped(process.comm_map)?,
+                    ArgKind::Datatype => mapped(process.datatype_map)?,
+                    ArgKind::Op => mapped(process.op_map)?,
+                    ArgKind::Datatypes => {
+                        let meaning = Meaning::Types(process.type_list_map);
+                        decoded.column(column(meaning), |own| type_lists.list(own))?
                     }
-                    _ => decoded.mapped(&column, |v| v)?,
+                    ArgKind::List | ArgKind::Peers | ArgKind::Requests => mapped(process.list_map)?,
+                    _ => decoded.column(column(Meaning::Itself), |own| own)?,
                 });
             }
-            let polls = if polls == 0 {
-                Runs::new()
-            } else {
-                let polls = decoded.stream(polls - 1, node.visits)?;
-                decoded.mapped(&polls, |v| u64::try_from(v).unwrap_or(0).min(MOST_EVENTS))?
-            };
+            let polls =
+                if polls == 0 { Runs::new() } else { decoded.polls(polls - 1, node.visits)? };
             nodes.push(NodeLog {
                 signature: Signature {
                     procedure: ProcedureId(node.procedure as u16),
@@ -311,10 +303,9 @@ impl Bundle {
             number,
             sums,
             counts,
-            pu_times: Vec::new(),
-            marks: nodes.iter().flat_map(|node| &node.columns).map(Marks::new).collect(),
             log: ThreadLog { nodes, events: graph.events },
             times,
+            ..recording::Thread::default()
         })
     }
 }

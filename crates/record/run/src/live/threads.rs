@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::mem::offset_of;
 
-use talea_flow::log::{NodeLog, Runs, ThreadLog};
+use talea_flow::log::{NodeLog, Runs, RunsBuilder, ThreadLog};
 use talea_model::{Nanos, NodeId, PathId, ProcedureId, ProcedureSpec, Signature};
 
 use super::layout::{INLINE_FRAMES, Node, PathFrame, Thread};
@@ -182,11 +182,11 @@ impl<'a> Threads<'a> {
             .take_while(|_| file.spend(size_of::<u32>()))
             .map(NodeId)
             .collect();
-        let mut choices = Runs::new();
+        let mut choices = RunsBuilder::new();
         file.symbols(&node.choices, false, events, 1, |symbol, run, _| choices.push(symbol, run));
 
         let columns_count = node.columns.min(64) as usize;
-        let mut columns = vec![Runs::new(); columns_count];
+        let mut columns = vec![RunsBuilder::new(); columns_count];
         let values = file.stream(&node.values);
         let mut from = Cursor::new(&values);
         let mut slots: Vec<Vec<i64>> = Vec::new();
@@ -212,7 +212,7 @@ impl<'a> Threads<'a> {
         if !complete {
             self.damage.push(format!("node {}: arguments end early", node.index));
         }
-        let mut polls = Runs::new();
+        let mut polls = RunsBuilder::new();
         let content = file.stream(&node.polls);
         let mut from = Cursor::new(&content);
         while let (Some(single), Some(count)) = (from.number(), from.number()) {
@@ -226,9 +226,9 @@ impl<'a> Threads<'a> {
             signature: Signature { procedure: ProcedureId(procedure.unwrap_or(0) as u16), path },
             visits,
             successors,
-            choices,
-            columns,
-            polls,
+            choices: choices.into(),
+            columns: columns.into_iter().map(Runs::from).collect(),
+            polls: polls.into(),
         }
     }
 }

@@ -132,7 +132,7 @@ impl<'a> Events<'a> {
                 }
             }
         }
-        self.columns.go_to(&visits, &self.thread.marks);
+        self.columns.go_to(&visits, self.thread.marks());
         visits
     }
 

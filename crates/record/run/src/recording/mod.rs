@@ -9,7 +9,7 @@ pub(crate) mod columns;
 pub mod events;
 pub(crate) mod restarts;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use talea_flow::codec::times;
 use talea_flow::log::ThreadLog;
@@ -167,8 +167,8 @@ pub struct Thread {
     pub counts: Vec<(ProcedureId, u64)>,
     /// Running times, and waiting times for PUs, about once a second.
     pub pu_times: Vec<PuTime>,
-    /// Sums of the streams of all columns, one node after the other.
-    pub(crate) marks: Vec<columns::Marks>,
+    /// Sums of the streams of all columns, one node after the other, for reading from the middle.
+    pub(crate) marks: OnceLock<Vec<columns::Marks>>,
     /// Times, packed.
     pub(crate) times: Times,
 }
@@ -207,6 +207,11 @@ pub(crate) struct Times {
 }
 
 impl Thread {
+    pub(crate) fn marks(&self) -> &[columns::Marks] {
+        let columns = || self.log.nodes.iter().flat_map(|node| &node.columns);
+        self.marks.get_or_init(|| columns().map(columns::Marks::new).collect())
+    }
+
     /// Size of its times: the cells, then the differences of exact sums from those of
     /// restored times.
     pub fn packed(&self) -> [Bytes; 2] {

@@ -4,7 +4,7 @@
 //! through the thread's graph: the number of visits of every node so far.
 
 use talea_flow::codec::sequence;
-use talea_flow::log::Runs;
+use talea_flow::log::RunsBuilder;
 use talea_model::NodeId;
 
 use crate::live::numbers::{Cursor, put_number};
@@ -36,7 +36,7 @@ pub(crate) fn put_restarts(out: &mut Vec<u8>, restarts: &[Restart]) {
         (offset, end) = (restart.offset, restart.end);
     }
     let Some(first) = restarts.first() else { return };
-    let mut visits = Runs::new();
+    let mut visits = RunsBuilder::new();
     for node in 0..first.visits.len() {
         let mut before = 0;
         for restart in restarts {
@@ -44,7 +44,7 @@ pub(crate) fn put_restarts(out: &mut Vec<u8>, restarts: &[Restart]) {
             before = restart.visits[node];
         }
     }
-    out.extend_from_slice(&sequence::encode(&visits));
+    out.extend_from_slice(&sequence::encode(&visits.into()));
 }
 
 /// Reads the places in a thread with this many nodes; `None` where the bytes are malformed.
