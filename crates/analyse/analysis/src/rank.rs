@@ -165,7 +165,8 @@ pub(super) struct Studied {
     pub(super) shown: Vec<(usize, Shown)>,
 }
 
-/// Studies a process, of whose threads so many iterations or groups of them are kept. `tree_of` has the tree of a thread that stands for a class, by its place.
+/// Studies a process. Of each thread `most` iterations, or groups of them, are kept. `tree_of` has
+/// the tree of a thread that stands for a class, by its place.
 pub(super) fn study(
     recording: &Recording,
     process: &Process,

@@ -23,7 +23,7 @@ impl<T: PartialEq + Copy> Runs<T> {
         Self(None)
     }
 
-    /// A sequence of runs, of which neighbours may have the same value.
+    /// A sequence of runs. Neighbours may have the same value.
     pub fn from_runs(runs: impl IntoIterator<Item = (T, u64)>) -> Self {
         let mut all = RunsBuilder::new();
         for (value, count) in runs {

@@ -47,8 +47,8 @@ pub struct Depth {
 }
 
 impl Depth {
-    /// That of the report of a recording, which has samples or none.
-    pub fn of(recording: &Recording, sampled: bool) -> Self {
+    /// The depth for a recording, which has samples or none.
+    pub fn for_recording(recording: &Recording, sampled: bool) -> Self {
         let events = recording.events();
         let timed = recording.times != TimesMode::Statistics;
         Self {
@@ -68,7 +68,7 @@ pub(super) fn studies(analysis: &Analysis<'_>) -> (Vec<Study>, Gaps) {
 fn all(analysis: &Analysis<'_>, missing: &mut Gaps) -> Vec<Study> {
     let samples = talea_run::samples::files(&analysis.run.directory);
     let sampled = samples.is_ok_and(|files| !files.is_empty());
-    let depth = Depth::of(&analysis.run.recording, sampled);
+    let depth = Depth::for_recording(&analysis.run.recording, sampled);
     if !depth.folded && !depth.clustered {
         return Vec::new();
     }

@@ -48,7 +48,7 @@ pub(super) enum Meaning {
     OwnRank,
 }
 
-/// What was decoded before.
+/// Streams that were decoded before.
 struct Known<K, T>(RefCell<HashMap<K, Runs<T>>>);
 
 impl<K: Eq + Hash, T: Clone> Known<K, T> {

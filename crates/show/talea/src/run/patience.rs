@@ -45,7 +45,7 @@ impl Work {
     /// Estimates for a recording with samples or without, on the cores of this process.
     pub(super) fn for_recording(recording: &Recording, sampled: bool) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let depth = Depth::of(recording, sampled);
+        let depth = Depth::for_recording(recording, sampled);
         let (ranks, events) = (recording.processes.len(), recording.events());
         Self::on(cores, ranks, events, depth, recording.is_mapped())
     }
