@@ -216,6 +216,15 @@ fn comes_back(topology: &Topology) {
 }
 
 #[test]
+fn an_empty_type_of_version_1_is_none() {
+    let inside = "<object type=\"Machine\" cpuset=\"0x1\"><info name=\"Type\" value=\"\"/><object type=\"PU\" os_index=\"0\" cpuset=\"0x1\"/></object>";
+    let text = format!("<topology version=\"1.0\">{inside}</topology>");
+    let topology = xml::read(text.as_bytes()).unwrap().topology;
+    assert_eq!(topology.objects[0].subtype, None);
+    comes_back(&topology);
+}
+
+#[test]
 fn a_file_cut_anywhere_is_refused() {
     cut_anywhere(data::files(&["v1", "v2", "v3"]));
 }
@@ -281,7 +290,7 @@ proptest! {
         "<object type=\"NUMANode\" os_index=\"1\" cpuset=\"0x0\">", "<object type=\"Package\" cpuset=\"0x1\" complete_cpuset=\"0x1\">",
         "<object type=\"PU\" os_index=\"0\"/>", "<object type=\"PU\" os_index=\"1\" cpuset=\"0x2\"/>", "<object type=\"Misc\" cpuset=\"0x1\">",
         "<object type=\"Bridge\" bridge_type=\"0-1\">", "<object type=\"Group\" cpuset=\"0x1\">", "</object>", "</object>", "</object>",
-        "<distances nbobjs=\"1\" relative_depth=\"1\" latency_base=\"1\"><latency value=\"1\"/></distances>", "<info name=\"Type\" value=\"MCDRAM\"/>",
+        "<distances nbobjs=\"1\" relative_depth=\"1\" latency_base=\"1\"><latency value=\"1\"/></distances>", "<info name=\"Type\" value=\"MCDRAM\"/>", "<info name=\"Type\" value=\"\"/>",
     ]), 0..24), version in 1..4_u32) {
         let open = parts.iter().filter(
             |part| part.starts_with("<object") && !part.ends_with("/>")

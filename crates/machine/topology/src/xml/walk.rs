@@ -32,7 +32,7 @@ pub(super) fn read_object<'a>(
                         Some((name, value))
                             if draft.version == 1 && (name == "Type" || name == "CoProcType") =>
                         {
-                            object.subtype = Some(value);
+                            object.subtype = Some(value).filter(|word| !word.is_empty());
                         }
                         Some((name, value))
                             if draft.above[top].is_none() && extras::is_of_all(&name) =>
