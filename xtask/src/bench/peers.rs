@@ -1,12 +1,12 @@
 //! The same questions about a run, asked of Talea and of programs that read what it exports.
 //!
-//! Owns the questions, and what each program needs for them. What is not installed is left out,
-//! which is said: `scripts/setup.sh test` and `scripts/python.sh` install it.
+//! Owns the questions, and what each program needs for them. Programs that are not installed are
+//! left out with a line: `scripts/setup.sh test` and `scripts/python.sh` install them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::scale::measured;
+use super::scale::{measured, timed};
 use super::{found, heading, median};
 
 /// Counted runs of each command.
@@ -31,6 +31,8 @@ print(duckdb.sql(f\"select procedure, count(*), sum(duration_ns) from read_parqu
 /// The same, from the slices of a trace of Perfetto.
 const SLICES: &str = "select name, count(*), sum(dur) from slice group by 1";
 
+const PROCEDURES: &str = "calls and time of each procedure";
+
 /// A program, and the form that it reads.
 struct Peer {
     name: &'static str,
@@ -39,6 +41,7 @@ struct Peer {
     program: PathBuf,
     before: Vec<String>,
     after: Vec<String>,
+    question: &'static str,
     /// The words of Talea around its input, for the same question.
     ours: [&'static [&'static str]; 2],
     /// True if Talea reads the same file, not the run.
@@ -47,13 +50,16 @@ struct Peer {
 
 /// Prints the table for a run.
 pub(super) fn compare(talea: &Path, run: &Path) -> Result<(), String> {
-    heading("The same questions, asked of programs that read exports");
+    let peers = peers();
+    heading("Talea beside pandas, DuckDB and Perfetto");
+    // `talea run` may have left sums and packing to the first command.
+    timed(talea, &["show"], run, &["structure"])?;
     println!(
         "Median of {ROUNDS} runs of whole commands; in brackets the peak of memory in MB. *Converting*: writing the export, once.\n"
     );
     println!("| question | Talea reads | s | the other reads | s | ratio | converting, s |");
     println!("|---|---|---|---|---|---|---|");
-    for peer in peers() {
+    for peer in peers {
         let file = run.with_extension(peer.form);
         let mut convert = Command::new(talea);
         let (converting, _) = measured(convert.arg("convert").arg(run).arg(&file))?;
@@ -75,11 +81,7 @@ pub(super) fn compare(talea: &Path, run: &Path) -> Result<(), String> {
         let (ours, theirs) = (median(&mut ours), median(&mut theirs));
         println!(
             "| {} | {} | {ours:.2} ({our_memory}) | `.{}` of {:.0} MB with {} | {theirs:.2} ({their_memory}) | {:.0} | {converting:.2} |",
-            if peer.same_file {
-                "time by rank and state"
-            } else {
-                "calls and time of each procedure"
-            },
+            peer.question,
             if peer.same_file { "the same file" } else { "the run" },
             peer.form,
             size(&file) as f64 / 1e6,
@@ -95,18 +97,29 @@ fn peers() -> Vec<Peer> {
     let mut peers = Vec::new();
     let python = PathBuf::from("target/python-package/bin/python");
     let calls: [&'static [&'static str]; 2] = [&["show"], &["calls"]];
-    if python.exists() {
-        let run = |name, form, program: &str, ours, same_file| Peer {
-            name,
-            form,
+    let mut imports = Command::new(&python);
+    if measured(imports.args(["-c", "import pandas, duckdb"])).is_ok() {
+        let before = |program: &str| vec!["-c".to_owned(), program.to_owned()];
+        peers.push(Peer {
+            name: "pandas",
+            form: "prv",
             program: python.clone(),
-            before: vec!["-c".to_owned(), program.to_owned()],
+            before: before(PANDAS),
             after: Vec::new(),
-            ours,
-            same_file,
-        };
-        peers.push(run("pandas", "prv", PANDAS, [&["metrics"], &[]], true));
-        peers.push(run("DuckDB", "parquet", DUCKDB, calls, false));
+            question: "time by rank and state (Talea: all of `metrics`)",
+            ours: [&["metrics"], &[]],
+            same_file: true,
+        });
+        peers.push(Peer {
+            name: "DuckDB",
+            form: "parquet",
+            program: python,
+            before: before(DUCKDB),
+            after: Vec::new(),
+            question: PROCEDURES,
+            ours: calls,
+            same_file: false,
+        });
     } else {
         println!("pandas and DuckDB are not installed and are left out");
     }
@@ -126,6 +139,7 @@ fn peers() -> Vec<Peer> {
                 pages.display().to_string(),
             ],
             after: vec![SLICES.to_owned()],
+            question: PROCEDURES,
             ours: calls,
             same_file: false,
         }),

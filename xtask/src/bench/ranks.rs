@@ -25,16 +25,17 @@ const FILES: [&str; 3] = ["report.html", "trace.talea", "summary.talea"];
 
 /// Prints the table.
 pub(crate) fn run() -> Result<(), String> {
+    let folder = scratch("ranks")?;
+    let done = columns(&folder);
+    let _ = std::fs::remove_dir_all(&folder);
+    let columns = done?;
     heading("Views of many ranks, generated recordings");
     println!(
         "The first row reads all events and keeps the sums, the others read the sums. In brackets the peak of memory in MB. Chromium: median of five fresh pages, to the second frame with findings.\n"
     );
     let names = SIZES.map(|(ranks, events)| format!("{ranks} ranks x {events} events"));
     println!("| command | {} |\n|---{}|", names.join(" | "), "|---".repeat(SIZES.len()));
-    let folder = scratch("ranks")?;
-    let done = columns(&folder);
-    let _ = std::fs::remove_dir_all(&folder);
-    for row in rows(&done?) {
+    for row in rows(&columns) {
         println!("{row}");
     }
     Ok(())

@@ -40,7 +40,7 @@ pub(crate) fn run() -> Result<(), String> {
     peers()
 }
 
-/// Prints the time that `talea run` takes after the end of programs with more and more calls.
+/// Prints the time that `talea run` takes after the end of programs, by number of calls.
 pub(crate) fn ends() -> Result<(), String> {
     in_folder(|folder| ends_of(&built("talea")?, folder))
 }

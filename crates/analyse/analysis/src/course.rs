@@ -1,8 +1,7 @@
 //! Iterations of a thread's main loop over the run.
 //!
-//! Owns the bound of what is kept of them: each with its times, or, where a run has more than
-//! [`MOST`], groups of neighbours with the sum, minimum and maximum of their durations, and each of
-//! those that stand out.
+//! Owns the bound of what is kept of them, [`MAX_KEPT`]: each with its times, or groups of
+//! neighbours with the sum, minimum and maximum of their durations, and each outlier.
 
 mod packed;
 #[cfg(test)]
@@ -16,12 +15,15 @@ use talea_flow::iterations::Iteration;
 use talea_model::Nanos;
 use talea_run::recording::Thread;
 
-/// Iterations, or groups of them, that are kept of all threads of a run: some 256 MB.
-pub(super) const MOST: usize = 8_000_000;
+/// Maximum number of iterations, or groups of them, that are kept of all threads of a run: some 256
+/// MB.
+pub(super) const MAX_KEPT: u64 = 8_000_000;
 
-/// Iterations, or groups of them, that are kept of each thread of a run with so many.
-pub(super) fn most(threads: usize) -> usize {
-    (MOST / threads.max(1)).max(1)
+/// Maximum number for a thread: its part of `kept` by its events, so that runs with fewer events
+/// than that keep each iteration.
+pub(super) fn max_of_thread(kept: u64, thread_events: u64, events: u64) -> usize {
+    let part = u128::from(kept) * u128::from(thread_events) / u128::from(events.max(1));
+    usize::try_from(part).unwrap_or(usize::MAX).max(1)
 }
 
 /// Iterations of a thread's main loop.
@@ -42,7 +44,7 @@ pub struct Grouped {
     stride: usize,
     #[serde(with = "packed::groups")]
     groups: Vec<Group>,
-    /// Iterations that stand out, in order, with their durations.
+    /// Outliers in order, with their durations.
     outliers: Vec<(usize, Nanos)>,
 }
 
@@ -66,17 +68,17 @@ impl Default for Course {
 }
 
 impl Course {
-    /// Keeps iterations: each of them up to `most`, or at most so many groups. `outliers` are the
-    /// places of those that stand out.
-    pub(super) fn new(all: &[Iteration], outliers: &[usize], most: usize) -> Self {
-        let stride = all.len().div_ceil(most.max(1)).next_power_of_two();
+    /// Keeps each of up to `max` iterations, or at most `max` groups of more. `outliers` are places
+    /// of iterations.
+    pub(super) fn new(all: &[Iteration], outliers: &[usize], max: usize) -> Self {
+        let stride = all.len().div_ceil(max.max(1)).next_power_of_two();
         if stride == 1 {
             return Self::Each(all.into());
         }
         let mut outliers: Vec<(usize, Nanos)> =
             outliers.iter().map(|&at| (at, all[at].duration)).collect();
         outliers.sort_unstable();
-        let groups = all.chunks(stride).map(Group::of).collect();
+        let groups = all.chunks(stride).map(Group::new).collect();
         Self::Grouped(Grouped { count: all.len(), stride, groups, outliers })
     }
 
@@ -124,17 +126,18 @@ impl Course {
     /// one or after the last iteration.
     pub fn groups(&self, range: Range<usize>) -> impl Iterator<Item = (Group, usize)> {
         let (stride, end) = (self.stride(), range.end.min(self.len()));
+        debug_assert!(range.start.is_multiple_of(stride));
         (range.start..end).step_by(stride).filter_map(move |at| {
             let group = match self {
-                Self::Each(all) => Group::of(all.get(at..=at)?),
+                Self::Each(all) => Group::new(all.get(at..=at)?),
                 Self::Grouped(grouped) => *grouped.groups.get(at / stride)?,
             };
             Some((group, stride.min(end - at)))
         })
     }
 
-    /// True if this can be the course of a thread; what a file holds need not be.
-    pub(super) fn is_of(&self, thread: &Thread) -> bool {
+    /// True if this can be the course of a thread; files may hold anything.
+    pub(super) fn fits(&self, thread: &Thread) -> bool {
         let events = thread.log.events;
         match self {
             Self::Each(all) => all.iter().all(|one| one.events.end as u64 <= events),
@@ -142,6 +145,7 @@ impl Course {
                 *count as u64 <= events
                     && stride.is_power_of_two()
                     && groups.len() == count.div_ceil(*stride)
+                    && groups.iter().all(|group| group.min <= group.max && group.max <= group.sum)
                     && outliers.is_sorted()
                     && outliers.last().is_none_or(|one| one.0 < *count)
             }
@@ -150,7 +154,7 @@ impl Course {
 }
 
 impl Group {
-    fn of(all: &[Iteration]) -> Self {
+    fn new(all: &[Iteration]) -> Self {
         let durations = || all.iter().map(|one| one.duration);
         Self {
             begin: all.first().map_or(Nanos(0), |one| one.begin),

@@ -1,7 +1,6 @@
 //! Each iteration of a thread's main loop.
 //!
-//! Owns reading them where the sums of a run have groups of them only: the events of the thread are
-//! read again.
+//! Owns the second reading of a thread's events where its sums have groups only.
 
 use std::sync::{Arc, PoisonError};
 
@@ -14,8 +13,8 @@ use crate::location::ThreadAt;
 use crate::walk::walk;
 
 impl Analysis<'_> {
-    /// Each iteration of a thread's main loop. What is read for it stays in memory: it is for the
-    /// few threads that a view shows in detail.
+    /// Each iteration of a thread's main loop. Keeps what it reads: for the thread that represents a
+    /// class.
     pub fn iterations(&self, at: ThreadAt) -> Arc<[Iteration]> {
         if let Course::Each(all) = &self.thread(at).course {
             return Arc::clone(all);
@@ -24,13 +23,13 @@ impl Analysis<'_> {
         if let Some(all) = known().get(&at) {
             return Arc::clone(all);
         }
-        let all = each(self, at);
+        let all = read_iterations(self, at);
         Arc::clone(known().entry(at).or_insert(all))
     }
 }
 
-/// Each iteration of a thread's main loop, which nobody else keeps.
-pub(super) fn each(analysis: &Analysis<'_>, at: ThreadAt) -> Arc<[Iteration]> {
+/// Each iteration of a thread's main loop; keeps nothing.
+pub(super) fn read_iterations(analysis: &Analysis<'_>, at: ThreadAt) -> Arc<[Iteration]> {
     match &analysis.thread(at).course {
         Course::Each(all) => Arc::clone(all),
         Course::Grouped(_) => {

@@ -98,7 +98,7 @@ pub struct Analysis<'a> {
     pub unusable: Option<Unusable>,
     /// The reason for which mapped files were not packed; they say the same.
     pub not_packed: Option<TraceError>,
-    /// Iterations of threads whose events were read for them.
+    /// Iterations of threads that were read again.
     iterations: Mutex<BTreeMap<ThreadAt, Arc<[Iteration]>>>,
     /// Start of the first rank.
     begin: Nanos,

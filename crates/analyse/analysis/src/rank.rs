@@ -121,7 +121,7 @@ impl ThreadStudy {
         self.number == thread.number
             && self.events == thread.log.events
             && places.into_iter().flatten().all(|place| place < self.loops.len())
-            && self.course.is_of(thread)
+            && self.course.fits(thread)
             && self
                 .loops
                 .iter()
@@ -165,13 +165,13 @@ pub(super) struct Studied {
     pub(super) shown: Vec<(usize, Shown)>,
 }
 
-/// Studies a process. Of each thread `most` iterations, or groups of them, are kept. `tree_of` has
-/// the tree of a thread that stands for a class, by its place.
+/// Studies a process. `max_of` is the maximum number of iterations, or groups of them, that are
+/// kept of a thread. `tree_of` has the tree of a thread that stands for a class, by its place.
 pub(super) fn study(
     recording: &Recording,
     process: &Process,
     paths: &[KnownPath],
-    most: usize,
+    max_of: impl Fn(&Thread) -> usize,
     tree_of: impl Fn(usize) -> Option<ThreadTree>,
 ) -> Studied {
     let mut shown = Vec::new();
@@ -181,7 +181,7 @@ pub(super) fn study(
         let known = tree_of(number);
         let tree = known.clone().unwrap_or_else(|| thread_tree(recording, thread, paths));
         let flow = Flow::new(thread, &walked, tree);
-        threads.push(ThreadStudy::new(recording, thread, &walked, &flow, most));
+        threads.push(ThreadStudy::new(recording, thread, &walked, &flow, max_of(thread)));
         if let Some(tree) = known {
             shown.push((number, Shown::new(tree, &walked, flow)));
         }
@@ -214,7 +214,7 @@ impl ThreadStudy {
         thread: &Thread,
         walked: &Walked,
         flow: &Flow,
-        most: usize,
+        max: usize,
     ) -> Self {
         let first = walked.events.first().map(|event| event.begin);
         let mut study = Self {
@@ -233,7 +233,7 @@ impl ThreadStudy {
             course: Course::default(),
         };
         study.add_times(recording, thread, walked, flow);
-        study.add_loops(thread, flow, most);
+        study.add_loops(thread, flow, max);
         study
     }
 
@@ -272,11 +272,13 @@ impl ThreadStudy {
         self.run = flow.timeline.run;
     }
 
-    fn add_loops(&mut self, thread: &Thread, flow: &Flow, most: usize) {
+    fn add_loops(&mut self, thread: &Thread, flow: &Flow, max: usize) {
         let signature = |id: NodeId| thread.log.nodes[id.0 as usize].signature;
         let durations = |found: &LoopTimes| {
             let mut durations = found.durations.clone();
-            durations.outliers.truncate(most);
+            if found.iterations.len() > max {
+                durations.outliers.truncate(max);
+            }
             durations
         };
         let figures = |found: &LoopTimes| LoopFigures {
@@ -292,7 +294,7 @@ impl ThreadStudy {
         self.main = flow.timeline.main;
         if let Some(main) = self.main {
             let outliers = &self.loops[main].durations.outliers;
-            self.course = Course::new(&flow.timeline.loops[main].iterations, outliers, most);
+            self.course = Course::new(&flow.timeline.loops[main].iterations, outliers, max);
         }
     }
 }

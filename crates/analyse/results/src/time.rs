@@ -103,8 +103,8 @@ pub struct IterationSeries {
     pub loop_id: LoopId,
     /// The class whose ranks are summarised; absent for all ranks.
     pub class: Option<ClassId>,
-    /// Number of iterations in one point: 1, or more where a thread has more of them than a series
-    /// has points (then `min` and `max` are over these too).
+    /// Number of iterations in one point: 1, or more where the sums of the run keep groups of them,
+    /// or a thread has more than a series has points (then `min` and `max` are over these too).
     pub stride: u64,
     /// Duration of an iteration, one line: `12.6 µs (median of 1,200; mean 631 µs) on rank 0`.
     pub takes: String,
@@ -112,8 +112,7 @@ pub struct IterationSeries {
     pub begin: Vec<Nanos>,
     /// Shortest duration among the ranks.
     pub min: Vec<Nanos>,
-    /// Median duration. Where a run has more than 8 million iterations of main loops, that of the
-    /// means of groups of them.
+    /// Median duration; of groups, the median of their means.
     pub median: Vec<Nanos>,
     /// Longest duration.
     pub max: Vec<Nanos>,

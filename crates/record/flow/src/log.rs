@@ -23,7 +23,7 @@ impl<T: PartialEq + Copy> Runs<T> {
         Self(None)
     }
 
-    /// A sequence of runs. Neighbours may have the same value.
+    /// From runs; neighbours of equal value become one.
     pub fn from_runs(runs: impl IntoIterator<Item = (T, u64)>) -> Self {
         let mut all = RunsBuilder::new();
         for (value, count) in runs {
@@ -32,7 +32,7 @@ impl<T: PartialEq + Copy> Runs<T> {
         all.into()
     }
 
-    /// Appends `value` `count` times; [`RunsBuilder`] is faster for many.
+    /// Appends `value` `count` times. Copies shared memory first; [`RunsBuilder`] is for many values.
     pub fn push(&mut self, value: T, count: u64) {
         if count > 0 {
             append(Arc::make_mut(self.0.get_or_insert_default()), value, count);

@@ -73,7 +73,7 @@ pub(super) mod groups {
         from.deserialize_bytes(Packed(|from: &mut Cursor<'_>| {
             let begin = Nanos(time.wrapping_add_signed(from.signed()?));
             let (sum, min) = (Nanos(from.number()?), Nanos(from.number()?));
-            let max = Nanos(min.0.wrapping_add(from.number()?));
+            let max = Nanos(min.0.checked_add(from.number()?)?);
             time = begin.0.wrapping_add(sum.0);
             Some(Group { begin, sum, min, max })
         }))

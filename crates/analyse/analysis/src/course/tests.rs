@@ -63,29 +63,39 @@ fn what_contradicts_the_thread_is_no_course_of_it() {
     let events = thread.log.events as usize;
     let all = iterations(&vec![5; events / 2]);
     let whole = Course::new(&all, &[1, 4], 4);
-    assert!(whole.is_of(thread) && whole.stride() > 1);
-    assert!(Course::new(&all, &[], events).is_of(thread));
+    assert!(whole.fits(thread) && whole.stride() > 1);
+    assert!(Course::new(&all, &[], events).fits(thread));
     let longer = iterations(&vec![5; events / 2 + 1]);
-    assert!(!Course::new(&longer, &[], events).is_of(thread));
+    assert!(!Course::new(&longer, &[], events).fits(thread));
     let Course::Grouped(grouped) = whole else { panic!("each is kept") };
-    let changes: [fn(&mut Grouped); 6] = [
+    let changes: [fn(&mut Grouped); 8] = [
         |one| one.count = usize::MAX,
         |one| one.stride = 0,
         |one| one.stride = 3,
         |one| one.groups.truncate(1),
+        |one| one.groups[0].min.0 += 1,
+        |one| one.groups[0].sum.0 = 1,
         |one| one.outliers.swap(0, 1),
         |one| one.outliers[1].0 = one.count,
     ];
     for (number, change) in changes.iter().enumerate() {
         let mut other = grouped.clone();
         change(&mut other);
-        assert!(!Course::Grouped(other).is_of(thread), "{number}");
+        assert!(!Course::Grouped(other).fits(thread), "{number}");
     }
 }
 
 #[test]
 fn all_threads_together_have_a_bound() {
-    for threads in [0, 1, 4, 512, 131_072, MOST, 2 * MOST] {
-        assert!(most(threads) >= 1 && (threads > MOST || most(threads) * threads <= MOST));
+    for threads in [vec![1], vec![0, 7], vec![100, 1, 5, 9_000], vec![3; 40]] {
+        let events = threads.iter().sum();
+        for kept in [1, 50, 120, 10_000, u64::MAX] {
+            let max: Vec<usize> =
+                threads.iter().map(|&own| max_of_thread(kept, own, events)).collect();
+            assert!(max.iter().sum::<usize>() as u64 <= kept.saturating_add(threads.len() as u64));
+            // No thread has more iterations than events.
+            let all = events <= kept;
+            assert!(!all || threads.iter().zip(&max).all(|(&own, &max)| own <= max as u64));
+        }
     }
 }

@@ -21,12 +21,12 @@ pub(super) fn iterations(analysis: &Analysis<'_>) -> Option<Finding> {
     let class = analysis.classes.first()?;
     let study = analysis.thread(class.representative);
     let main = study.main()?;
+    if study.course.len() < FEW || main.durations.median == Nanos(0) {
+        return None;
+    }
     let each = analysis.iterations(class.representative);
     let durations: Vec<f64> = each.iter().map(|one| one.duration.0 as f64).collect();
     let median = main.durations.median;
-    if durations.len() < FEW || median.0 == 0 {
-        return None;
-    }
     // Where one iteration is nearly everything, the others are no evidence about it.
     let total: f64 = durations.iter().sum();
     if durations.iter().any(|duration| 2.0 * duration > total) {

@@ -14,6 +14,7 @@ use talea_report::data::{Bar, Message, Row, SiteId, Timeline};
 use super::class_of_threads;
 use super::time::{LISTED, main_loop, worst};
 use crate::Analysis;
+use crate::iterations::read_iterations;
 use crate::location::ThreadAt;
 use crate::messages::messages_inside;
 use crate::rank::{LoopFigures, ThreadStudy};
@@ -32,12 +33,13 @@ const MATCHED: u64 = 20_000_000;
 /// where it is short enough to be drawn, else the slow iterations.
 pub(super) fn timelines(analysis: &Analysis<'_>) -> Vec<Timeline> {
     let rows = rows(analysis);
-    rows.par_iter().for_each(|&at| drop(analysis.iterations(at)));
-    let mut all: Vec<Timeline> = typical_iteration(analysis, &rows).into_iter().collect();
-    match whole(analysis, &rows) {
-        Some(whole) => all.push(whole),
-        None => all.extend(slow_iterations(analysis, &rows)),
+    let whole = whole(analysis, &rows);
+    let mut wanted: Vec<Wanted> = typical_iteration(analysis).into_iter().collect();
+    if whole.is_none() {
+        wanted.extend(slow_iterations(analysis, &rows));
     }
+    let mut all = frames(analysis, &rows, &wanted);
+    all.extend(whole);
     for timeline in &mut all {
         timeline.rows = extents(analysis, &rows);
     }
@@ -46,24 +48,31 @@ pub(super) fn timelines(analysis: &Analysis<'_>) -> Vec<Timeline> {
     all
 }
 
+/// An iteration that is worth showing.
+struct Wanted {
+    number: usize,
+    /// Reason for it.
+    why: String,
+    /// Shown only where there is room.
+    is_slow: bool,
+}
+
 /// The iteration whose duration is nearest to the median.
-fn typical_iteration(analysis: &Analysis<'_>, rows: &[ThreadAt]) -> Option<Timeline> {
+fn typical_iteration(analysis: &Analysis<'_>) -> Option<Wanted> {
     let representative = analysis.classes.first()?.representative;
     let median = analysis.thread(representative).main()?.durations.median;
     let each = analysis.iterations(representative);
     let near = |at: usize| each[at].duration.0.abs_diff(median.0);
     // The first one is often different: caches are cold and pages are new.
     let candidates = usize::from(each.len() > 2)..each.len();
-    let chosen = candidates.min_by_key(|&at| (near(at), at))?;
-    let why = format!("median duration of {}", each.len());
-    Some(iteration(analysis, rows, chosen, why)?.0)
+    let number = candidates.min_by_key(|&at| (near(at), at))?;
+    Some(Wanted { number, why: format!("median duration of {}", each.len()), is_slow: false })
 }
 
-/// Iterations that stand out, and the longest of the representative, as many as there is room for.
-fn slow_iterations(analysis: &Analysis<'_>, rows: &[ThreadAt]) -> Vec<Timeline> {
+/// The longest iteration of the representative, then those that stand out.
+fn slow_iterations(analysis: &Analysis<'_>, rows: &[ThreadAt]) -> Vec<Wanted> {
     let Some(class) = analysis.classes.first() else { return Vec::new() };
-    let study = analysis.thread(class.representative);
-    let Some(main) = study.main() else { return Vec::new() };
+    let Some(main) = analysis.thread(class.representative).main() else { return Vec::new() };
     let each = analysis.iterations(class.representative);
     let longest = (0..each.len()).max_by_key(|&at| each[at].duration);
     let longest = longest.map(|at| (at, each[at].duration, class.representative));
@@ -74,53 +83,67 @@ fn slow_iterations(analysis: &Analysis<'_>, rows: &[ThreadAt]) -> Vec<Timeline> 
     let longest = longest.map(|longest| {
         others.iter().find(|other| other.0 == longest.0).copied().unwrap_or(longest)
     });
-    let mut found: Vec<Timeline> = Vec::new();
-    let mut bars = 0;
-    for (at, duration, thread) in longest.into_iter().chain(others) {
-        let why = format!(
+    let wanted = |(number, duration, thread)| Wanted {
+        number,
+        why: format!(
             "{duration} on {}, the median is {}",
             analysis.location(thread),
             main.durations.median
-        );
-        if found.iter().any(|one| one.iteration == at as u64) {
-            continue;
-        }
-        let Some((timeline, calls)) = iteration(analysis, rows, at, why) else { continue };
-        bars += calls;
-        if !found.is_empty() && (bars > BARS || found.len() == LISTED) {
-            break;
-        }
-        found.push(timeline);
-    }
-    found
+        ),
+        is_slow: true,
+    };
+    let first = longest.map(|one| one.0);
+    // One that the representative does not have is not shown.
+    let others = others.into_iter().filter(|one| Some(one.0) != first && one.0 < each.len());
+    longest.into_iter().chain(others).take(LISTED).map(wanted).collect()
 }
 
-/// The frame of an iteration of the main loop of the largest class over all threads that run it,
-/// and how many calls it has.
-fn iteration(
-    analysis: &Analysis<'_>,
-    rows: &[ThreadAt],
-    number: usize,
-    why: String,
-) -> Option<(Timeline, usize)> {
-    let class = analysis.classes.first()?;
-    let main = analysis.thread(class.representative).main()?;
-    let shown = analysis.iterations(class.representative).get(number)?.clone();
-    let own: Vec<Iteration> = rows
-        .iter()
-        .filter(|&&at| same_loop(analysis.thread(at), main))
-        .filter_map(|&at| analysis.iterations(at).get(number).cloned())
+/// The frames of iterations of the main loop of the largest class over all threads that run it; of
+/// slow ones as many as there is room for.
+fn frames(analysis: &Analysis<'_>, rows: &[ThreadAt], wanted: &[Wanted]) -> Vec<Timeline> {
+    let Some(class) = analysis.classes.first() else { return Vec::new() };
+    let Some(main) = analysis.thread(class.representative).main() else { return Vec::new() };
+    let shown = analysis.iterations(class.representative);
+    let members: Vec<ThreadAt> =
+        rows.iter().copied().filter(|&at| same_loop(analysis.thread(at), main)).collect();
+    // Only those that are shown: threads may have millions.
+    let of_members: Vec<Vec<Option<Iteration>>> = members
+        .par_iter()
+        .map(|&at| {
+            let each = read_iterations(analysis, at);
+            wanted.iter().map(|one| each.get(one.number).cloned()).collect()
+        })
         .collect();
-    let timeline = Timeline {
-        loop_id: main_loop(analysis, 0, class),
-        iteration: number as u64,
-        why,
-        begin: own.iter().map(|one| one.begin).min()?,
-        end: own.iter().map(|one| one.begin + one.duration).max()?,
-        bounds: vec![shown.begin, shown.begin + shown.duration],
-        ..Timeline::default()
-    };
-    Some((timeline, own.iter().map(|one| one.events.len()).sum()))
+    let mut found = Vec::new();
+    let (mut bars, mut slow) = (0, 0);
+    for (place, one) in wanted.iter().enumerate() {
+        let own: Vec<&Iteration> =
+            of_members.iter().filter_map(|of_member| of_member[place].as_ref()).collect();
+        let (Some(shown), Some(begin), Some(end)) = (
+            shown.get(one.number),
+            own.iter().map(|one| one.begin).min(),
+            own.iter().map(|one| one.begin + one.duration).max(),
+        ) else {
+            continue;
+        };
+        if one.is_slow {
+            bars += own.iter().map(|one| one.events.len()).sum::<usize>();
+            if slow > 0 && bars > BARS {
+                break;
+            }
+            slow += 1;
+        }
+        found.push(Timeline {
+            loop_id: main_loop(analysis, 0, class),
+            iteration: one.number as u64,
+            why: one.why.clone(),
+            begin,
+            end,
+            bounds: vec![shown.begin, shown.begin + shown.duration],
+            ..Timeline::default()
+        });
+    }
+    found
 }
 
 /// Whether a thread's main loop begins with the same call.

@@ -1,7 +1,8 @@
 //! Time in the report: the durations of all iterations.
 //!
 //! Owns the series of iterations, and the stride where a run has more of them than a plot has
-//! points. What happens inside iterations is [`super::detail`]'s.
+//! points, or where its sums have groups of them. What happens inside iterations is
+//! [`super::detail`]'s.
 
 use std::collections::HashMap;
 
@@ -75,7 +76,7 @@ pub(super) fn series(analysis: &Analysis<'_>) -> Vec<IterationSeries> {
     analysis.classes.iter().enumerate().filter_map(of_class).collect()
 }
 
-/// Adds a point of these groups of iterations, which have so many each.
+/// Adds a point of these groups of iterations, each with its number of iterations.
 fn add_point(series: &mut IterationSeries, mut all: Vec<(Group, usize)>) {
     let mean = |one: &(Group, usize)| Nanos(one.0.sum.0 / one.1 as u64);
     all.sort_unstable_by_key(mean);

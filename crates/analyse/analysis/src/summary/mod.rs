@@ -19,13 +19,14 @@ use talea_flow::structure::ThreadTree;
 use talea_model::{Nanos, Rank};
 use talea_run::live::layout::TimesMode;
 use talea_run::load::Run;
+use talea_run::recording::Thread;
 
 pub use file::Unusable;
 pub(super) use file::{read, write, write_for};
 
 use super::calls::CallTable;
 use super::classes::{Class, classes, groups};
-use super::course::most;
+use super::course::{MAX_KEPT, max_of_thread};
 use super::location::ThreadAt;
 use super::messages::{Waits, waits};
 use super::rank::{RankStudy, Studied, study};
@@ -77,13 +78,14 @@ impl Summary {
 
     /// Reads all events of a run.
     pub(super) fn new(run: &Run, paths: &[KnownPath], progress: Progress<'_>) -> Self {
-        let threads = run.recording.processes.iter().map(|one| one.threads.len()).sum();
-        Self::with_most(run, paths, most(threads), progress)
+        Self::within(run, paths, MAX_KEPT, progress)
     }
 
-    /// Reads all events of a run, and keeps so many iterations, or groups of them, of each thread.
-    fn with_most(run: &Run, paths: &[KnownPath], most: usize, progress: Progress<'_>) -> Self {
+    /// Reads all events of a run, and keeps at most `kept` iterations, or groups of them.
+    fn within(run: &Run, paths: &[KnownPath], kept: u64, progress: Progress<'_>) -> Self {
         let recording = &run.recording;
+        let events = recording.events();
+        let max_of = |thread: &Thread| max_of_thread(kept, thread.log.events, events);
         progress("finding classes");
         let groups = groups(recording, paths);
         let trees: BTreeMap<ThreadAt, &ThreadTree> =
@@ -108,7 +110,7 @@ impl Summary {
                         let at = ThreadAt { process: done + place, thread };
                         trees.get(&at).map(|&tree| tree.clone())
                     };
-                    study(recording, process, paths, most, tree_of)
+                    study(recording, process, paths, max_of, tree_of)
                 })
                 .collect();
             for one in studied {

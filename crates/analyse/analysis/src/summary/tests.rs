@@ -59,7 +59,9 @@ fn groups_of_iterations_give_the_same_report_but_for_their_series() {
     assert!(count > 30);
     let all = iterations(&analysis, &[], &Which::Main).unwrap();
     let mut expected = serde_json::to_value(report::data(&analysis)).unwrap();
-    let grouped = Summary::with_most(&run, &analysis.paths, count.div_ceil(4), &mut |_| ());
+    let events = run.recording.events();
+    let kept = count.div_ceil(4) as u64 * events.div_ceil(analysis.ranks[0].threads[0].events);
+    let grouped = Summary::within(&run, &analysis.paths, kept, &mut |_| ());
     write(&run, grouped.kept());
     let analysis = Analysis::new(&run, &mut |_| ());
     assert!(analysis.unusable.is_none());

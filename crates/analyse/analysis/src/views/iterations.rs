@@ -9,7 +9,7 @@ use talea_results::{LoopId, TreeKind, TreeNode};
 
 use crate::display::Shown;
 use crate::flow::{Flow, thread_tree};
-use crate::iterations::each;
+use crate::iterations::read_iterations;
 use crate::location::ThreadAt;
 use crate::walk::walk;
 use crate::{Analysis, tree};
@@ -64,7 +64,7 @@ pub fn iterations(
     let mut found = false;
     for at in all {
         let own = if *which == Which::Main {
-            Some(each(analysis, at))
+            Some(read_iterations(analysis, at))
         } else {
             iterations_of(analysis, at, which, &mut labels).map(Into::into)
         };

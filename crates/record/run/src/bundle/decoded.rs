@@ -1,7 +1,7 @@
 //! Streams of a bundle while it is read: decoded once each, within limits.
 //!
 //! Owns the count of a bundle's claims. Equal ranks share their bytes and the memory of their
-//! decoded form, which is counted once; columns with ranks in them are each rank's own.
+//! decoded form, which is counted once; columns of peers are each rank's own.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -16,6 +16,9 @@ use crate::limits::{Limits, MOST_EVENTS};
 /// Memory of a node without its streams, in runs.
 const NODE: u64 = 16;
 
+/// Memory of a stream beside its runs, in runs: pointers, counts, and its place in a table.
+const SHARED: u64 = 8;
+
 /// A claim beyond the limits; the text follows the name of a thread.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Refusal {
@@ -25,7 +28,8 @@ pub(super) enum Refusal {
     Runs(u64),
 }
 
-/// A column of arguments: its stream, length and scale, and the meaning of its numbers.
+/// A column of arguments: its stream, length and scale, and the meaning of its numbers. Columns
+/// with equal keys have equal values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ColumnKey {
     pub(super) stream: u32,
@@ -44,7 +48,7 @@ pub(super) enum Meaning {
     Map(u32),
     /// Of the map of lists of datatypes of this number.
     Types(u32),
-    /// One that other ranks do not have.
+    /// Peers, relative to the own rank; not shared.
     OwnRank,
 }
 
@@ -52,7 +56,7 @@ pub(super) enum Meaning {
 struct Known<K, T>(RefCell<HashMap<K, Runs<T>>>);
 
 impl<K: Eq + Hash, T: Clone> Known<K, T> {
-    fn known_or(&self, key: K, make: impl FnOnce() -> Option<Runs<T>>) -> Option<Runs<T>> {
+    fn get_or_make(&self, key: K, make: impl FnOnce() -> Option<Runs<T>>) -> Option<Runs<T>> {
         if let Some(runs) = self.0.borrow().get(&key) {
             return Some(runs.clone());
         }
@@ -97,8 +101,8 @@ impl<'a> Decoded<'a> {
         }
     }
 
-    /// Counts the nodes and events of one more thread.
-    pub(super) fn claim(&self, graph: &Graph) -> Option<()> {
+    /// Counts the nodes, columns and events of one more thread.
+    pub(super) fn claim(&self, graph: &Graph, columns: usize) -> Option<()> {
         let visits = graph.nodes.iter().fold(0_u64, |sum, node| sum.saturating_add(node.visits));
         let events = self.events.get().saturating_add(visits.max(graph.events));
         if events > MOST_EVENTS {
@@ -107,12 +111,13 @@ impl<'a> Decoded<'a> {
         }
         self.events.set(events);
         let successors: usize = graph.nodes.iter().map(|node| node.successors.len()).sum();
-        self.spend(NODE * graph.nodes.len() as u64 + successors as u64)
+        // Columns that are shared are pointers, half as large as a run.
+        self.spend(NODE * graph.nodes.len() as u64 + (successors + columns.div_ceil(2)) as u64)
     }
 
     /// A stream of `length` values.
     fn stream(&self, id: u32, length: u64) -> Option<Runs<i64>> {
-        self.streams.known_or((id, length), || {
+        self.streams.get_or_make((id, length), || {
             let mut left = self.runs_left.get();
             let read = sequence::decode_all(self.bundle.streams.get(id)?, length, &mut left);
             // Unreadable streams take time, too.
@@ -126,14 +131,14 @@ impl<'a> Decoded<'a> {
 
     /// The choices of a node.
     pub(super) fn choices(&self, stream: u32, length: u64) -> Option<Runs<u32>> {
-        self.choices.known_or((stream, length), || {
+        self.choices.get_or_make((stream, length), || {
             self.mapped(&self.stream(stream, length)?, |one| u32::try_from(one).unwrap_or(u32::MAX))
         })
     }
 
     /// The polls of a node.
     pub(super) fn polls(&self, stream: u32, length: u64) -> Option<Runs<u64>> {
-        self.polls.known_or((stream, length), || {
+        self.polls.get_or_make((stream, length), || {
             let meaning = |one| u64::try_from(one).unwrap_or(0).min(MOST_EVENTS);
             self.mapped(&self.stream(stream, length)?, meaning)
         })
@@ -150,7 +155,11 @@ impl<'a> Decoded<'a> {
                 _ => self.mapped(&numbers, |one| meaning(sequence::unscaled(one, base, step))),
             }
         };
-        if key.meaning == Meaning::OwnRank { column() } else { self.columns.known_or(key, column) }
+        if key.meaning == Meaning::OwnRank {
+            column()
+        } else {
+            self.columns.get_or_make(key, column)
+        }
     }
 
     /// A stream with other values.
@@ -159,7 +168,7 @@ impl<'a> Decoded<'a> {
         runs: &Runs<i64>,
         meaning: impl Fn(i64) -> T,
     ) -> Option<Runs<T>> {
-        self.spend(runs.runs().len() as u64 + 1)?;
+        self.spend(runs.runs().len() as u64 + SHARED)?;
         Some(Runs::from_runs(runs.runs().iter().map(|&(value, count)| (meaning(value), count))))
     }
 

@@ -222,7 +222,7 @@ impl Bundle {
         let (times, sums) = times.next_thread(nodes.map_or(0, |graph| graph.nodes.len()), mode);
         let body = self.bodies.get(thread.body)?;
         let graph = self.graphs.get(body.graph)?;
-        decoded.claim(graph)?;
+        decoded.claim(graph, body.columns.len())?;
         let mut columns = body.columns.iter();
         let mut peers = self.numbers.get(thread.peers)?.iter();
         let map = |id: u32| self.numbers.get(id).map_or(&[][..], Vec::as_slice);
@@ -235,9 +235,7 @@ impl Bundle {
             let choices = if node.choices == 0 {
                 // Only a last event without successors has no choice at all.
                 let count = if node.successors.is_empty() { 0 } else { node.visits };
-                let mut runs = Runs::new();
-                runs.push(0, count);
-                runs
+                Runs::from_runs([(0, count)])
             } else {
                 let last = u64::from(nodes.len() as u32 == graph.last);
                 decoded.choices(node.choices - 1, node.visits.checked_sub(last)?)?

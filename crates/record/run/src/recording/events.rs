@@ -132,7 +132,9 @@ impl<'a> Events<'a> {
                 }
             }
         }
-        self.columns.go_to(&visits, self.thread.marks());
+        // Nothing is passed where reading begins with the first event.
+        let is_begin = visits.iter().all(|&passed| passed == 0);
+        self.columns.go_to(&visits, if is_begin { &[] } else { self.thread.marks() });
         visits
     }
 

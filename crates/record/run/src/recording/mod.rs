@@ -207,6 +207,7 @@ pub(crate) struct Times {
 }
 
 impl Thread {
+    /// Sums of the streams of all columns, made when they are first asked for.
     pub(crate) fn marks(&self) -> &[columns::Marks] {
         let columns = || self.log.nodes.iter().flat_map(|node| &node.columns);
         self.marks.get_or_init(|| columns().map(columns::Marks::new).collect())

@@ -76,19 +76,23 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &O
     if let Some(sampled) = &sampled {
         run.recording.gaps.merge(sampled.gaps.clone());
     }
-    if work.report > patience {
+    if work.analysis > patience {
         drop(progress);
         note_deferred(directory, metadata);
         deferred(&run, work, sampled.as_ref());
         return recorded;
     }
     let analysis = Analysis::read(&run, &mut progress.steps());
-    progress.step("writing the report");
-    let written = report::write(&analysis, &directory.report());
+    let before_packing = work.analysis + work.studies;
+    let written = (before_packing <= patience).then(|| {
+        progress.step("writing the report");
+        report::write(&analysis, &directory.report())
+    });
+    let before_packing = if written.is_some() { before_packing } else { work.analysis };
     let mut size = run.recording.sizes.total;
     if !run.recording.is_mapped() {
         // Ranks packed it.
-    } else if work.report + work.packing > patience {
+    } else if before_packing + work.packing > patience {
         note_deferred(directory, metadata);
     } else {
         progress.step("packing the recording");
@@ -103,8 +107,13 @@ pub(super) fn explain(directory: &RunDirectory, metadata: &Metadata, options: &O
     drop(progress);
     summary(&analysis, size, sampled.as_ref());
     match written {
-        Ok(()) => say(&format!("report   {}", directory.report().display())),
-        Err(error) => say(&format!("warning: {error}")),
+        Some(Ok(())) => say(&format!("report   {}", directory.report().display())),
+        Some(Err(error)) => say(&format!("warning: {error}")),
+        None => say(&format!(
+            "report   later, as its clusters and folded loops take about {} s: `talea report {}`",
+            whole_seconds(work.studies),
+            directory.path().display()
+        )),
     }
     recorded
 }
@@ -137,8 +146,12 @@ fn deferred(run: &Run, work: Work, sampled: Option<&Settled>) {
     let path = run.directory.path().display();
     say(&format!(
         "report   later, as it takes about {} s: `talea report {path}`, or `talea show {path} structure`",
-        work.report.0.div_ceil(1_000_000_000)
+        whole_seconds(work.analysis + work.studies)
     ));
+}
+
+fn whole_seconds(time: Nanos) -> u64 {
+    time.0.div_ceil(1_000_000_000)
 }
 
 /// Packs mapped files that ranks left.

@@ -19,7 +19,7 @@ const PART: u64 = 20;
 
 /// Time on one core for reading, analysing and reporting an event, about that of `cargo xtask bench
 /// scale`.
-const REPORT: Nanos = Nanos(1_500);
+const ANALYSIS: Nanos = Nanos(1_500);
 /// Time on one core for clustering an event's burst, with radii that are compared.
 const CLUSTERING: Nanos = Nanos(19_000);
 /// Time for folding the loops around an event; one core does it.
@@ -35,8 +35,10 @@ pub(super) fn patience(wall: Nanos) -> Nanos {
 /// Estimates of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Work {
-    /// Analysis and report.
-    pub(super) report: Nanos,
+    /// Sums of the recording, and a report without studies.
+    pub(super) analysis: Nanos,
+    /// Clusters and folded loops of the report.
+    pub(super) studies: Nanos,
     /// Packing; none where the recording is packed.
     pub(super) packing: Nanos,
 }
@@ -55,11 +57,14 @@ impl Work {
         let side_by_side = cores.min(ranks).max(1) as u64;
         let all = |one: Nanos, cores| one.0.saturating_mul(events) / cores;
         let when = |needed, time| if needed { time } else { 0 };
-        let report = all(REPORT, side_by_side)
-            .saturating_add(when(depth.clustered, all(CLUSTERING, side_by_side)))
+        let studies = when(depth.clustered, all(CLUSTERING, cores as u64))
             .saturating_add(when(depth.folded, all(FOLDING, 1)));
         let packing = when(is_mapped, all(PACKING, side_by_side));
-        Self { report: Nanos(report), packing: Nanos(packing) }
+        Self {
+            analysis: Nanos(all(ANALYSIS, side_by_side)),
+            studies: Nanos(studies),
+            packing: Nanos(packing),
+        }
     }
 }
 
@@ -71,20 +76,24 @@ mod tests {
     fn work_grows_with_events_and_is_shared_by_cores() {
         let plain = Depth { folded: false, clustered: false };
         let work = Work::on(4, 2, 1_000_000, plain, true);
-        assert_eq!(work, Work { report: Nanos(750_000_000), packing: Nanos(150_000_000) });
-        assert_eq!(Work::on(1, 0, 0, plain, false), Work { report: Nanos(0), packing: Nanos(0) });
+        let [analysis, studies, packing] = [750_000_000, 0, 150_000_000].map(Nanos);
+        assert_eq!(work, Work { analysis, studies, packing });
+        let nothing = Work { analysis: Nanos(0), studies: Nanos(0), packing: Nanos(0) };
+        assert_eq!(Work::on(1, 0, 0, plain, false), nothing);
         assert_eq!(Work::on(1, 8, 1_000_000, plain, false).packing, Nanos(0));
-        assert!(Work::on(2, 2, u64::MAX, plain, true).report > Nanos(u64::MAX / 3));
+        assert!(Work::on(2, 2, u64::MAX, plain, true).analysis > Nanos(u64::MAX / 3));
     }
 
     #[test]
     fn studies_of_the_report_are_work() {
-        let report =
-            |folded, clustered| Work::on(2, 4, 100_000, Depth { folded, clustered }, true).report.0;
-        assert_eq!(report(false, true) - report(false, false), 950_000_000);
-        assert_eq!(report(true, false) - report(false, false), 500_000_000);
+        let studies = |cores, folded, clustered| {
+            Work::on(cores, 1, 100_000, Depth { folded, clustered }, true).studies
+        };
+        assert_eq!(studies(2, false, true), Nanos(950_000_000));
+        assert_eq!(studies(2, true, false), Nanos(500_000_000));
+        assert_eq!(studies(1, true, true), Nanos(2_400_000_000));
         let all = Depth { folded: true, clustered: true };
-        assert_eq!(Work::on(2, 2, u64::MAX, all, true).report, Nanos(u64::MAX));
+        assert_eq!(Work::on(2, 2, u64::MAX, all, true).studies, Nanos(u64::MAX));
     }
 
     #[test]

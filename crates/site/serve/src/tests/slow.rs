@@ -141,8 +141,8 @@ fn one_address_shuts_nobody_else_out() {
 #[test]
 fn too_many_connections_are_closed_until_others_go() {
     let served = Served::with(|options| options.connections = 4);
-    // Twice as many as there are places: a stranger, who looks for a server that had this port
-    // before, may have one for a moment.
+    // Twice as many as there are places: for a moment one may be taken by a client of a server that
+    // had this port before.
     let held: Vec<TcpStream> =
         (0..8).map(|_| TcpStream::connect(served.address).unwrap()).collect();
     // Those that the server took wait for a request; one more is closed without a word.

@@ -16,7 +16,7 @@ use talea_run::recording::{self, Event, Process, Thread};
 
 use super::part::{Cell, Column, Kind, Part, int};
 use crate::Analysis;
-use crate::iterations::each;
+use crate::iterations::read_iterations;
 use crate::location::ThreadAt;
 use crate::sends::{Sends, Transfer};
 use crate::walk::specs;
@@ -113,7 +113,7 @@ impl<'a> Walk<'a> {
             events: process.events(recording, thread),
             sends: Sends::new(recording, process, &specs),
             nodes,
-            iterations: Iterations { each: each(analysis, at), event: 0, done: 0 },
+            iterations: Iterations { each: read_iterations(analysis, at), event: 0, done: 0 },
             call: Call::default(),
         }
     }
