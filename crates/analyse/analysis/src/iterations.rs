@@ -13,7 +13,7 @@ use crate::location::ThreadAt;
 use crate::walk::walk;
 
 impl Analysis<'_> {
-    /// Each iteration of a thread's main loop. Keeps what it reads: for the thread that represents a
+    /// Each iteration of a thread's main loop. Keeps what it reads: for threads that represent a
     /// class.
     pub fn iterations(&self, at: ThreadAt) -> Arc<[Iteration]> {
         if let Course::Each(all) = &self.thread(at).course {

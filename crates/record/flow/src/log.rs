@@ -32,7 +32,8 @@ impl<T: PartialEq + Copy> Runs<T> {
         all.into()
     }
 
-    /// Appends `value` `count` times. Copies shared memory first; [`RunsBuilder`] is for many values.
+    /// Appends `value` `count` times. Copies shared memory first: [`RunsBuilder`] is for many
+    /// values.
     pub fn push(&mut self, value: T, count: u64) {
         if count > 0 {
             append(Arc::make_mut(self.0.get_or_insert_default()), value, count);
