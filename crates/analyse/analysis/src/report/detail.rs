@@ -17,7 +17,7 @@ use crate::Analysis;
 use crate::iterations::read_iterations;
 use crate::location::ThreadAt;
 use crate::messages::messages_inside;
-use crate::rank::{LoopFigures, ThreadStudy};
+use crate::rank::LoopFigures;
 use crate::values::Values;
 use crate::words;
 
@@ -76,8 +76,7 @@ fn slow_iterations(analysis: &Analysis<'_>, rows: &[ThreadAt]) -> Vec<Wanted> {
     let each = analysis.iterations(class.representative);
     let longest = (0..each.len()).max_by_key(|&at| each[at].duration);
     let longest = longest.map(|at| (at, each[at].duration, class.representative));
-    let members: Vec<ThreadAt> =
-        rows.iter().copied().filter(|&at| same_loop(analysis.thread(at), main)).collect();
+    let members = members(analysis, rows, main);
     let others = worst(analysis, &members);
     // Another thread may be slower in it.
     let longest = longest.map(|longest| {
@@ -104,8 +103,7 @@ fn frames(analysis: &Analysis<'_>, rows: &[ThreadAt], wanted: &[Wanted]) -> Vec<
     let Some(class) = analysis.classes.first() else { return Vec::new() };
     let Some(main) = analysis.thread(class.representative).main() else { return Vec::new() };
     let shown = analysis.iterations(class.representative);
-    let members: Vec<ThreadAt> =
-        rows.iter().copied().filter(|&at| same_loop(analysis.thread(at), main)).collect();
+    let members = members(analysis, rows, main);
     // Only those that are shown: threads may have millions.
     let of_members: Vec<Vec<Option<Iteration>>> = members
         .par_iter()
@@ -146,9 +144,11 @@ fn frames(analysis: &Analysis<'_>, rows: &[ThreadAt], wanted: &[Wanted]) -> Vec<
     found
 }
 
-/// Whether a thread's main loop begins with the same call.
-fn same_loop(study: &ThreadStudy, main: &LoopFigures) -> bool {
-    study.main().is_some_and(|own| own.header == main.header)
+/// Threads whose main loop begins with the same call.
+fn members(analysis: &Analysis<'_>, rows: &[ThreadAt], main: &LoopFigures) -> Vec<ThreadAt> {
+    let is_member =
+        |&at: &ThreadAt| analysis.thread(at).main().is_some_and(|own| own.header == main.header);
+    rows.iter().copied().filter(is_member).collect()
 }
 
 /// The frame of the whole run, where it is short enough to be drawn.

@@ -37,7 +37,7 @@ const WINDOWS: u64 = 8;
 /// Minimum number of bursts in each of them.
 const LEAST_BURSTS: u64 = 100;
 
-/// Which analyses of the time between calls a report contains, by what was recorded.
+/// Analyses of the time between calls in a report, by what was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Depth {
     /// Loops and marked phases are folded.

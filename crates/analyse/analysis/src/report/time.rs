@@ -1,8 +1,7 @@
 //! Time in the report: the durations of all iterations.
 //!
-//! Owns the series of iterations, and the stride where a run has more of them than a plot has
-//! points, or where its sums have groups of them. What happens inside iterations is
-//! [`super::detail`]'s.
+//! Owns the series of iterations and its stride: a run may have more iterations than a plot has
+//! points, or keep groups of them. The inside of iterations is [`super::detail`]'s.
 
 use std::collections::HashMap;
 
