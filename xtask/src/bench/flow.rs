@@ -23,13 +23,13 @@ const SIMULATED: i32 = 256;
 pub(crate) fn run() -> Result<(), String> {
     let folder = scratch("flow")?;
     sizes(&folder)?;
-    forms_in(&folder)?;
+    print_forms(&folder)?;
     merge(&folder)
 }
 
 /// Prints the table of the forms of times.
 pub(crate) fn forms() -> Result<(), String> {
-    forms_in(&scratch("flow")?)
+    print_forms(&scratch("flow")?)
 }
 
 fn record(out: &Path, bound: &str, words: &[String]) -> Result<Recording, String> {
@@ -82,7 +82,7 @@ fn sizes(folder: &Path) -> Result<(), String> {
 }
 
 /// The same cells in both forms of streams: bytes, and speed of reading them alone.
-fn forms_in(folder: &Path) -> Result<(), String> {
+fn print_forms(folder: &Path) -> Result<(), String> {
     heading("Forms of recorded times, 4 ranks");
     println!(
         "Streams of fewer than {} events are coded bit by bit, others by symbols; here all of them both ways. Rates of decoding alone, in million events a second on one core.\n",

@@ -12,12 +12,14 @@ use super::{built, heading, output, scratch};
 /// Ranks, and events of each.
 const SIZES: [(u32, &str); 4] = [(1_000, "1e4"), (512, "2e6"), (16_384, "1e4"), (131_072, "1e3")];
 /// Commands by name, with the words before and after the run.
-const COMMANDS: [(&str, &[&str], &[&str]); 5] = [
+const COMMANDS: [(&str, &[&str], &[&str]); 7] = [
     ("show structure", &["show"], &["structure"]),
     ("show calls", &["show"], &["calls"]),
     ("show classes", &["show"], &["classes"]),
     ("show matrix", &["show"], &["matrix"]),
     ("report", &["report", "--out", "-"], &[]),
+    ("metrics", &["metrics"], &[]),
+    ("cluster", &["cluster"], &[]),
 ];
 
 /// Files whose sizes are printed.
@@ -31,7 +33,7 @@ pub(crate) fn run() -> Result<(), String> {
     let columns = done?;
     heading("Views of many ranks, generated recordings");
     println!(
-        "The first row reads all events and keeps the sums, the others read the sums. In brackets the peak of memory in MB. Chromium: median of five fresh pages, to the second frame with findings.\n"
+        "The first row reads all events and keeps the sums, the views and the report read the sums, `metrics` and `cluster` all events. In brackets the peak of memory in MB. Chromium: median of five fresh pages, to the second frame with findings.\n"
     );
     let names = SIZES.map(|(ranks, events)| format!("{ranks} ranks x {events} events"));
     println!("| command | {} |\n|---{}|", names.join(" | "), "|---".repeat(SIZES.len()));

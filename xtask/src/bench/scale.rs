@@ -21,7 +21,7 @@ const STEPS: u32 = 3000;
 const ROUNDS: usize = 3;
 
 /// Commands by name, with the words around the run and the file that they write, if any.
-const COMMANDS: [(&str, &[&str], &[&str]); 9] = [
+const COMMANDS: [(&str, &[&str], &[&str]); 10] = [
     ("show structure", &["show"], &["structure"]),
     ("show calls", &["show"], &["calls"]),
     ("show classes", &["show"], &["classes"]),
@@ -31,6 +31,7 @@ const COMMANDS: [(&str, &[&str], &[&str]); 9] = [
     ("metrics", &["metrics"], &[]),
     ("cluster", &["cluster"], &[]),
     ("convert to Paraver", &["convert"], &["-", "--format", "paraver"]),
+    ("convert to Perfetto", &["convert"], &["-", "--format", "perfetto"]),
 ];
 
 /// Prints all tables.
@@ -42,7 +43,7 @@ pub(crate) fn run() -> Result<(), String> {
 
 /// Prints the time that `talea run` takes after the end of programs, by number of calls.
 pub(crate) fn ends() -> Result<(), String> {
-    in_folder(|folder| ends_of(&built("talea")?, folder))
+    in_folder(|folder| print_ends(&built("talea")?, folder))
 }
 
 /// Prints the comparison with programs that read exports.
@@ -172,7 +173,7 @@ fn read(recording: &Recording, from: Nanos, to: Nanos) -> (f64, u64, Nanos) {
     (begin.elapsed().as_secs_f64(), count, last)
 }
 
-fn ends_of(talea: &Path, folder: &Path) -> Result<(), String> {
+fn print_ends(talea: &Path, folder: &Path) -> Result<(), String> {
     heading("`talea run` after the program's end, 4 ranks, Open MPI");
     println!(
         "Medians of {ROUNDS} runs. *May take*: a second and a twentieth of the program's time. *First view*: `talea show RUN structure` afterwards.\n"

@@ -3,6 +3,8 @@
 //! Owns the rule of the slides ("nearest neighbor classification") as the reference implements it:
 //! within eps, else noise; at equal distances the heavier cluster. The nearest neighbour is exact.
 
+use std::cmp::Ordering;
+
 use rayon::prelude::*;
 use thiserror::Error;
 
@@ -43,31 +45,64 @@ pub enum ClassifyError {
     Dbscan(#[from] DbscanError),
 }
 
-/// The labels of `others`: for each the label of the nearest of the clustered `points` that is not
-/// noise, within `eps`.
+/// Clustered points that others are compared with.
+pub struct Classifier {
+    index: Index,
+    /// Of the points of the index.
+    labels: Vec<Label>,
+    dimensions: usize,
+    eps: f64,
+}
+
+impl Classifier {
+    /// Of `points` with their `labels`, those of noise left out; others are compared within `eps`.
+    pub fn new(points: &Points, labels: &[Label], eps: f64) -> Result<Self, ClassifyError> {
+        if labels.len() != points.len() {
+            return Err(ClassifyError::Labels { expected: points.len(), found: labels.len() });
+        }
+        let mut clustered: Vec<u32> =
+            (0..points.len() as u32).filter(|&place| !labels[place as usize].is_noise()).collect();
+        // Of points in one place, as durations that are multiples of a step are, the heaviest
+        // cluster decides: a search would look at all of them.
+        let row = |place: &u32| points.row(*place as usize);
+        let by_row = |a: &u32, b: &u32| {
+            let values = row(a).iter().zip(row(b)).map(|(a, b)| a.total_cmp(b));
+            values.fold(Ordering::Equal, Ordering::then)
+        };
+        let label = |place: &u32| labels[*place as usize].0;
+        clustered.par_sort_unstable_by(|a, b| by_row(a, b).then(label(a).cmp(&label(b))));
+        clustered.dedup_by(|a, b| by_row(a, b).is_eq());
+        let index = Index::new(&points.select(&clustered));
+        let labels = clustered.into_iter().map(|place| labels[place as usize]).collect();
+        Ok(Self { index, labels, dimensions: points.dimensions(), eps })
+    }
+
+    /// The labels of `others`: for each the label of the nearest of the clustered points that is
+    /// not noise, within the radius.
+    pub fn labels(&self, others: &Points) -> Result<Vec<Label>, ClassifyError> {
+        if self.dimensions != others.dimensions() {
+            let (expected, found) = (self.dimensions, others.dimensions());
+            return Err(ClassifyError::Dimensions { expected, found });
+        }
+        let label_of = |place: u32| self.labels[place as usize];
+        let limit = self.eps * self.eps;
+        let found = (0..others.len()).into_par_iter().with_min_len(1 << 10);
+        let found = found.map_init(Walk::default, |walk, i| {
+            let nearest = self.index.nearest(others.row(i), limit, |place| label_of(place).0, walk);
+            nearest.map_or(Label::NOISE, label_of)
+        });
+        Ok(found.collect())
+    }
+}
+
+/// The labels of `others` by the clustered `points` with their `labels`, as of a [`Classifier`].
 pub fn classify(
     points: &Points,
     labels: &[Label],
     eps: f64,
     others: &Points,
 ) -> Result<Vec<Label>, ClassifyError> {
-    if labels.len() != points.len() {
-        return Err(ClassifyError::Labels { expected: points.len(), found: labels.len() });
-    }
-    if points.dimensions() != others.dimensions() {
-        let (expected, found) = (points.dimensions(), others.dimensions());
-        return Err(ClassifyError::Dimensions { expected, found });
-    }
-    let clustered: Vec<u32> =
-        (0..points.len() as u32).filter(|&place| !labels[place as usize].is_noise()).collect();
-    let index = Index::new(&points.select(&clustered));
-    let label_of = |place: u32| labels[clustered[place as usize] as usize];
-    let found = (0..others.len()).into_par_iter().with_min_len(1 << 10);
-    let found = found.map_init(Walk::default, |walk, i| {
-        let nearest = index.nearest(others.row(i), eps * eps, |place| label_of(place).0, walk);
-        nearest.map_or(Label::NOISE, label_of)
-    });
-    Ok(found.collect())
+    Classifier::new(points, labels, eps)?.labels(others)
 }
 
 /// Clusters the points at `places`, classifies the rest, and numbers clusters by the weight of all
@@ -166,6 +201,10 @@ mod tests {
         // The second lies between the two clusters: the heavier one gets it. A point near noise is
         // not therefore noise.
         assert_eq!(found, [2, 1, 1, 0, 0].map(Label));
+        // Of three in one place.
+        let same = points(&[3.0, 3.0, 3.0]);
+        let found = classify(&same, &[3, 2, 0].map(Label), 1.0, &points(&[3.5, 5.0])).unwrap();
+        assert_eq!(found, [2, 0].map(Label));
         let error = classify(&clustered, &[], 1.0, &others).unwrap_err().to_string();
         assert_eq!(error, "expected 4 labels, one for each point, found 0");
     }

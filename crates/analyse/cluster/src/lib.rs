@@ -24,6 +24,7 @@ pub mod refine;
 pub mod sequence;
 pub mod stats;
 pub mod subset;
+pub mod thinning;
 pub mod track;
 pub mod workload;
 

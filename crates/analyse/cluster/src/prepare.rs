@@ -212,6 +212,43 @@ pub fn prepare(
     durations: &[f64],
     how: &Preparation,
 ) -> Result<Prepared, PrepareError> {
+    let (bursts, left_out) = passing(columns, durations, how)?;
+    let scales: Vec<Scale> = columns
+        .iter()
+        .zip(&how.dimensions)
+        .map(|(column, dimension)| {
+            let log = dimension.spacing == Spacing::Logarithmic;
+            let values = bursts.iter().map(|&burst| column[burst as usize]);
+            let values = values.map(|value| if log { value.ln() } else { value });
+            let ends = (f64::INFINITY, f64::NEG_INFINITY);
+            let (low, high) = values.fold(ends, |(low, high), v| (low.min(v), high.max(v)));
+            // Without any point there is no scale; this one is finite.
+            let (low, high) = if low <= high { (low, high) } else { (0.0, 0.0) };
+            Scale { spacing: dimension.spacing, low, high, factor: dimension.factor }
+        })
+        .collect();
+    on_scales(columns, bursts, left_out, scales)
+}
+
+/// The same for further bursts, on the scales of others.
+pub fn prepare_on(
+    columns: &[&[f64]],
+    durations: &[f64],
+    how: &Preparation,
+    scales: &[Scale],
+) -> Result<Prepared, PrepareError> {
+    let (bursts, left_out) = passing(columns, durations, how)?;
+    on_scales(columns, bursts, left_out, scales.to_vec())
+}
+
+/// Places of bursts that pass, and of those that do not, with their reasons.
+type Passing = (Vec<u32>, Vec<(u32, LeftOut)>);
+
+fn passing(
+    columns: &[&[f64]],
+    durations: &[f64],
+    how: &Preparation,
+) -> Result<Passing, PrepareError> {
     if columns.len() != how.dimensions.len() {
         let expected = how.dimensions.len();
         return Err(PrepareError::Columns { expected, found: columns.len() });
@@ -240,20 +277,18 @@ pub fn prepare(
             Some(reason) => left_out.push((burst as u32, reason)),
         }
     }
-    let scales: Vec<Scale> = columns
-        .iter()
-        .zip(&how.dimensions)
-        .map(|(column, dimension)| {
-            let log = dimension.spacing == Spacing::Logarithmic;
-            let values = bursts.iter().map(|&burst| column[burst as usize]);
-            let values = values.map(|value| if log { value.ln() } else { value });
-            let ends = (f64::INFINITY, f64::NEG_INFINITY);
-            let (low, high) = values.fold(ends, |(low, high), v| (low.min(v), high.max(v)));
-            // Without any point there is no scale; this one is finite.
-            let (low, high) = if low <= high { (low, high) } else { (0.0, 0.0) };
-            Scale { spacing: dimension.spacing, low, high, factor: dimension.factor }
-        })
-        .collect();
+    Ok((bursts, left_out))
+}
+
+fn on_scales(
+    columns: &[&[f64]],
+    bursts: Vec<u32>,
+    left_out: Vec<(u32, LeftOut)>,
+    scales: Vec<Scale>,
+) -> Result<Prepared, PrepareError> {
+    if scales.len() != columns.len() {
+        return Err(PrepareError::Columns { expected: scales.len(), found: columns.len() });
+    }
     let mut rows = Vec::with_capacity(bursts.len() * columns.len());
     for &burst in &bursts {
         let values = columns.iter().zip(&scales);

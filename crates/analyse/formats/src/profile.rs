@@ -1,14 +1,14 @@
 //! Samples and slices in the smallest form for other tools' viewers, and their files.
 //!
 //! Owns the input of the writers below it: stacks with weights ([`Samples`]), and intervals,
-//! counters and messages of threads ([`Timeline`]). Unknown numbers of frames are left out of
+//! counters and messages of threads ([`Track`]). Unknown numbers of frames are left out of
 //! stacks. Writers return text or bytes; nothing is opened.
 //!
 //! - [`collapsed`]: one line a stack, for flame graphs (B. Gregg's `flamegraph.pl`, inferno);
 //! - [`speedscope`]: JSON for speedscope.app;
 //! - [`pprof`]: the protocol buffer of `pprof`, not compressed, which `pprof` reads too;
-//! - [`chrome`]: the Trace Event Format of `chrome://tracing` and Perfetto;
-//! - [`perfetto`]: Perfetto's own protocol buffers, which have no limit of size.
+//! - [`Chrome`]: the Trace Event Format of `chrome://tracing` and Perfetto;
+//! - [`Perfetto`]: Perfetto's own protocol buffers, which have no limit of size.
 
 mod chrome;
 mod collapsed;
@@ -20,12 +20,15 @@ mod speedscope;
 #[cfg(test)]
 mod tests;
 
-pub use chrome::chrome;
+pub use chrome::Chrome;
 pub use collapsed::collapsed;
 pub use layout::TimelineCounts;
-pub use perfetto::perfetto;
+pub use perfetto::Perfetto;
 pub use pprof::pprof;
 pub use speedscope::speedscope;
+use std::io;
+use std::sync::Arc;
+
 use talea_model::Nanos;
 
 /// A function, or a place in it.
@@ -94,16 +97,16 @@ pub enum Argument {
     /// A number, such as bytes.
     Number(i64),
     /// A text, such as a place in the source.
-    Text(String),
+    Text(Arc<str>),
 }
 
 /// A named interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slice {
     /// Its name.
-    pub name: String,
+    pub name: Arc<str>,
     /// Its category, such as `mpi`.
-    pub category: String,
+    pub category: &'static str,
     /// Time from the start of the trace.
     pub begin: Nanos,
     /// No less than `begin`.
@@ -123,9 +126,9 @@ pub struct Series {
     pub values: Vec<(Nanos, f64)>,
 }
 
-/// Activity of one thread.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Track {
+/// A thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TrackName {
     /// Number of the process, such as its rank.
     pub process: u32,
     /// Name of the process; the same on all of its tracks.
@@ -134,37 +137,55 @@ pub struct Track {
     pub thread: u32,
     /// Name of the thread.
     pub name: String,
+}
+
+/// Activity of one thread.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Track {
+    /// The thread.
+    pub of: TrackName,
     /// Slices in any order; they may nest or overlap.
     pub slices: Vec<Slice>,
     /// Counters of the thread.
     pub counters: Vec<Series>,
 }
 
-/// One end of a [`Flow`].
+/// Side of a connection between two slices, such as a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct End {
-    /// Index in [`Timeline::tracks`].
-    pub track: usize,
+pub enum Side {
+    /// It begins there.
+    Begin,
+    /// It ends there.
+    Finish,
+    /// It ends there, at a slice of its own, as the slice began no later than that of its begin.
+    FinishAtMark,
+}
+
+/// One end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FlowEnd {
     /// Index in [`Track::slices`].
     pub slice: usize,
-    /// Time within the slice.
+    /// Time within the slice; of an end later than of the begin.
     pub at: Nanos,
+    /// Its side.
+    pub side: Side,
+    /// Number of the connection, from 0.
+    pub number: u64,
 }
 
-/// A connection from one slice to another one, such as a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flow {
-    /// Its begin.
-    pub from: End,
-    /// Its end, which is later.
-    pub to: End,
-}
+/// Takes the activity of a program, one thread after the other.
+pub trait TrackWriter {
+    /// Writes a track: those of one process follow each other. `ends` are the ends of connections
+    /// in it, in ascending order.
+    ///
+    /// # Errors
+    /// Those of the output.
+    fn track(&mut self, track: &Track, ends: &[FlowEnd]) -> io::Result<()>;
 
-/// Activity of the threads of a program, and the connections between them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Timeline {
-    /// Tracks in the order of display; those of one process together.
-    pub tracks: Vec<Track>,
-    /// Flows in any order.
-    pub flows: Vec<Flow>,
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// Those of the output.
+    fn finish(&mut self) -> io::Result<TimelineCounts>;
 }

@@ -233,6 +233,7 @@ pub(crate) fn metrics(
         part: part.part()?,
         scaling: if args.weak { Scaling::Weak } else { Scaling::Strong },
         clusters: args.clusters,
+        most: None,
     };
     let paths: Vec<&PathBuf> = options.inputs.iter().chain(&options.models).collect();
     compute(py, &paths, || {

@@ -36,6 +36,7 @@ mod cli {
     mod hostile;
     mod in_mpi;
     mod late;
+    mod many_bursts;
     mod marked;
     mod metrics;
     mod metrics_generated;

@@ -19,7 +19,7 @@ use talea_report::data::clusters::{
 
 use super::names::Names;
 use super::points::words;
-use super::{Study, drawn, findings};
+use super::{Study, Whole, drawn, findings};
 
 /// Sums of two columns over bursts that have both.
 pub fn sums(a: &[f64], b: &[f64], of: impl Iterator<Item = u32>) -> Option<(f64, f64)> {
@@ -51,9 +51,19 @@ pub fn place(bursts: &Bursts, names: &Names<'_>, of: &[u32]) -> Option<ClusterSi
         *times[place].get_or_insert(0.0) += time;
         all += time;
     }
-    let known = numbers.iter().filter(|((caller, _), _)| *caller != 0);
-    let timed = known.filter_map(|(&place, &number)| Some((place, times[number]?)));
-    let ((caller, line), time) = timed.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
+    let timed = numbers.into_iter().filter_map(|(place, number)| Some((place, times[number]?)));
+    most_timed(bursts, names, timed, all)
+}
+
+/// The known place with most time, of `all`.
+fn most_timed(
+    bursts: &Bursts,
+    names: &Names<'_>,
+    timed: impl Iterator<Item = ((i64, i64), f64)>,
+    all: f64,
+) -> Option<ClusterSite> {
+    let known = timed.filter(|((caller, _), _)| *caller != 0);
+    let ((caller, line), time) = known.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
     Some(ClusterSite {
         function: names.function(bursts, caller)?,
         line: names.line(bursts, line).unwrap_or_default(),
@@ -65,25 +75,27 @@ pub fn place(bursts: &Bursts, names: &Names<'_>, of: &[u32]) -> Option<ClusterSi
 pub fn data(study: &Study, names: &Names<'_>, input: &str) -> ClusterData {
     let begin = Instant::now();
     let bursts = &study.bursts;
-    let points = &study.prepared.bursts;
     let timed = study.weights.is_some();
-    let time: f64 = bursts.duration.iter().filter(|duration| duration.is_finite()).sum();
-    let held: f64 = study.weights.iter().flatten().sum();
+    let whole = study.whole.as_ref();
+    let finite = || bursts.duration.iter().filter(|duration| duration.is_finite());
+    let time = whole.map_or_else(|| finite().sum::<f64>(), |whole| whole.time);
+    let held = whole.map_or_else(|| study.weights.iter().flatten().sum(), Whole::held);
+    let points = whole.map_or(study.prepared.bursts.len() as u64, Whole::points);
     let share = |part: f64| (timed && time > 0.0).then(|| part / time);
     let ranks: std::collections::BTreeSet<u32> = bursts.rank.iter().map(|rank| rank.0).collect();
-    let noise = study.clustering.noise();
+    let noise = whole.and_then(|whole| whole.labels.first()).map(|noise| noise.points);
     let mut data = ClusterData {
         input: input.to_owned(),
         name: String::new(),
         source: source(bursts.source).to_owned(),
-        bursts: bursts.len() as u64 + study.looked.outside,
+        bursts: whole.map_or(bursts.len() as u64, |whole| whole.bursts) + outside(study),
         span_ns: study.looked.span.map(|span| SpanData {
             begin: span.begin.0,
             end: span.end.0,
             chosen: chosen(span.chosen).to_owned(),
         }),
-        points: points.len() as u64,
-        ranks: ranks.len() as u64,
+        points,
+        ranks: whole.map_or(ranks.len() as u64, |whole| whole.ranks),
         time_ns: timed.then_some(time),
         points_time_share: share(held),
         left_out: left_out(study, share),
@@ -115,7 +127,7 @@ pub fn data(study: &Study, names: &Names<'_>, input: &str) -> ClusterData {
         subset: study.subset.as_ref().map(|chosen| SubsetData {
             rule: chosen.rule.clone(),
             points: chosen.points as u64,
-            share: chosen.points as f64 / points.len().max(1) as f64,
+            share: chosen.points as f64 / points.max(1) as f64,
         }),
         check: study.check.as_ref().map(|check| CheckData {
             eps: check.eps,
@@ -133,12 +145,15 @@ pub fn data(study: &Study, names: &Names<'_>, input: &str) -> ClusterData {
                 })
                 .collect(),
         }),
-        noise: noise as u64,
+        noise: noise.unwrap_or(study.clustering.noise() as u64),
         spmd_score: study.score.global,
         gaps: bursts.gaps.clone(),
         ..ClusterData::default()
     };
     rows(study, names, &mut data);
+    if let Some(whole) = whole {
+        fill_whole(study, names, whole, &mut data);
+    }
     data.scatter = drawn::scatter(study);
     data.timeline = drawn::timeline(study, names);
     // Rows of threads are named by rank and thread, `0.1`.
@@ -159,6 +174,30 @@ fn source(source: Source) -> &'static str {
 }
 
 fn left_out(study: &Study, share: impl Fn(f64) -> Option<f64>) -> Vec<LeftOutData> {
+    let reasons = match &study.whole {
+        Some(whole) => whole.left_out.clone(),
+        None => reasons(study),
+    };
+    let row = |(reason, (bursts, time))| LeftOutData { reason, bursts, time_share: share(time) };
+    let bursts = outside(study);
+    let outside = study.looked.span.filter(|_| bursts > 0).map(|span| LeftOutData {
+        reason: match span.chosen {
+            Chosen::Asked => format!("they are not within {} to {}", span.begin, span.end),
+            _ => "they precede the end of MPI_Init or follow MPI_Finalize".to_owned(),
+        },
+        bursts,
+        time_share: None,
+    });
+    outside.into_iter().chain(reasons.into_iter().map(row)).collect()
+}
+
+/// Number of bursts outside the analysed part.
+fn outside(study: &Study) -> u64 {
+    study.whole.as_ref().map_or(study.looked.outside, |whole| whole.outside)
+}
+
+/// Number and time of bursts without a point, by reason.
+fn reasons(study: &Study) -> BTreeMap<String, (u64, f64)> {
     let mut reasons = BTreeMap::<String, (u64, f64)>::new();
     let counted = |burst: u32| {
         let duration = study.bursts.duration[burst as usize];
@@ -179,16 +218,7 @@ fn left_out(study: &Study, share: impl Fn(f64) -> Option<f64>) -> Vec<LeftOutDat
         let sum = reasons.entry(words(reason, &study.dimensions, study.shortest.0)).or_default();
         *sum = (sum.0 + bursts, sum.1 + time);
     }
-    let row = |(reason, (bursts, time))| LeftOutData { reason, bursts, time_share: share(time) };
-    let outside = study.looked.span.filter(|_| study.looked.outside > 0).map(|span| LeftOutData {
-        reason: match span.chosen {
-            Chosen::Asked => format!("they are not within {} to {}", span.begin, span.end),
-            _ => "they precede the end of MPI_Init or follow MPI_Finalize".to_owned(),
-        },
-        bursts: study.looked.outside,
-        time_share: None,
-    });
-    outside.into_iter().chain(reasons.into_iter().map(row)).collect()
+    reasons
 }
 
 fn chosen(chosen: Chosen) -> &'static str {
@@ -311,6 +341,26 @@ fn rows(study: &Study, names: &Names<'_>, data: &mut ClusterData) {
             }
         })
         .collect();
+}
+
+/// Puts the figures of all bursts in place of those of kept ones.
+fn fill_whole(study: &Study, names: &Names<'_>, whole: &Whole, data: &mut ClusterData) {
+    let held = whole.held();
+    let share = |time: f64| (held > 0.0).then(|| time / held);
+    data.noise_time_share = whole.labels.first().and_then(|noise| share(noise.time()));
+    for (row, tally) in data.clusters.iter_mut().zip(whole.labels.iter().skip(1)) {
+        row.points = tally.points;
+        row.ranks = tally.ranks;
+        row.time_ns = tally.time();
+        row.time_share = share(tally.time());
+        row.mean_duration_ns = Some(tally.time() / tally.points as f64);
+        for (at, one) in study.dimensions.iter().enumerate() {
+            row.centroid[at] = tally.mean(at, one.spacing);
+            [row.low[at], row.high[at]] = tally.extremes(at);
+        }
+        let places = tally.places.iter().map(|(&place, &nanos)| (place, nanos as f64));
+        row.site = most_timed(&study.bursts, names, places, tally.time());
+    }
 }
 
 /// The mean of values, of logarithms where those are compared, in their own unit.

@@ -8,7 +8,9 @@ use std::time::Instant;
 use talea_model::Trace;
 use talea_results::clusters::ClusterData;
 
-use super::{Names, Options, SourceError, Study, StudyError, data, source, study};
+use super::{
+    Names, Options, RestError, SourceError, Study, StudyError, complete, data, source, study,
+};
 use crate::{Progress, input};
 
 /// Clusters of an input.
@@ -48,8 +50,12 @@ pub fn cluster(
     let source = source::load(path, options, &mut *progress)?;
     let read = begin.elapsed().as_secs_f64() - source.seconds;
     progress("clustering");
-    let study = study(source.bursts, source.part, options)
-        .map_err(|source| ClusterError::Study { source, path: path.to_owned() })?;
+    let failed = |source| ClusterError::Study { source, path: path.to_owned() };
+    let mut study = study(source.bursts, source.part, options).map_err(failed)?;
+    complete(&mut study, path, options, &mut *progress).map_err(|error| match error {
+        RestError::Input(error) => SourceError::from(error).into(),
+        RestError::Study(error) => failed(error),
+    })?;
     let mut data =
         data(&study, &Names::from_trace(source.trace.as_ref()), &path.display().to_string());
     data.name = input::known_as(path);

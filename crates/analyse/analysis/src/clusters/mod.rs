@@ -13,6 +13,7 @@ mod labelled;
 mod names;
 mod options;
 mod points;
+mod rest;
 mod search;
 pub mod source;
 pub mod study;
@@ -30,6 +31,8 @@ pub use labelled::labelled;
 pub use names::Names;
 pub use options::{Edges, Eps, Options, SubsetRule, subset};
 pub use points::{described, dimensions, may_use_edges};
+pub(crate) use rest::complete;
+pub use rest::{RestError, Tally, Whole};
 pub use source::{Source, SourceError};
 pub use study::{Study, study};
 

@@ -10,7 +10,7 @@ use talea_cluster::bursts::Bursts;
 use talea_cluster::dimension::{Dimension, DimensionError};
 use talea_cluster::points::MAX_GROUPED;
 use talea_cluster::prepare::{
-    self, LeftOut, Preparation, Prepared, Range, Scale, Spacing, prepare,
+    self, LeftOut, Preparation, Prepared, Range, Scale, Spacing, prepare, prepare_on,
 };
 
 use super::{Edges, Options, StudyError};
@@ -111,7 +111,7 @@ pub(super) fn preparation(
     Ok((Preparation { duration, dimensions: described }, outside))
 }
 
-/// The points, and the bursts without a point.
+/// The points, on given scales or on their own, and the bursts without a point.
 pub(super) fn points(
     bursts: &Bursts,
     columns: &[&[f64]],
@@ -119,6 +119,7 @@ pub(super) fn points(
     outside: &[(String, Vec<u32>)],
     how: &Options,
     timed: bool,
+    scales: Option<&[Scale]>,
 ) -> Result<Prepared, StudyError> {
     let mut passes = vec![true; bursts.len()];
     for &burst in outside.iter().flat_map(|(_, out)| out) {
@@ -131,15 +132,19 @@ pub(super) fn points(
     let duration = || -> Cow<'_, [f64]> {
         if timed { (&bursts.duration).into() } else { vec![0.0; bursts.len()].into() }
     };
+    let prepared = |columns: &[&[f64]], durations: &[f64]| match scales {
+        Some(scales) => prepare_on(columns, durations, preparation, scales),
+        None => prepare(columns, durations, preparation),
+    };
     if outside.is_empty() {
-        return Ok(prepare(columns, &duration(), preparation)?);
+        return Ok(prepared(columns, &duration())?);
     }
     let kept: Vec<u32> =
         (0..).zip(&passes).filter(|(_, passes)| **passes).map(|(at, _)| at).collect();
     let of = |column: &[f64]| -> Vec<f64> { kept.iter().map(|&at| column[at as usize]).collect() };
     let some: Vec<Vec<f64>> = columns.iter().map(|column| of(column)).collect();
     let some: Vec<&[f64]> = some.iter().map(Vec::as_slice).collect();
-    let mut prepared = prepare(&some, &of(&duration()), preparation)?;
+    let mut prepared = prepared(&some, &of(&duration()))?;
     prepared.bursts.iter_mut().for_each(|at| *at = kept[*at as usize]);
     prepared.left_out.iter_mut().for_each(|(at, _)| *at = kept[*at as usize]);
     Ok(prepared)

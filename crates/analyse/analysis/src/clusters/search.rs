@@ -12,6 +12,7 @@ use talea_cluster::refine::refine;
 use talea_cluster::sequence::Spmdiness;
 use talea_cluster::subset::{Subset, choose};
 use talea_cluster::{Clustering, Points};
+use talea_model::Rank;
 
 use super::points::may_use_edges;
 use super::study::{Check, Chosen};
@@ -80,6 +81,9 @@ impl Study {
         self.subset = rule.zip(found.part).map(|(rule, points)| Chosen { rule, points });
         (self.clustering, self.eps) = (found.clustering, found.eps);
         (self.tried, self.score) = (found.tried, found.score);
+        if !self.bursts.in_window.is_empty() {
+            self.score = self.scored_in_windows(&self.clustering);
+        }
         Ok(())
     }
 
@@ -163,6 +167,18 @@ impl Study {
         let begin = Instant::now();
         let score = auto::score(clustering, &self.rank_of);
         (score, begin.elapsed().as_secs_f64())
+    }
+
+    /// The score of the bursts whose neighbours were kept too: others have no sequence.
+    fn scored_in_windows(&self, clustering: &Clustering) -> Spmdiness {
+        let of_points = self.prepared.bursts.iter().zip(&clustering.labels).zip(&self.rank_of);
+        let in_windows = of_points.filter(|((burst, _), _)| {
+            self.bursts.in_window.get(**burst as usize).copied().unwrap_or_default()
+        });
+        let (labels, ranks): (Vec<_>, Vec<Rank>) =
+            in_windows.map(|((_, &label), &rank)| (label, rank)).unzip();
+        let (core, clusters) = (Vec::new(), clustering.clusters.clone());
+        auto::score(&Clustering { labels, core, clusters }, &ranks)
     }
 
     /// A part has fewer neighbours; thinning leaves crowded cells the minimum of a core.

@@ -111,7 +111,7 @@ pub fn load(path: &Path, how: &Options, progress: Progress<'_>) -> Result<Source
         let bursts = of_table(table, how).map_err(failed)?;
         return Ok(Source { trace: None, bursts, part: Looked::default(), seconds: 0.0 });
     }
-    let Input { trace, computation, .. } = input::load(path, how.records, progress)?;
+    let Input { trace, computation, .. } = input::load(path, how.records, how.extent(), progress)?;
     progress("finding bursts");
     let begin = Instant::now();
     let known = computation.map(|computation| computation.bursts);

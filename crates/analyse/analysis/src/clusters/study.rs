@@ -19,6 +19,7 @@ use talea_report::data::clusters::Stages;
 use super::Options;
 use super::error::StudyError;
 use super::points::{self, Outside, borrowed, words};
+use super::rest::Whole;
 use super::source::Looked;
 
 /// The clustered subset of the points.
@@ -81,6 +82,8 @@ pub struct Study {
     pub check: Option<Check>,
     /// Agreement of the ranks' sequences of clusters.
     pub score: Spmdiness,
+    /// Figures of all bursts, where only some were kept and clustered.
+    pub whole: Option<Whole>,
     /// Seconds of each stage.
     pub seconds: Stages,
 }
@@ -135,7 +138,7 @@ pub fn study(mut bursts: Bursts, looked: Looked, how: &Options) -> Result<Study,
         None => (auto::shortest(&bursts.duration, auto::SHORT), true),
     };
     let (preparation, outside) = points::preparation(&bursts, &dimensions, how, shortest.0)?;
-    let prepared = points::points(&bursts, &columns, &preparation, &outside, how, timed)?;
+    let prepared = points::points(&bursts, &columns, &preparation, &outside, how, timed, None)?;
     let places = |column: &[f64]| -> Vec<f64> {
         prepared.bursts.iter().map(|&burst| column[burst as usize]).collect()
     };
@@ -173,6 +176,7 @@ pub fn study(mut bursts: Bursts, looked: Looked, how: &Options) -> Result<Study,
         subset: None,
         check: None,
         score: Spmdiness::default(),
+        whole: None,
         seconds,
         prepared,
         bursts,

@@ -16,14 +16,16 @@ mod timeline;
 use file::Draft;
 pub use file::is_standard_output;
 
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use talea_formats::profile::{self, Timeline, TimelineCounts};
+use talea_formats::profile::{self, Chrome, Perfetto};
 use talea_model::{Gaps, Trace};
 
+use self::timeline::{InMemory, Records};
 use crate::Analysis;
 use crate::Progress;
+use crate::input::run::Stream;
 use crate::input::{self, InputError, Opened, run};
 
 /// Forms of a trace.
@@ -149,13 +151,13 @@ pub fn convert(
                 let counts = parquet::save_run(&analysis, out, &mut gaps)?;
                 return Ok(Written { counts, gaps });
             }
-            if format == Format::Paraver
-                && let Some(stream) = run::stream(&analysis)
-            {
+            let is_streamed = matches!(format, Format::Paraver | Format::Chrome | Format::Perfetto);
+            if is_streamed && let Some(stream) = run::stream(&analysis) {
                 progress("writing");
-                let counts = paraver::save_stream(&stream, out)?;
-                let counts = records(counts.states, counts.events, counts.messages);
-                return Ok(Written { counts, gaps: stream.head.gaps });
+                let mut gaps = Gaps::default();
+                let counts = save_stream(&stream, format, out, &mut gaps)?;
+                gaps.merge(stream.head.gaps);
+                return Ok(Written { counts, gaps });
             }
             run::trace(&analysis)
         }
@@ -188,11 +190,8 @@ fn save(
             let [states, events] = [trace.states.len(), trace.events.len()];
             records(states as u64, events as u64, trace.messages.len() as u64)
         }
-        Format::Chrome => slices(trace, out, gaps, |timeline, out| profile::chrome(timeline, out))
-            .map_err(failed)?,
-        Format::Perfetto => {
-            slices(trace, out, gaps, |timeline, out| profile::perfetto(timeline, out))
-                .map_err(failed)?
+        Format::Chrome | Format::Perfetto => {
+            slices(&InMemory::new(trace), format, out, gaps).map_err(failed)?
         }
         Format::Speedscope => {
             let stacks = stacks()?;
@@ -218,22 +217,47 @@ fn save(
     })
 }
 
-fn slices(
-    trace: &Trace,
+/// Writes a run as its records are made; returns counts of its contents.
+fn save_stream(
+    stream: &Stream<'_>,
+    format: Format,
     out: &Path,
     gaps: &mut Gaps,
-    write: impl FnOnce(&Timeline, &mut Draft) -> io::Result<TimelineCounts>,
+) -> Result<Vec<Count>, ConvertError> {
+    if format == Format::Paraver {
+        let counts = paraver::save_stream(stream, out)?;
+        return Ok(records(counts.states, counts.events, counts.messages));
+    }
+    let failed = |source| ConvertError::Write { source, path: out.to_owned() };
+    slices(stream, format, out, gaps).map_err(failed)
+}
+
+/// Writes a form of slices.
+fn slices(
+    records: &impl Records,
+    format: Format,
+    out: &Path,
+    gaps: &mut Gaps,
 ) -> io::Result<Vec<Count>> {
-    let timeline = timeline::timeline(trace, gaps);
     let mut draft = Draft::create(out)?;
-    let counts = write(&timeline, &mut draft)?;
-    draft.flush()?;
+    let (counts, tracks) = if format == Format::Chrome {
+        timeline::write(records, |names| Chrome::new(names, &mut draft), gaps)?
+    } else {
+        timeline::write(
+            records,
+            |names| {
+                let most = names.iter().map(|one| one.process).max();
+                Ok(Perfetto::new(most.unwrap_or_default(), &mut draft))
+            },
+            gaps,
+        )?
+    };
     draft.finish()?;
     Ok(vec![
         Count(counts.slices, "slice"),
         Count(counts.flows, "flow"),
         Count(counts.values, "value of counters"),
-        Count(timeline.tracks.len() as u64, "thread"),
+        Count(tracks as u64, "thread"),
     ])
 }
 
@@ -260,7 +284,40 @@ impl std::fmt::Display for Count {
 
 #[cfg(test)]
 mod tests {
+    use talea_run::load::load;
+
     use super::*;
+    use crate::input::run::tests::samples;
+
+    #[test]
+    fn files_that_are_made_as_a_run_is_read_are_those_of_its_trace() {
+        let (mut found, out) = (0, tempfile::TempDir::new().unwrap());
+        for folder in samples() {
+            let run = load(folder.path()).unwrap();
+            let analysis = Analysis::new(&run, &mut |_| ());
+            let Some(stream) = run::stream(&analysis) else { continue };
+            let trace = run::trace(&analysis);
+            for (format, name) in [(Format::Chrome, "a.json"), (Format::Perfetto, "a.pftrace")] {
+                let path = out.path().join(name);
+                let write = |records: Result<&Stream<'_>, &Trace>| {
+                    let mut gaps = Gaps::default();
+                    let counts = match records {
+                        Ok(stream) => save_stream(stream, format, &path, &mut gaps),
+                        Err(trace) => save(trace, format, (&path, &path), &mut gaps),
+                    };
+                    let counts: Vec<String> =
+                        counts.unwrap().iter().map(Count::to_string).collect();
+                    (std::fs::read(&path).unwrap(), counts, gaps)
+                };
+                let (bytes, counts, gaps) = write(Ok(&stream));
+                let expected = write(Err(&trace));
+                assert!(bytes == expected.0, "{name}");
+                assert_eq!((counts, gaps), (expected.1, expected.2));
+                found += usize::from(!bytes.is_empty());
+            }
+        }
+        assert!(found > 2);
+    }
 
     #[test]
     fn names_tell_the_form() {

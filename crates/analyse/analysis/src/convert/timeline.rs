@@ -2,22 +2,31 @@
 //! counters.
 //!
 //! Owns the choice of the events that are slices (those whose value 0 ends an interval that another
-//! value began), the assignment of each end of a message to a call, and the rates of counters: the
-//! increase since the thread's probe before, divided by the time since then.
+//! value began), and the rates of counters: the increase since the thread's probe before, divided
+//! by the time since then. Threads are read twice, first for the calls at the ends of messages
+//! ([`messages`]), and made one after the other, so that only some are in memory.
 
-use std::collections::BTreeMap;
+mod messages;
+mod records;
 
-use talea_formats::profile::{Argument, End, Flow, Series, Slice, Timeline, Track};
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use talea_formats::profile::{
+    Argument, FlowEnd, Series, Slice, TimelineCounts, Track, TrackName, TrackWriter,
+};
+use talea_model::trace::EventRecord;
 use talea_model::trace::types::{self, is_counter};
-use talea_model::trace::{EventRecord, MessageRecord, UNKNOWN_TIME};
 use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
 
+use self::messages::{Calls, Messages};
+pub(super) use self::records::{InMemory, Records};
 use crate::labels::{has_threads, named, process_name, site, thread_name};
 
 /// Category of MPI calls in [`Slice::category`].
 const CALL: &str = "mpi";
-/// Maximum number of listed peer ranks of messages.
-const PEERS: usize = 8;
 
 /// Category of the intervals that values of a type begin and value 0 ends; `None` for other types.
 fn category(event_type: u32) -> Option<&'static str> {
@@ -32,29 +41,29 @@ fn category(event_type: u32) -> Option<&'static str> {
     }
 }
 
-/// All threads with activity; items without a place in a timeline are gaps.
-pub(super) fn timeline(trace: &Trace, gaps: &mut Gaps) -> Timeline {
-    let by_location = trace.events_by_location();
-    let mut tracks = Vec::new();
-    // For each location its track.
-    let mut places: Vec<Option<usize>> = Vec::new();
-    for location in 0..trace.locations.len() as u32 {
-        let records =
-            || by_location.rows(location).iter().filter_map(|&row| trace.events.get(row as usize));
-        let track = Track {
-            process: process(trace, location),
-            process_name: process_name(trace, location),
-            thread: trace.locations.get(location).map_or(location, |place| place.thread - 1),
-            name: thread_name(trace, location),
-            slices: slices(trace, records()),
-            counters: counters(trace, location, records()),
-        };
-        let is_empty = track.slices.is_empty() && track.counters.is_empty();
-        places.push((!is_empty).then_some(tracks.len()));
-        tracks.extend((!is_empty).then_some(track));
+/// Writes all threads with activity, by the writer that `start` makes for their names; items without
+/// a place in a timeline are gaps. Returns the number of threads too.
+pub(super) fn write<W: TrackWriter>(
+    records: &impl Records,
+    start: impl FnOnce(&[TrackName]) -> io::Result<W>,
+    gaps: &mut Gaps,
+) -> io::Result<(TimelineCounts, usize)> {
+    let trace = records.head();
+    let locations: Vec<u32> = (0..trace.locations.len() as u32).collect();
+    let mut messages = Messages::new(records.messages(), locations.len());
+    let mut active = Vec::new();
+    // Each thread's calls are forgotten once its ends of messages are known.
+    for some in locations.chunks(rayon::current_num_threads().max(1)) {
+        let found = some.par_iter().map(|&location| {
+            let seen = Seen::new(records, location);
+            (seen.is_active, messages.ends(location, &seen.calls))
+        });
+        for (&location, (is_active, ends)) in some.iter().zip(found.collect::<Vec<_>>()) {
+            active.extend(is_active.then_some(location));
+            messages.add(ends);
+        }
     }
-    let mut timeline = Timeline { tracks, flows: Vec::new() };
-    let left_out = messages(trace, &places, &mut timeline);
+    let left_out = messages.connect();
     if left_out > 0 {
         gaps.note(Gap {
             kind: GapKind::Unsupported,
@@ -65,7 +74,27 @@ pub(super) fn timeline(trace: &Trace, gaps: &mut Gaps) -> Timeline {
             count: left_out,
         });
     }
-    timeline
+    let names: Vec<TrackName> =
+        active.iter().map(|&location| track_name(trace, location)).collect();
+    let mut writer = start(&names)?;
+    let mut names = names.into_iter();
+    for some in active.chunks(rayon::current_num_threads().max(1)) {
+        let made = some.par_iter().map(|&location| track(records, location, &messages));
+        for (mut track, ends) in made.collect::<Vec<_>>() {
+            track.of = names.next().unwrap_or_default();
+            writer.track(&track, &ends)?;
+        }
+    }
+    Ok((writer.finish()?, active.len()))
+}
+
+fn track_name(trace: &Trace, location: u32) -> TrackName {
+    TrackName {
+        process: process(trace, location),
+        process_name: process_name(trace, location),
+        thread: trace.locations.get(location).map_or(location, |place| place.thread - 1),
+        name: thread_name(trace, location),
+    }
 }
 
 /// The number of a process over all applications; the rank, where there is one.
@@ -75,27 +104,56 @@ fn process(trace: &Trace, location: u32) -> u32 {
     before.sum::<u32>() + place.task - 1
 }
 
-/// An open interval: its begin, its value, and its arguments.
-type Open = (u64, i64, Vec<(&'static str, Argument)>);
+/// What a first look at a thread shows.
+struct Seen {
+    /// True if it has slices or counters.
+    is_active: bool,
+    calls: Calls,
+}
 
-fn slices<'a>(trace: &Trace, records: impl Iterator<Item = EventRecord<'a>>) -> Vec<Slice> {
-    let mut open: BTreeMap<u32, Vec<Open>> = BTreeMap::new();
-    let mut slices = Vec::new();
-    let mut close = |kind: u32, (begin, value, arguments): Open, end: u64| {
-        slices.push(Slice {
-            name: name(trace, kind, value),
-            category: category(kind).unwrap_or_default().to_owned(),
-            begin: Nanos(begin),
-            end: Nanos(end.max(begin)),
-            arguments,
+impl Seen {
+    fn new(records: &impl Records, location: u32) -> Self {
+        let mut intervals = Intervals::new(|_, _: &EventRecord<'_>| ());
+        let (mut calls, mut is_active) = (Vec::new(), false);
+        let mut probes = 0;
+        let mut close = |kind: u32, begin: u64, end: u64| {
+            is_active = true;
+            if types::MPI.contains(&kind) {
+                calls.push((begin, end));
+            }
+        };
+        records.events(location, &mut |event| {
+            probes += u64::from(probes < 2 && event.types.iter().any(|&kind| is_counter(kind)));
+            intervals.event(&event, |kind, (begin, ..), end| close(kind, begin, end));
         });
-    };
-    for event in records {
+        let duration = records.head().duration.0;
+        intervals.end(duration, |kind, (begin, ..), end| close(kind, begin, end));
+        // The first probe has no rate.
+        Self { is_active: is_active || probes > 1, calls: Calls::new(calls) }
+    }
+}
+
+/// An open interval: its begin, its value, and its arguments.
+type Open<A> = (u64, i64, A);
+
+/// Intervals of a thread, closed as their ends come; `arguments` are those of one that begins.
+struct Intervals<A, F> {
+    open: BTreeMap<u32, Vec<Open<A>>>,
+    arguments: F,
+}
+
+impl<A, F: FnMut(u32, &EventRecord<'_>) -> A> Intervals<A, F> {
+    fn new(arguments: F) -> Self {
+        Self { open: BTreeMap::new(), arguments }
+    }
+
+    /// Takes the next event by time; `close` gets the type, the interval and its end.
+    fn event(&mut self, event: &EventRecord<'_>, mut close: impl FnMut(u32, Open<A>, u64)) {
         for (&kind, &value) in event.types.iter().zip(event.values) {
             if category(kind).is_none() {
                 continue;
             }
-            let open = open.entry(kind).or_default();
+            let open = self.open.entry(kind).or_default();
             // Phases nest; of all others one at a time is open.
             if (value == 0 || kind != types::MARKED)
                 && let Some(before) = open.pop()
@@ -103,85 +161,164 @@ fn slices<'a>(trace: &Trace, records: impl Iterator<Item = EventRecord<'a>>) -> 
                 close(kind, before, event.time);
             }
             if value != 0 {
-                let is_call = types::MPI.contains(&kind);
-                let arguments = if is_call { arguments(trace, &event) } else { Vec::new() };
-                open.push((event.time, value, arguments));
+                open.push((event.time, value, (self.arguments)(kind, event)));
             }
         }
     }
-    for (kind, all) in open {
-        for before in all.into_iter().rev() {
-            close(kind, before, trace.duration.0);
+
+    /// Closes all at the end of the trace.
+    fn end(self, duration: u64, mut close: impl FnMut(u32, Open<A>, u64)) {
+        for (kind, all) in self.open {
+            for before in all.into_iter().rev() {
+                close(kind, before, duration);
+            }
         }
     }
-    slices.sort_by_key(|slice| (slice.begin, std::cmp::Reverse(slice.end)));
-    slices
 }
 
-fn name(trace: &Trace, kind: u32, value: i64) -> String {
-    match kind {
-        types::ITERATION => format!("iteration {value}"),
-        _ if types::LOOP.contains(&kind) => {
+/// Order of slices: by begin, of those that begin together the longest first.
+fn key(begin: u64, end: u64) -> (u64, std::cmp::Reverse<u64>) {
+    (begin, std::cmp::Reverse(end))
+}
+
+/// A thread without its name, with the ends of its messages.
+fn track(records: &impl Records, location: u32, messages: &Messages<'_>) -> (Track, Vec<FlowEnd>) {
+    let trace = records.head();
+    let (mut sites, mut names) = (Sites::new(trace), Names::new(trace));
+    let mut slices = Vec::new();
+    let mut rates = Rates::new(trace, location);
+    let mut close = |kind: u32, (begin, value, arguments): Open<_>, end: u64| {
+        slices.push(Slice {
+            name: names.name(kind, value),
+            category: category(kind).unwrap_or_default(),
+            begin: Nanos(begin),
+            end: Nanos(end.max(begin)),
+            arguments,
+        });
+    };
+    let mut intervals = Intervals::new(|kind, event: &EventRecord<'_>| {
+        let is_call = types::MPI.contains(&kind);
+        if is_call { sites.arguments(event) } else { Vec::new() }
+    });
+    records.events(location, &mut |event| {
+        rates.event(&event);
+        intervals.event(&event, &mut close);
+    });
+    intervals.end(trace.duration.0, &mut close);
+    slices.sort_by_key(|slice| key(slice.begin.0, slice.end.0));
+    let calls: Vec<usize> = (0..slices.len()).filter(|&at| slices[at].category == CALL).collect();
+    messages.fill(trace, location, &calls, &mut slices);
+    let ends = messages.flow_ends(location, &calls);
+    (Track { of: TrackName::default(), slices, counters: rates.into_series() }, ends)
+}
+
+/// Names of slices; most are made once.
+struct Names<'a> {
+    trace: &'a Trace,
+    /// By type and value.
+    known: HashMap<(u32, i64), Arc<str>>,
+}
+
+impl<'a> Names<'a> {
+    fn new(trace: &'a Trace) -> Self {
+        Self { trace, known: HashMap::new() }
+    }
+
+    fn name(&mut self, kind: u32, value: i64) -> Arc<str> {
+        let trace = self.trace;
+        if kind == types::ITERATION {
+            return format!("iteration {value}").into();
+        }
+        if types::LOOP.contains(&kind) {
             let name = trace.labels.event_type(kind).map_or("Loop", |one| one.label.as_str());
-            format!("{name} {value}")
+            return format!("{name} {value}").into();
         }
-        _ => named(trace, kind, value),
+        let name = || named(trace, kind, value).into();
+        self.known.entry((kind, value)).or_insert_with(name).clone()
     }
 }
 
-/// Arguments of a call at its begin.
-fn arguments(trace: &Trace, event: &EventRecord<'_>) -> Vec<(&'static str, Argument)> {
-    let number = |name, kind| Some((name, Argument::Number(event.value(kind)?)));
-    let is_root = event.value(types::ROOT).is_some_and(|value| value != 0);
-    [
-        site(trace, event).map(|site| ("site", Argument::Text(site))),
-        number("bytes_sent", types::SEND_SIZE),
-        number("bytes_received", types::RECEIVE_SIZE),
-        number("communicator", types::COMMUNICATOR),
-        is_root.then(|| ("is_root", Argument::Text("yes".to_owned()))),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+/// Places of calls in the source, each made once.
+struct Sites<'a> {
+    trace: &'a Trace,
+    /// By the values of function and line.
+    known: HashMap<[Option<i64>; 2], Option<Arc<str>>>,
+}
+
+impl<'a> Sites<'a> {
+    fn new(trace: &'a Trace) -> Self {
+        Self { trace, known: HashMap::new() }
+    }
+
+    /// Arguments of a call at its begin.
+    fn arguments(&mut self, event: &EventRecord<'_>) -> Vec<(&'static str, Argument)> {
+        let number = |name, kind| Some((name, Argument::Number(event.value(kind)?)));
+        let is_root = event.value(types::ROOT).is_some_and(|value| value != 0);
+        let values = [*types::CALLER.start(), *types::CALLER_LINE.start()];
+        let trace = self.trace;
+        let site = self
+            .known
+            .entry(values.map(|kind| event.value(kind)))
+            .or_insert_with(|| site(trace, event).map(Arc::from));
+        [
+            site.clone().map(|site| ("site", Argument::Text(site))),
+            number("bytes_sent", types::SEND_SIZE),
+            number("bytes_received", types::RECEIVE_SIZE),
+            number("communicator", types::COMMUNICATOR),
+            is_root.then(|| ("is_root", Argument::Text("yes".into()))),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
 }
 
 /// Rates of the counters of a thread. A count over no time is added to the next one.
-fn counters<'a>(
-    trace: &Trace,
+struct Rates<'a> {
+    trace: &'a Trace,
     location: u32,
-    records: impl Iterator<Item = EventRecord<'a>>,
-) -> Vec<Series> {
-    let mut found: BTreeMap<u32, Series> = BTreeMap::new();
-    let mut kept: BTreeMap<u32, i64> = BTreeMap::new();
-    let mut before = None;
-    for event in records {
+    found: BTreeMap<u32, Series>,
+    kept: BTreeMap<u32, i64>,
+    before: Option<u64>,
+}
+
+impl<'a> Rates<'a> {
+    fn new(trace: &'a Trace, location: u32) -> Self {
+        let (found, kept) = (BTreeMap::new(), BTreeMap::new());
+        Self { trace, location, found, kept, before: None }
+    }
+
+    fn event(&mut self, event: &EventRecord<'_>) {
         let values = event.types.iter().zip(event.values).filter(|(kind, _)| is_counter(**kind));
         let mut any = false;
-        let since = before.filter(|&since| since < event.time);
+        let since = self.before.filter(|&since| since < event.time);
         for (&kind, &value) in values {
             any = true;
-            let sum = kept.entry(kind).or_default();
+            let sum = self.kept.entry(kind).or_default();
             *sum = sum.saturating_add(value);
             // The first probe's counts have no known begin.
             let Some(begin) = since else {
-                if before.is_none() {
+                if self.before.is_none() {
                     *sum = 0;
                 }
                 continue;
             };
             let rate = std::mem::take(sum) as f64 / (event.time - begin) as f64 * 1e9;
-            let series = found.entry(kind).or_insert_with(|| Series {
-                name: counter_name(trace, location, kind),
+            let series = self.found.entry(kind).or_insert_with(|| Series {
+                name: counter_name(self.trace, self.location, kind),
                 unit: "per second",
                 values: Vec::new(),
             });
             series.values.push((Nanos(begin), rate));
         }
         if any {
-            before = Some(event.time);
+            self.before = Some(event.time);
         }
     }
-    found.into_values().collect()
+
+    fn into_series(self) -> Vec<Series> {
+        self.found.into_values().collect()
+    }
 }
 
 /// Counters stand beside the threads of a process, so that their names identify the thread.
@@ -193,118 +330,4 @@ fn counter_name(trace: &Trace, location: u32, kind: u32) -> String {
     } else {
         label
     }
-}
-
-/// Messages of one call.
-#[derive(Debug, Default)]
-struct Met {
-    sent: i64,
-    received: i64,
-    to: Vec<u32>,
-    from: Vec<u32>,
-}
-
-/// Adds flows, and bytes and peers to the calls at their ends; returns the number of messages
-/// without a flow.
-fn messages(trace: &Trace, places: &[Option<usize>], timeline: &mut Timeline) -> u64 {
-    let calls: Vec<Vec<usize>> = timeline.tracks.iter().map(calls).collect();
-    let mut met: BTreeMap<(usize, usize), Met> = BTreeMap::new();
-    let mut left_out = 0;
-    for message in trace.messages.iter() {
-        let ends = sender(&message, places, &calls, timeline)
-            .zip(receiver(&message, places, &calls, timeline));
-        let Some((from, to)) = ends.and_then(|(from, to)| in_order(from, to, timeline)) else {
-            left_out += 1;
-            continue;
-        };
-        let rank = |location: u32| trace.locations.get(location).map_or(0, |place| place.task - 1);
-        let one = met.entry((from.track, from.slice)).or_default();
-        one.sent = one.sent.saturating_add(message.size);
-        one.to.push(rank(message.receiver));
-        let one = met.entry((to.track, to.slice)).or_default();
-        one.received = one.received.saturating_add(message.size);
-        one.from.push(rank(message.sender));
-        timeline.flows.push(Flow { from, to });
-    }
-    for ((track, slice), met) in met {
-        let arguments = &mut timeline.tracks[track].slices[slice].arguments;
-        for (bytes, peers, names) in [
-            (met.sent, met.to, ("bytes_sent", "to")),
-            (met.received, met.from, ("bytes_received", "from")),
-        ] {
-            if !peers.is_empty() {
-                arguments.retain(|(name, _)| *name != names.0);
-                arguments.push((names.0, Argument::Number(bytes)));
-                arguments.push((names.1, listed(peers)));
-            }
-        }
-    }
-    left_out
-}
-
-/// The ends of an arrow, which goes forward in time. Restored times have a tolerance: where the
-/// receipt seems to precede the sending, the arrow goes from the begin of the sending call to the
-/// end of the receiving one, if these are in order.
-fn in_order(from: End, to: End, timeline: &Timeline) -> Option<(End, End)> {
-    let slice = |end: &End| &timeline.tracks[end.track].slices[end.slice];
-    let (begin, end) = (slice(&from).begin, slice(&to).end);
-    if from.at < to.at {
-        Some((from, to))
-    } else {
-        (begin < end).then_some((End { at: begin, ..from }, End { at: end, ..to }))
-    }
-}
-
-/// Calls of a track by time; they do not overlap.
-fn calls(track: &Track) -> Vec<usize> {
-    (0..track.slices.len()).filter(|&at| track.slices[at].category == CALL).collect()
-}
-
-/// The call that sent a message: the last that had begun.
-fn sender(
-    message: &MessageRecord,
-    places: &[Option<usize>],
-    calls: &[Vec<usize>],
-    timeline: &Timeline,
-) -> Option<End> {
-    let track = (*places.get(message.sender as usize)?)?;
-    let slices = &timeline.tracks[track].slices;
-    let at = Nanos(message.logical_send);
-    let begun = calls[track].partition_point(|&one| slices[one].begin <= at);
-    let slice = calls[track][begun.checked_sub(1)?];
-    (at <= slices[slice].end).then_some(End { track, slice, at })
-}
-
-/// The call that received a message: the first that had not ended before.
-fn receiver(
-    message: &MessageRecord,
-    places: &[Option<usize>],
-    calls: &[Vec<usize>],
-    timeline: &Timeline,
-) -> Option<End> {
-    let track = (*places.get(message.receiver as usize)?)?;
-    let slices = &timeline.tracks[track].slices;
-    let in_call = |at: u64| {
-        let at = Nanos(at);
-        let ended = calls[track].partition_point(|&one| slices[one].end < at);
-        let &slice = calls[track].get(ended)?;
-        (slices[slice].begin <= at).then_some(End { track, slice, at })
-    };
-    // Data may move outside of calls, and be found there later.
-    let known = [message.physical_receive, message.logical_receive];
-    let later = known.iter().filter(|&&time| time != UNKNOWN_TIME).max().copied()?;
-    in_call(message.physical_receive).or_else(|| in_call(later))
-}
-
-/// One rank as a number, some as a text.
-fn listed(mut ranks: Vec<u32>) -> Argument {
-    ranks.sort_unstable();
-    ranks.dedup();
-    if let [only] = ranks[..] {
-        return Argument::Number(i64::from(only));
-    }
-    let shown: Vec<String> = ranks.iter().take(PEERS).map(u32::to_string).collect();
-    let more = ranks.len().saturating_sub(PEERS);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    Argument::Text(format!("{}{more}", shown.join(", ")))
 }

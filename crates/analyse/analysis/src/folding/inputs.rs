@@ -60,7 +60,7 @@ impl Inputs {
     pub fn load(paths: &[PathBuf], progress: Progress<'_>) -> Result<Self, InputError> {
         let mut inputs = Self::default();
         for path in paths {
-            let input = input::load(path, Wanted::All, &mut *progress)?;
+            let input = input::load(path, Wanted::All, input::Extent::default(), &mut *progress)?;
             let name = path.display().to_string();
             let unsampled = input.unsampled.map(|command| (command, name.clone()));
             inputs.unsampled = inputs.unsampled.or(unsampled);

@@ -8,11 +8,13 @@ pub mod run;
 
 use std::path::{Path, PathBuf};
 
+use talea_metric::measure::{Activity, Span};
 use talea_model::Trace;
 pub use talea_run::directory::known_as;
 
-pub use run::Computation;
-use run::Time;
+pub use run::{Computation, Extent};
+pub(crate) use run::{Stretch, Visitor};
+use run::{Time, Visited};
 
 use crate::hosts::Host;
 use crate::{Analysis, Progress};
@@ -95,8 +97,13 @@ pub(crate) fn open(path: &Path, progress: Progress<'_>) -> Result<Opened, InputE
     }
 }
 
-/// Reads what the user named.
-pub fn load(path: &Path, wanted: Wanted, progress: Progress<'_>) -> Result<Input, InputError> {
+/// Reads what the user named; of records all, of a [`Computation`] this extent.
+pub fn load(
+    path: &Path,
+    wanted: Wanted,
+    extent: Extent,
+    progress: Progress<'_>,
+) -> Result<Input, InputError> {
     let run = match open(path, &mut *progress)? {
         Opened::Trace(trace) => return Ok(Input { trace: *trace, ..Input::default() }),
         Opened::Run(run) => run,
@@ -105,8 +112,8 @@ pub fn load(path: &Path, wanted: Wanted, progress: Progress<'_>) -> Result<Input
     let analysis = Analysis::new(&run, progress);
     let computed = match wanted {
         Wanted::All => None,
-        Wanted::Computation => run::computation(&analysis, Time::Computing),
-        Wanted::Measurement => run::computation(&analysis, Time::OutsideMpi),
+        Wanted::Computation => run::computation(&analysis, Time::Computing, extent),
+        Wanted::Measurement => run::computation(&analysis, Time::OutsideMpi, extent),
     };
     let (trace, computation) = match computed {
         Some((trace, computation)) => (trace, Some(computation)),
@@ -120,4 +127,30 @@ pub fn load(path: &Path, wanted: Wanted, progress: Progress<'_>) -> Result<Input
     let crowding = analysis.hosts().iter().flat_map(of).collect();
     let unsampled = (!is_sampled).then_some(run.metadata.command);
     Ok(Input { trace, computation, unsampled, crowding })
+}
+
+/// Reads the [`Computation`] of a run once more: each thread meets a visitor of its own, made for
+/// its location, which `done` takes. Nothing of a trace.
+pub(crate) fn visit<V: Visitor + Send>(
+    path: &Path,
+    extent: Extent,
+    progress: Progress<'_>,
+    visitor: impl Fn(u32) -> V + Sync,
+    done: impl FnMut(Visited<V>),
+) -> Result<(), InputError> {
+    if let Opened::Run(run) = open(path, &mut *progress)? {
+        run::visit(&Analysis::new(&run, progress), extent, visitor, done);
+    }
+    Ok(())
+}
+
+/// The activity of each location of a run in a part of it, from reading it once more.
+pub(crate) fn activities(
+    path: &Path,
+    locations: usize,
+    (extent, span): (Extent, Span),
+    progress: Progress<'_>,
+) -> Result<Vec<Activity>, InputError> {
+    let Opened::Run(run) = open(path, &mut *progress)? else { return Ok(Vec::new()) };
+    Ok(run::activities(&Analysis::new(&run, progress), locations, extent, span))
 }

@@ -20,7 +20,8 @@ use talea_model::trace::{Communicator, Events, Members, MessageRecord, Messages,
 use talea_model::{Gap, GapKind, Nanos, Trace};
 use talea_run::live::record;
 
-pub use self::between::{Computation, Time, computation};
+pub use self::between::{Computation, Extent, Time, computation};
+pub(crate) use self::between::{Stretch, Visited, Visitor, activities, visit};
 use self::calls::{plans, records};
 use self::loops::{Loops, turns};
 pub use self::loops::{label, loop_names};

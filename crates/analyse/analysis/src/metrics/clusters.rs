@@ -4,14 +4,17 @@
 //! share of the duration is of the time of all bursts.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use talea_metric::measure::Part;
+use talea_cluster::bursts::Bursts;
 use talea_metric::metrics_of;
-use talea_model::{Gap, GapKind, Gaps};
+use talea_model::{Gap, GapKind, Gaps, Trace};
+use talea_report::data::clusters::ClusterData;
 
 use super::models::Models;
-use crate::clusters;
-use crate::input::Input;
+use crate::Progress;
+use crate::clusters::{self, Names, RestError};
+use crate::input::{Extent, Input, InputError};
 
 /// A cluster and its values of the table.
 pub struct Cluster {
@@ -27,20 +30,22 @@ pub struct Cluster {
 
 /// The default clusters of `talea cluster` for this part.
 pub(super) fn default_clusters(
+    path: &Path,
     input: Input,
-    part: Part,
+    extent: Extent,
     models: &Models,
     gaps: &mut Gaps,
-) -> Vec<Cluster> {
+    progress: Progress<'_>,
+) -> Result<Vec<Cluster>, InputError> {
     let known = input.computation.map(|computation| computation.bursts);
-    let Some(data) = clusters::of_part(&input.trace, known, part, "") else {
+    let Some(data) = of_part(path, &input.trace, known, extent, progress)? else {
         gaps.note(Gap {
             kind: GapKind::Missing,
             rank: None,
             detail: "there are no bursts that could be clustered".to_owned(),
             count: 0,
         });
-        return Vec::new();
+        return Ok(Vec::new());
     };
     gaps.merge(data.gaps.clone());
     let all = data.time_ns.unwrap_or(f64::NAN);
@@ -60,5 +65,28 @@ pub(super) fn default_clusters(
             table: table.map(|one| one.value.unwrap_or(f64::NAN)).collect(),
         }
     };
-    data.clusters.iter().map(cluster).collect()
+    Ok(data.clusters.iter().map(cluster).collect())
+}
+
+/// The clusters of all bursts of a part; `None` where there is nothing to cluster.
+fn of_part(
+    path: &Path,
+    trace: &Trace,
+    known: Option<Bursts>,
+    extent: Extent,
+    progress: Progress<'_>,
+) -> Result<Option<ClusterData>, InputError> {
+    let how = clusters::Options {
+        part: extent.part,
+        most: Some(extent.most),
+        ..clusters::Options::default()
+    };
+    let bursts = clusters::source::bursts_of(trace, known, extent.part);
+    let Ok((bursts, looked)) = bursts else { return Ok(None) };
+    let Ok(mut study) = clusters::study::study(bursts, looked, &how) else { return Ok(None) };
+    match clusters::complete(&mut study, path, &how, progress) {
+        Err(RestError::Input(error)) => Err(error),
+        Err(RestError::Study(_)) => Ok(None),
+        Ok(()) => Ok(Some(clusters::data(&study, &Names::from_trace(Some(trace)), ""))),
+    }
 }

@@ -13,10 +13,11 @@ use std::path::PathBuf;
 
 use talea_metric::Expression;
 use talea_metric::efficiency::Scaling;
-use talea_metric::measure::{MeasureError, Part};
+use talea_metric::measure::{MeasureError, Part, Span};
+use talea_model::Gaps;
 
 use crate::Progress;
-use crate::input::{self, InputError, Wanted};
+use crate::input::{self, Extent, InputError, Wanted};
 
 pub use clusters::Cluster;
 pub use data::data;
@@ -37,6 +38,9 @@ pub struct Options {
     pub scaling: Scaling,
     /// True for values of each cluster of bursts.
     pub clusters: bool,
+    /// Calls of a run up to which all of its bursts are held in memory; [`Extent::MOST`] where
+    /// absent.
+    pub most: Option<u64>,
 }
 
 /// A metric that the user defines.
@@ -103,15 +107,31 @@ pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Vec<Study>, 
     let models = models::load(options)?;
     let mut studies = Vec::with_capacity(options.inputs.len());
     for path in &options.inputs {
-        let input = input::load(path, Wanted::Measurement, &mut *progress)?;
+        let extent = Extent { part: options.part, most: options.most.unwrap_or(Extent::MOST) };
+        let input = input::load(path, Wanted::Measurement, extent, &mut *progress)?;
         progress("measuring");
-        let study = Study::new(path, &input, options.part, &models);
-        let mut study =
-            study.map_err(|source| MetricsError::Measure { source, path: path.clone() })?;
+        let failed = |source| MetricsError::Measure { source, path: path.clone() };
+        let activities = match &input.computation {
+            Some(computation) => {
+                let span = Span::select(&input.trace, options.part, &mut Gaps::default());
+                let span = span.map_err(failed)?;
+                if computation.is_thinned() {
+                    let locations = input.trace.locations.len();
+                    let read = (extent, span);
+                    Some(input::activities(path, locations, read, &mut *progress)?)
+                } else {
+                    computation.activities(span)
+                }
+            }
+            None => None,
+        };
+        let study = Study::new(path, &input, activities.as_deref(), options.part, &models);
+        let mut study = study.map_err(failed)?;
         study.note_crowding(&input.crowding);
         if options.clusters {
+            let gaps = &mut study.gaps;
             study.clusters =
-                clusters::default_clusters(input, options.part, &models, &mut study.gaps);
+                clusters::default_clusters(path, input, extent, &models, gaps, &mut *progress)?;
         }
         studies.push(study);
     }

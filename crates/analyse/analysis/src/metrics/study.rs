@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use talea_metric::efficiency::{Factor, Run, Scaling, factors};
 use talea_metric::expression::Absent;
-use talea_metric::measure::{MeasureError, Measured, Numbers, Part, measure, measure_activities};
+use talea_metric::measure::{
+    Activity, MeasureError, Measured, Numbers, Part, measure, measure_activities,
+};
 use talea_metric::model::{Node, Problem, Split};
 use talea_metric::synonyms::Known;
 use talea_metric::{Evaluated, Expression, Model, metrics_of};
@@ -16,7 +18,7 @@ use talea_model::{Gap, GapKind, Gaps};
 
 use super::clusters::Cluster;
 use super::models::{self, Models};
-use crate::input::{Computation, Input};
+use crate::input::Input;
 
 /// One input.
 pub struct Study {
@@ -92,13 +94,13 @@ impl Study {
     pub(super) fn new(
         path: &Path,
         input: &Input,
+        activities: Option<&[Activity]>,
         part: Part,
         models: &Models,
     ) -> Result<Self, MeasureError> {
         let trace = &input.trace;
-        let computation = input.computation.as_ref();
-        let numbers = match computation.and_then(Computation::activities) {
-            Some(activities) => measure_activities(trace, &activities, part)?,
+        let numbers = match activities {
+            Some(activities) => measure_activities(trace, activities, part)?,
             None => measure(trace, part)?,
         };
         let mut values = numbers.whole();

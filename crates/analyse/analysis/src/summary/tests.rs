@@ -163,7 +163,9 @@ fn analyses_say_that_sums_are_computed_again() {
     shown(folder.path());
     fs::write(sums(folder.path()), "no container").unwrap();
     let gaps = |wanted| {
-        let input = crate::input::load(folder.path(), wanted, &mut |_| ()).unwrap();
+        let input =
+            crate::input::load(folder.path(), wanted, crate::input::Extent::default(), &mut |_| ())
+                .unwrap();
         input.trace.gaps.iter().filter(|gap| gap.detail.contains("computed again")).count()
     };
     assert_eq!(gaps(crate::input::Wanted::Computation), 1);

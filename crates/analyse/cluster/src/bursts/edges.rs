@@ -44,9 +44,13 @@ impl Numbers {
     }
 }
 
-/// Numbers the edges of all bursts.
+/// Numbers the edges of all bursts; of some of the bursts there are none, as the call at a burst's
+/// begin is not known.
 pub(super) fn fill(bursts: &mut Bursts) {
     let unknown = Site::default();
+    if !bursts.in_window.is_empty() {
+        return;
+    }
     if bursts.source == Source::Regions || bursts.sites.iter().all(|site| *site == unknown) {
         return;
     }

@@ -79,6 +79,9 @@ pub struct Bursts {
     pub edge: Vec<u32>,
     /// The counter set that was active; empty where there is only one.
     pub set: Vec<i64>,
+    /// True for bursts whose neighbours in their thread are there too; empty where all bursts are
+    /// there. See [`crate::thinning`].
+    pub in_window: Vec<bool>,
     /// Event types that name functions and lines of [`Self::sites`].
     pub site_types: [u32; 2],
     /// Gaps.
@@ -134,6 +137,7 @@ impl Bursts {
             keep(&mut self.site, &places);
             keep(&mut self.edge, &places);
             keep(&mut self.set, &places);
+            keep(&mut self.in_window, &places);
         }
         (self, outside as u64)
     }
@@ -159,6 +163,7 @@ impl Bursts {
             sites: self.sites.clone(),
             edge: of(&self.edge, places),
             set: of(&self.set, places),
+            in_window: of(&self.in_window, places),
             site_types: self.site_types,
             gaps: self.gaps.clone(),
         }

@@ -5,85 +5,97 @@
 //! that was opened last, so that it follows that slice in the file. Source: "Trace Event Format" of
 //! Chromium, and the behaviour of Perfetto's importer.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use talea_model::Nanos;
 
 use super::json::quoted;
-use super::layout::{Side, TimelineCounts, arrival, ends, order, rows};
-use super::{Argument, Slice, Timeline, Track};
+use super::layout::{TimelineCounts, arrival, begun, ends_at, order, rows};
+use super::{Argument, FlowEnd, Side, Slice, Track, TrackName, TrackWriter};
 
-/// Writes one JSON object, one event a line. Times there are microseconds; three decimals keep
-/// nanoseconds exact. Flows of unknown slices, or that end no later than they begin, are left out.
-///
-/// # Errors
-/// Those of `out`.
-pub fn chrome(timeline: &Timeline, out: impl Write) -> io::Result<TimelineCounts> {
-    let mut events =
-        Events { out, text: String::new(), is_first: true, counts: TimelineCounts::default() };
-    events.out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n")?;
-    let ends = ends(timeline);
-    events.counts.flows = ends.values().map(|all| all.len() as u64).sum::<u64>() / 2;
-    let tracks = &timeline.tracks;
-    for (at, track) in tracks.iter().enumerate() {
-        if at.checked_sub(1).is_none_or(|before| tracks[before].process != track.process) {
-            events.name("process_name", (track.process, 0), &track.process_name)?;
-            events.sort_index(track.process)?;
-        }
-        events.name("thread_name", (track.process, track.thread), &track.name)?;
-    }
-    for (at, track) in tracks.iter().enumerate() {
-        let order = order(&track.slices);
-        for (number, row) in rows(&track.slices, &order).into_iter().enumerate() {
-            let tid = if number == 0 { track.thread } else { beside(tracks, track, number) };
-            if number > 0 {
-                let name = format!("{}, beside ({number})", track.name);
-                events.name("thread_name", (track.process, tid), &name)?;
-            }
-            for slice in row {
-                events.slice(&track.slices[slice], (track.process, tid))?;
-                for &(time, side, flow) in ends.get(&(at, slice)).into_iter().flatten() {
-                    if side == Side::FinishAtMark {
-                        events.slice(&arrival(time), (track.process, tid))?;
-                    }
-                    events.flow(side, flow, time, (track.process, tid))?;
-                }
-            }
-        }
-        for series in &track.counters {
-            for &(time, value) in &series.values {
-                events.value(
-                    &series.name,
-                    series.unit,
-                    time,
-                    value,
-                    (track.process, track.thread),
-                )?;
-            }
-        }
-    }
-    events.out.write_all(b"\n]}\n")?;
-    events.out.flush()?;
-    Ok(events.counts)
-}
-
-/// A thread number that no thread of the process has, for a further row of a track.
-fn beside(tracks: &[Track], track: &Track, row: usize) -> u32 {
-    let same = tracks.iter().filter(|one| one.process == track.process);
-    let threads = same.map(|one| one.thread).max().unwrap_or_default().saturating_add(1);
-    threads.saturating_mul(row as u32).saturating_add(track.thread)
-}
-
-/// Writer of events.
-struct Events<W> {
+/// Writer of one JSON object, one event a line. Times there are microseconds; three decimals keep
+/// nanoseconds exact.
+pub struct Chrome<W> {
     out: W,
     text: String,
     is_first: bool,
+    /// For each process a thread number that none of its threads has.
+    free: BTreeMap<u32, u32>,
     counts: TimelineCounts,
 }
 
-impl<W: Write> Events<W> {
+impl<W: Write> Chrome<W> {
+    /// Of these tracks, whose names come first.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn new(tracks: &[TrackName], out: W) -> io::Result<Self> {
+        let mut free: BTreeMap<u32, u32> = BTreeMap::new();
+        for track in tracks {
+            let free = free.entry(track.process).or_default();
+            *free = (*free).max(track.thread.saturating_add(1));
+        }
+        let (text, counts) = (String::new(), TimelineCounts::default());
+        let mut events = Self { out, text, is_first: true, free, counts };
+        events.out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n")?;
+        for (at, track) in tracks.iter().enumerate() {
+            if at.checked_sub(1).is_none_or(|before| tracks[before].process != track.process) {
+                events.name("process_name", (track.process, 0), &track.process_name)?;
+                events.sort_index(track.process)?;
+            }
+            events.name("thread_name", (track.process, track.thread), &track.name)?;
+        }
+        Ok(events)
+    }
+
+    /// A thread number that no thread of the process has, for a further row of a track.
+    fn beside(&self, track: &TrackName, row: usize) -> u32 {
+        let threads = self.free.get(&track.process).copied().unwrap_or(1);
+        threads.saturating_mul(row as u32).saturating_add(track.thread)
+    }
+}
+
+impl<W: Write> TrackWriter for Chrome<W> {
+    fn track(&mut self, track: &Track, ends: &[FlowEnd]) -> io::Result<()> {
+        self.counts.flows += begun(ends);
+        let of = &track.of;
+        let order = order(&track.slices);
+        for (number, row) in rows(&track.slices, &order).into_iter().enumerate() {
+            let tid = if number == 0 { of.thread } else { self.beside(of, number) };
+            let place = (of.process, tid);
+            if number > 0 {
+                let name = format!("{}, beside ({number})", of.name);
+                self.name("thread_name", place, &name)?;
+            }
+            for slice in row {
+                self.slice(&track.slices[slice], place)?;
+                for &end in ends_at(ends, slice) {
+                    if end.side == Side::FinishAtMark {
+                        self.slice(&arrival(end.at), place)?;
+                    }
+                    self.flow(end, place)?;
+                }
+            }
+        }
+        let place = (of.process, of.thread);
+        for series in &track.counters {
+            for &(time, value) in &series.values {
+                self.value(&series.name, series.unit, time, value, place)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<TimelineCounts> {
+        self.out.write_all(b"\n]}\n")?;
+        self.out.flush()?;
+        Ok(self.counts)
+    }
+}
+
+impl<W: Write> Chrome<W> {
     /// Opens an event in `text`.
     fn open(&mut self, kind: char, (process, thread): (u32, u32)) {
         self.text.push_str(if self.is_first { "" } else { ",\n" });
@@ -126,7 +138,7 @@ impl<W: Write> Events<W> {
     fn slice(&mut self, slice: &Slice, place: (u32, u32)) -> io::Result<()> {
         self.open('X', place);
         self.text_field("name", &slice.name);
-        self.text_field("cat", &slice.category);
+        self.text_field("cat", slice.category);
         self.time_field("ts", slice.begin);
         self.time_field("dur", slice.end.max(slice.begin) - slice.begin);
         for (at, (name, value)) in slice.arguments.iter().enumerate() {
@@ -143,11 +155,12 @@ impl<W: Write> Events<W> {
         self.close()
     }
 
-    fn flow(&mut self, side: Side, id: usize, at: Nanos, place: (u32, u32)) -> io::Result<()> {
+    fn flow(&mut self, end: FlowEnd, place: (u32, u32)) -> io::Result<()> {
+        let FlowEnd { side, number, at, .. } = end;
         self.open(if side == Side::Begin { 's' } else { 'f' }, place);
         // To the slice around it, not to the next one.
         self.text.push_str(if side == Side::Begin { "" } else { ",\"bp\":\"e\"" });
-        let _ = write!(self.text, ",\"name\":\"message\",\"cat\":\"message\",\"id\":{id}");
+        let _ = write!(self.text, ",\"name\":\"message\",\"cat\":\"message\",\"id\":{number}");
         self.time_field("ts", at);
         self.close()
     }

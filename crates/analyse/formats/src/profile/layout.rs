@@ -5,11 +5,9 @@
 //! every flow from the slice that begins first to the other one; a message to a call that began
 //! before it was sent ends at an instant of its own, so that it keeps its direction.
 
-use std::collections::BTreeMap;
-
 use talea_model::Nanos;
 
-use super::{End, Slice, Timeline};
+use super::{FlowEnd, Side, Slice};
 
 /// Counts of a file's contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,45 +20,22 @@ pub struct TimelineCounts {
     pub values: u64,
 }
 
-/// End of a flow that an event represents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Side {
-    Begin,
-    Finish,
-    /// At a slice of its own.
-    FinishAtMark,
-}
-
 /// The instant at which a flow ends where its slice began no later than the one that it comes from.
 pub(super) fn arrival(at: Nanos) -> Slice {
-    let (name, category) = ("message arrives".to_owned(), "message".to_owned());
+    let (name, category) = ("message arrives".into(), "message");
     Slice { name, category, begin: at, end: at, arguments: Vec::new() }
 }
 
-/// Ends of flows by slice (track, slice), with their times and the numbers of the flows.
-pub(super) type Ends = BTreeMap<(usize, usize), Vec<(Nanos, Side, usize)>>;
+/// The ends of flows at a slice, of those of a track.
+pub(super) fn ends_at(ends: &[FlowEnd], slice: usize) -> &[FlowEnd] {
+    let begin = ends.partition_point(|end| end.slice < slice);
+    let rest = &ends[begin..];
+    &rest[..rest.partition_point(|end| end.slice == slice)]
+}
 
-/// For each slice the ends of flows there by time, with the numbers of the flows.
-pub(super) fn ends(timeline: &Timeline) -> Ends {
-    let mut found: Ends = BTreeMap::new();
-    let slice =
-        |end: &End| timeline.tracks.get(end.track).and_then(|track| track.slices.get(end.slice));
-    for (number, flow) in timeline.flows.iter().enumerate() {
-        let (Some(from), Some(to)) = (slice(&flow.from), slice(&flow.to)) else { continue };
-        let sent = flow.from.at.clamp(from.begin, from.end.max(from.begin));
-        let received = flow.to.at.clamp(to.begin, to.end.max(to.begin));
-        if received <= sent {
-            continue;
-        }
-        let finish = if to.begin <= from.begin { Side::FinishAtMark } else { Side::Finish };
-        for (end, time, side) in [(flow.from, sent, Side::Begin), (flow.to, received, finish)] {
-            found.entry((end.track, end.slice)).or_default().push((time, side, number));
-        }
-    }
-    for all in found.values_mut() {
-        all.sort_unstable();
-    }
-    found
+/// Number of flows that begin at some ends.
+pub(super) fn begun(ends: &[FlowEnd]) -> u64 {
+    ends.iter().filter(|end| end.side == Side::Begin).count() as u64
 }
 
 /// By begin; of those that begin together the longest first, which contains the others.

@@ -3,7 +3,7 @@
 //!
 //! Owns the numbers of the fields used, and the texts that packets refer to by number: names,
 //! categories and texts of arguments are stored once. [`super::layout`] has the rows; each is a
-//! thread, as in [`super::chrome`]. Source: `protos/perfetto/trace` of Perfetto, and the
+//! thread, as in [`super::Chrome`]. Source: `protos/perfetto/trace` of Perfetto, and the
 //! behaviour of its importer, which sorts packets by time and keeps the order of those with the
 //! same time.
 
@@ -13,8 +13,8 @@ use std::io::{self, Write};
 use prost::Message;
 use talea_model::Nanos;
 
-use super::layout::{Side, TimelineCounts, arrival, ends, order, rows};
-use super::{Argument, Slice, Timeline, Track};
+use super::layout::{TimelineCounts, arrival, begun, ends_at, order, rows};
+use super::{Argument, FlowEnd, Side, Slice, Track, TrackName, TrackWriter};
 
 #[derive(Clone, PartialEq, Message)]
 struct Packet {
@@ -146,8 +146,8 @@ impl Numbers {
     }
 }
 
-/// Writer of packets.
-struct Packets<W> {
+/// Writer of a trace in which times are those of the tracks.
+pub struct Perfetto<W> {
     out: W,
     buffer: Vec<u8>,
     is_first: bool,
@@ -156,63 +156,66 @@ struct Packets<W> {
     arguments: Numbers,
     texts: Numbers,
     tracks: u64,
+    /// The process of the track before, and the number of its own track.
+    process: Option<(u32, u64)>,
+    /// The next number of a thread that is not the first of its process.
+    free: u32,
     counts: TimelineCounts,
 }
 
-/// Writes a trace in which times are those of the timeline. Flows of unknown slices, or that end no
-/// later than they begin, are left out.
-///
-/// # Errors
-/// Those of `out`.
-pub fn perfetto(timeline: &Timeline, out: impl Write) -> io::Result<TimelineCounts> {
-    let mut packets = Packets {
-        out,
-        buffer: Vec::new(),
-        is_first: true,
-        categories: Numbers::default(),
-        names: Numbers::default(),
-        arguments: Numbers::default(),
-        texts: Numbers::default(),
-        tracks: 0,
-        counts: TimelineCounts::default(),
-    };
-    let ends = ends(timeline);
-    packets.counts.flows = ends.values().map(|all| all.len() as u64).sum::<u64>() / 2;
-    let tracks = &timeline.tracks;
-    // The first thread of a process has its number, as in a system. Others have numbers that no
-    // process has, and so has that of process 0, which would be the idle thread.
-    let mut free =
-        tracks.iter().map(|track| track.process).max().map_or(1, |most| most.saturating_add(1));
-    let mut process = 0;
-    for (at, track) in tracks.iter().enumerate() {
-        let is_first =
-            at.checked_sub(1).is_none_or(|before| tracks[before].process != track.process);
-        if is_first {
-            process = packets.process(track)?;
+impl<W: Write> Perfetto<W> {
+    /// Of tracks whose processes have numbers up to `most`.
+    pub fn new(most: u32, out: W) -> Self {
+        Self {
+            out,
+            buffer: Vec::new(),
+            is_first: true,
+            categories: Numbers::default(),
+            names: Numbers::default(),
+            arguments: Numbers::default(),
+            texts: Numbers::default(),
+            tracks: 0,
+            process: None,
+            // The first thread of a process has its number, as in a system. Others have numbers
+            // that no process has, and so has that of process 0, which would be the idle thread.
+            free: most.saturating_add(1),
+            counts: TimelineCounts::default(),
         }
+    }
+}
+
+impl<W: Write> TrackWriter for Perfetto<W> {
+    fn track(&mut self, track: &Track, ends: &[FlowEnd]) -> io::Result<()> {
+        self.counts.flows += begun(ends);
+        let known = self.process.filter(|&(number, _)| number == track.of.process);
+        let is_first = known.is_none();
+        let process = match known {
+            Some((_, place)) => place,
+            None => self.process(&track.of)?,
+        };
+        self.process = Some((track.of.process, process));
         let order = order(&track.slices);
         for (number, row) in rows(&track.slices, &order).into_iter().enumerate() {
-            let is_main = is_first && number == 0 && track.process > 0;
-            let thread = if is_main { track.process } else { free };
-            free = free.saturating_add(u32::from(!is_main));
+            let is_main = is_first && number == 0 && track.of.process > 0;
+            let thread = if is_main { track.of.process } else { self.free };
+            self.free = self.free.saturating_add(u32::from(!is_main));
             let name = match number {
-                0 => track.name.clone(),
-                _ => format!("{}, beside ({number})", track.name),
+                0 => track.of.name.clone(),
+                _ => format!("{}, beside ({number})", track.of.name),
             };
-            let place = packets.thread(track, thread, name, process)?;
+            let place = self.thread(&track.of, thread, name, process)?;
             let mut open: Vec<Nanos> = Vec::new();
             for slice in row {
                 let own = &track.slices[slice];
-                packets.close(&mut open, own.begin, place)?;
-                let flows = ends.get(&(at, slice)).map_or(&[][..], Vec::as_slice);
-                packets.begin(own, place, flows)?;
+                self.close(&mut open, own.begin, place)?;
+                self.begin(own, place, ends_at(ends, slice))?;
                 open.push(own.end.max(own.begin));
             }
-            packets.close(&mut open, Nanos(u64::MAX), place)?;
+            self.close(&mut open, Nanos(u64::MAX), place)?;
         }
         for series in &track.counters {
             // Viewers show a counter of Chrome's format by both names.
-            let place = packets.track(TrackDescriptor {
+            let place = self.declare(TrackDescriptor {
                 name: format!("{} {}", series.name, series.unit),
                 parent: process,
                 counter: Some(CounterDescriptor {}),
@@ -221,16 +224,20 @@ pub fn perfetto(timeline: &Timeline, out: impl Write) -> io::Result<TimelineCoun
             for &(time, value) in series.values.iter().filter(|(_, value)| value.is_finite()) {
                 let value = Some(value);
                 let event = TrackEvent { kind: COUNTER, track: place, value, ..Default::default() };
-                packets.event(time, event, Interned::default())?;
-                packets.counts.values += 1;
+                self.event(time, event, Interned::default())?;
+                self.counts.values += 1;
             }
         }
+        Ok(())
     }
-    packets.out.flush()?;
-    Ok(packets.counts)
+
+    fn finish(&mut self) -> io::Result<TimelineCounts> {
+        self.out.flush()?;
+        Ok(self.counts)
+    }
 }
 
-impl<W: Write> Packets<W> {
+impl<W: Write> Perfetto<W> {
     /// Writes one packet: field 1 of the trace.
     fn write(&mut self, packet: &Packet) -> io::Result<()> {
         // Key of field 1, with a length.
@@ -242,7 +249,7 @@ impl<W: Write> Packets<W> {
     }
 
     /// Declares a track, and returns its number.
-    fn track(&mut self, track: TrackDescriptor) -> io::Result<u64> {
+    fn declare(&mut self, track: TrackDescriptor) -> io::Result<u64> {
         self.tracks += 1;
         let track = Some(TrackDescriptor { uuid: self.tracks, ..track });
         self.write(&Packet { sequence: SEQUENCE, track, ..Packet::default() })?;
@@ -250,17 +257,23 @@ impl<W: Write> Packets<W> {
     }
 
     /// Declares a process, which the track is of.
-    fn process(&mut self, track: &Track) -> io::Result<u64> {
+    fn process(&mut self, track: &TrackName) -> io::Result<u64> {
         let (pid, name) = (Some(track.process as i32), track.process_name.clone());
         let process = Some(ProcessDescriptor { pid, name });
-        self.track(TrackDescriptor { process, ..TrackDescriptor::default() })
+        self.declare(TrackDescriptor { process, ..TrackDescriptor::default() })
     }
 
     /// Declares a thread with this number.
-    fn thread(&mut self, track: &Track, number: u32, name: String, parent: u64) -> io::Result<u64> {
+    fn thread(
+        &mut self,
+        track: &TrackName,
+        number: u32,
+        name: String,
+        parent: u64,
+    ) -> io::Result<u64> {
         let (pid, tid) = (Some(track.process as i32), Some(number as i32));
         let thread = Some(ThreadDescriptor { pid, tid, name });
-        self.track(TrackDescriptor { thread, parent, ..TrackDescriptor::default() })
+        self.declare(TrackDescriptor { thread, parent, ..TrackDescriptor::default() })
     }
 
     fn event(&mut self, time: Nanos, event: TrackEvent, new: Interned) -> io::Result<()> {
@@ -276,16 +289,11 @@ impl<W: Write> Packets<W> {
     }
 
     /// Begins a slice, with the messages that begin or end there.
-    fn begin(
-        &mut self,
-        slice: &Slice,
-        track: u64,
-        flows: &[(Nanos, Side, usize)],
-    ) -> io::Result<()> {
+    fn begin(&mut self, slice: &Slice, track: u64, ends: &[FlowEnd]) -> io::Result<()> {
         let mut new = Interned::default();
         let mut event = TrackEvent { kind: BEGIN, track, ..TrackEvent::default() };
         event.name = self.names.number(&slice.name, &mut new.names);
-        event.categories = vec![self.categories.number(&slice.category, &mut new.categories)];
+        event.categories = vec![self.categories.number(slice.category, &mut new.categories)];
         for (name, value) in &slice.arguments {
             let name = self.arguments.number(name, &mut new.arguments);
             event.arguments.push(match value {
@@ -297,19 +305,18 @@ impl<W: Write> Packets<W> {
             });
         }
         // Numbers of messages from 1: 0 is none.
-        let number = |flow: usize| flow as u64 + 1;
         let of = |wanted: Side| {
-            let own = flows.iter().filter(move |(_, side, _)| *side == wanted);
-            own.map(|&(_, _, flow)| number(flow)).collect()
+            let own = ends.iter().filter(move |end| end.side == wanted);
+            own.map(|end| end.number + 1).collect()
         };
         (event.flows, event.last_flows) = (of(Side::Begin), of(Side::Finish));
         self.event(slice.begin, event, new)?;
         self.counts.slices += 1;
-        for &(time, _, flow) in flows.iter().filter(|(_, side, _)| *side == Side::FinishAtMark) {
-            let (mark, mut new) = (arrival(time), Interned::default());
+        for end in ends.iter().filter(|end| end.side == Side::FinishAtMark) {
+            let (mark, mut new) = (arrival(end.at), Interned::default());
             let name = self.names.number(&mark.name, &mut new.names);
-            let categories = vec![self.categories.number(&mark.category, &mut new.categories)];
-            let last_flows = vec![number(flow)];
+            let categories = vec![self.categories.number(mark.category, &mut new.categories)];
+            let last_flows = vec![end.number + 1];
             let event = TrackEvent {
                 kind: BEGIN,
                 track,
@@ -318,8 +325,8 @@ impl<W: Write> Packets<W> {
                 last_flows,
                 ..TrackEvent::default()
             };
-            self.event(time, event, new)?;
-            self.end(time, track)?;
+            self.event(end.at, event, new)?;
+            self.end(end.at, track)?;
             self.counts.slices += 1;
         }
         Ok(())

@@ -46,11 +46,11 @@ fn speedscope_file() {
     insta::assert_snapshot!(speedscope(&samples()), @r#"{"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"talea","name":"a \"run\"","shared":{"frames":[{"name":"main","file":"a.c","line":3},{"name":"f;g\n"}]},"profiles":[{"type":"sampled","name":"rank 0","unit":"nanoseconds","startValue":0,"endValue":310,"samples":[[0,1],[0]],"weights":[10,300]},{"type":"sampled","name":"rank 1","unit":"nanoseconds","startValue":0,"endValue":12,"samples":[[0,1],[]],"weights":[5,7]}]}"#);
 }
 
-/// Two threads with slices that overlap, counters, and messages to known and unknown slices.
-fn timeline() -> Timeline {
+/// Two threads with slices that overlap, counters, and a message; with the ends of messages.
+fn tracks() -> [(Track, Vec<FlowEnd>); 2] {
     let slice = |name: &str, begin: u64, end: u64| Slice {
         name: name.into(),
-        category: "mpi".into(),
+        category: "mpi",
         begin: Nanos(begin),
         end: Nanos(end),
         arguments: Vec::new(),
@@ -59,10 +59,12 @@ fn timeline() -> Timeline {
     send.arguments =
         vec![("bytes_sent", Argument::Number(64)), ("site", Argument::Text("a \"b\".c:3".into()))];
     let track = |process, name: &str, slices| Track {
-        process,
-        process_name: format!("rank {process} on host"),
-        thread: 0,
-        name: name.into(),
+        of: TrackName {
+            process,
+            process_name: format!("rank {process} on host"),
+            thread: 0,
+            name: name.into(),
+        },
         slices,
         counters: Vec::new(),
     };
@@ -74,21 +76,29 @@ fn timeline() -> Timeline {
     }];
     // The second overlaps the first, the third lies in the second and goes on the first row.
     let mixed = vec![slice("a", 0, 100), slice("b", 50, 2_000_000), slice("c", 200, 1_500_000)];
-    let end = |track, slice, at| End { track, slice, at: Nanos(at) };
-    let flows = vec![
-        Flow { from: end(0, 0, 0), to: end(1, 1, 9_000_000) },
-        // Not before it was sent, and not to an unknown slice.
-        Flow { from: end(0, 0, 1_234_600), to: end(1, 0, 100) },
-        Flow { from: end(0, 0, 1_234_600), to: end(1, 9, 100) },
-    ];
-    Timeline { tracks: vec![sender, track(4, "u", mixed)], flows }
+    let end = |slice, at, side| vec![FlowEnd { slice, at: Nanos(at), side, number: 0 }];
+    let receiver = track(4, "u", mixed);
+    let arrives = end(1, 2_000_000, Side::FinishAtMark);
+    [(sender, end(0, 1_234_567, Side::Begin)), (receiver, arrives)]
+}
+
+/// All tracks by a writer.
+fn write(mut writer: impl TrackWriter) -> TimelineCounts {
+    for (track, ends) in tracks() {
+        writer.track(&track, &ends).unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+fn chrome(out: &mut Vec<u8>) -> TimelineCounts {
+    let names = tracks().map(|(track, _)| track.of);
+    write(Chrome::new(&names, out).unwrap())
 }
 
 #[test]
 fn chrome_trace() {
-    let timeline = timeline();
     let mut bytes = Vec::new();
-    let counts = chrome(&timeline, &mut bytes).unwrap();
+    let counts = chrome(&mut bytes);
     assert_eq!(counts, TimelineCounts { slices: 5, flows: 1, values: 1 });
     insta::assert_snapshot!(String::from_utf8(bytes).unwrap(), @r#"
     {"displayTimeUnit":"ns","traceEvents":[
@@ -114,10 +124,9 @@ fn chrome_trace() {
 /// Tests of the command ask Perfetto about the contents.
 #[test]
 fn perfetto_packets() {
-    let timeline = timeline();
     let mut bytes = Vec::new();
-    let counts = perfetto(&timeline, &mut bytes).unwrap();
-    assert_eq!(counts, chrome(&timeline, &mut Vec::new()).unwrap());
+    let counts = write(Perfetto::new(4, &mut bytes));
+    assert_eq!(counts, chrome(&mut Vec::new()));
     // Packets alone, from which the rest can be read by itself: two processes, three rows and a
     // counter; begins and ends of slices, and a value.
     let packets = fields(&bytes);

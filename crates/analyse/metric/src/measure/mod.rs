@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use talea_model::trace::{Place, types};
 use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
 
-pub use activity::Activity;
+pub use activity::{Activity, Intervals};
 pub use counters::{Counted, counter_name};
 pub use node::NodeCounter;
 pub use span::{Chosen, Part, Span};
@@ -98,12 +98,12 @@ pub fn measure(trace: &Trace, part: Part) -> Result<Numbers, MeasureError> {
     measured(trace, None, part)
 }
 
-/// Measures a part of a trace without counters that has of each location its activity in place of
-/// most records: those that are left show the applications, the begin and end of MPI, and the end
-/// of the trace.
+/// Measures a part of a trace without counters that has of each location its activity in the part,
+/// [`Span::select`], in place of most records: those that are left show the applications, the begin
+/// and end of MPI, and the end of the trace.
 pub fn measure_activities(
     trace: &Trace,
-    activities: &[Activity<'_>],
+    activities: &[Activity],
     part: Part,
 ) -> Result<Numbers, MeasureError> {
     measured(trace, Some(activities), part)
@@ -111,7 +111,7 @@ pub fn measure_activities(
 
 fn measured(
     trace: &Trace,
-    activities: Option<&[Activity<'_>]>,
+    activities: Option<&[Activity]>,
     part: Part,
 ) -> Result<Numbers, MeasureError> {
     let mut gaps = Gaps::default();
@@ -134,29 +134,33 @@ fn measured(
             continue;
         }
         let application = place.application;
-        let (useful, outside) =
-            if let Some(activity) = activities.and_then(|all| all.get(location as usize)) {
-                let outside = mpi.is_there().then(|| activity.outside(span));
-                let running = activity.running();
-                (source.intervals(application, running, outside.as_deref(), span), outside)
-            } else {
-                let outside = mpi.outside(trace, events.rows(location), span);
-                let running = useful::running(trace, states.rows(location));
-                (source.intervals(application, running, outside.as_deref(), span), outside)
-            };
+        let (useful, outside, counted) = if let Some(&Activity { running, outside }) =
+            activities.and_then(|all| all.get(location as usize))
+        {
+            let outside = mpi.is_there().then_some(outside);
+            (source.sums(application, running, outside, span), outside, None)
+        } else {
+            let outside = mpi.outside(trace, events.rows(location), span);
+            let running = useful::running(trace, states.rows(location));
+            let useful = source.intervals(application, running, outside.as_deref(), span);
+            let outside = outside.as_deref().map(Intervals::of);
+            (Intervals::of(&useful), outside, Some(useful))
+        };
         // Of a program beside the one with MPI only computing locations are analysed: a thread of
         // it may read counters of nodes.
-        if useful.is_empty() && !mpi.has_application(place.application) {
+        if useful.count == 0 && !mpi.has_application(place.application) {
             continue;
         }
-        let (sums, probes) = columns.sums(trace, events.rows(location), &useful, span, &mut losses);
+        let counted = counted.unwrap_or_default();
+        let (sums, probes) =
+            columns.sums(trace, events.rows(location), &counted, span, &mut losses);
         locations.push(Measured {
             location,
             place,
             process,
-            useful: span::length(&useful),
-            outside_mpi: outside.map(|outside| span::length(&outside)),
-            bursts: useful.len() as u64,
+            useful: useful.length,
+            outside_mpi: outside.map(|outside| outside.length),
+            bursts: useful.count,
             probes,
             with_mpi: mpi.has_application(place.application),
             counters: sums,

@@ -168,8 +168,3 @@ impl Calls {
 
 /// Begin and end in nanoseconds.
 pub(super) type Interval = (u64, u64);
-
-/// The sum of their lengths.
-pub(super) fn length(intervals: &[Interval]) -> Nanos {
-    intervals.iter().map(|&(begin, end)| Nanos(end - begin)).sum()
-}

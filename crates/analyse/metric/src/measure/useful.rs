@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use talea_model::trace::{UNKNOWN_TIME, types};
 use talea_model::{GapKind, Gaps, Trace};
 
+use super::activity::Intervals;
 use super::node::NodeCounter;
 use super::span::{Interval, Span};
 use super::{is_mpi, note};
@@ -135,6 +136,21 @@ impl Source {
             };
             note(gaps, GapKind::Unsupported, what, tasks as u64);
         }
+    }
+
+    /// Sums of the intervals in which a location computes, from sums of `running` and of those
+    /// outside MPI.
+    pub(super) fn sums(
+        &self,
+        application: u32,
+        running: Intervals,
+        outside: Option<Intervals>,
+        span: Span,
+    ) -> Intervals {
+        if self.running.contains(&application) {
+            return running;
+        }
+        outside.unwrap_or_else(|| Intervals::of(&[(span.begin.0, span.end.0)]))
     }
 
     /// Intervals in which a location computes: `running` by time, or those outside MPI.

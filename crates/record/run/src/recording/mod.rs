@@ -213,6 +213,11 @@ impl Thread {
         self.marks.get_or_init(|| columns().map(columns::Marks::new).collect())
     }
 
+    /// Number of its events that have times.
+    pub fn timed(&self) -> u64 {
+        self.times.kept
+    }
+
     /// Size of its times: the cells, then the differences of exact sums from those of
     /// restored times.
     pub fn packed(&self) -> [Bytes; 2] {

@@ -111,6 +111,7 @@ impl From<MetricsArgs> for Options {
             part: args.part.into(),
             scaling: if args.weak { Scaling::Weak } else { Scaling::Strong },
             clusters: rows == Rows::Cluster,
+            most: None,
         };
         let format = if args.json {
             Format::Json

@@ -11,7 +11,7 @@ use super::bench::{Bench, on_path, stderr};
 use talea_testing::{checkout, missing};
 
 /// Samples a second that make shares sure within seconds.
-const RATE: &str = "200Hz";
+pub(super) const RATE: &str = "200Hz";
 
 /// A program of `apps` that needs no MPI.
 #[track_caller]

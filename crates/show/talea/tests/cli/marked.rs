@@ -198,7 +198,13 @@ fn phases_are_regions_of_the_fold_the_report_and_the_trace() {
             .map(|v| v.as_f64().unwrap())
             .collect();
         let most = rate.iter().copied().fold(0.0, f64::max);
-        let kink = rate.iter().position(|&rate| rate > most / 2.0).unwrap();
+        // Where a tenth has come: a rate may have a peak where the thread was alone on its core.
+        let all: f64 = rate.iter().sum();
+        let come = rate.iter().scan(0.0, |sum, rate| {
+            *sum += rate;
+            Some(*sum)
+        });
+        let kink = come.take_while(|&sum| sum < all / 10.0).count();
         let kink = kink as f64 / (rate.len() - 1) as f64;
         // Beside other programs an instance's own time is not evenly spread over it.
         assert!((kink - KINK).abs() < 0.2, "{input}: the kink is at {kink}");

@@ -2,216 +2,49 @@
 //!
 //! Owns the way from a recording to bursts that holds no record: each thread is read once, without
 //! arguments, and a burst takes some thirty bytes. The result is that of
-//! [`talea_cluster::bursts::bursts`] for the whole trace. Where that takes more than the times of
-//! calls, as with samples, there is none.
+//! [`talea_cluster::bursts::bursts`] for the whole trace. Of more calls than memory should hold
+//! bursts, some are kept, by [`Thinning`]; [`visit`] meets all of them once more. Where computation
+//! takes more than the times of calls, as with samples, there is none.
+
+mod outside;
+mod walk;
 
 use rayon::prelude::*;
 use talea_cluster::bursts::{Bursts, Site, Sites, Source};
-use talea_metric::measure::Activity;
-use talea_model::trace::{EventRecord, Events, StateRecord, States, types};
-use talea_model::{Nanos, Rank, Trace};
+use talea_cluster::thinning::{Kept, Thinning};
+use talea_metric::measure::{Activity, Part, Span};
+use talea_model::notation::grouped;
+use talea_model::trace::types;
+use talea_model::{Gap, GapKind, Nanos, Rank, Trace};
 use talea_run::sampled::SampleSites;
 
+use self::outside::Outside;
+use self::walk::{Records, walk};
+pub(crate) use self::walk::{Stretch, Visitor};
 use super::calls::{NodePlan, plans};
 use super::names::{self, Callers, Calls};
-use super::places::Row;
+use super::places::{Places, Row};
 use super::{beginning, order, sampled, samples};
 use crate::Analysis;
 
-/// Computation of the threads of a trace, in place of its records.
-#[derive(Debug)]
-pub struct Computation {
-    /// Stretches of computation, by location and time.
-    pub bursts: Bursts,
-    /// For each location its time outside MPI, where that is wanted.
-    outside: Option<Vec<Vec<(u64, u64)>>>,
+/// Extent of the computation that is read.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// The part of the run that will be analysed. Of a run with more than [`Self::most`] calls no
+    /// more than this part is read, if it lies between two times.
+    pub part: Part,
+    /// Calls up to which all bursts are kept. Of more, at most two fifths of this number.
+    pub most: u64,
 }
 
-impl Computation {
-    /// The activity of each location, where time outside MPI is wanted.
-    pub fn activities(&self) -> Option<Vec<Activity<'_>>> {
-        let mut all = Vec::new();
-        let mut begin = 0;
-        for (location, outside) in (0..).zip(self.outside.as_ref()?) {
-            let own = &self.bursts.rank[begin..];
-            let end = begin + own.partition_point(|rank| rank.0 <= location);
-            let (begins, ends) = (&self.bursts.begin[begin..end], &self.bursts.end[begin..end]);
-            all.push(Activity { begins, ends, outside });
-            begin = end;
-        }
-        Some(all)
-    }
+impl Extent {
+    /// Calls up to which all bursts of a run are kept: those take 64 bytes each at most.
+    pub const MOST: u64 = 10_000_000;
 }
 
-/// Time of a thread outside MPI. Corrected clocks let calls overlap: the first end of a call inside
-/// MPI leaves it, as in a trace's records.
-struct Outside {
-    intervals: Vec<(u64, u64)>,
-    since: Option<u64>,
-    /// Ends of calls that are not reached yet.
-    ends: Vec<u64>,
-}
-
-impl Outside {
-    fn new() -> Self {
-        Self { intervals: Vec::new(), since: Some(0), ends: Vec::new() }
-    }
-
-    fn call(&mut self, begin: u64, end: u64) {
-        self.until(begin);
-        self.ends.push(end);
-    }
-
-    /// Goes on to the begin of a call, or to the end of time.
-    fn until(&mut self, time: u64) {
-        let mut first = None;
-        self.ends.retain(|&end| {
-            let is_ahead = end > time;
-            if !is_ahead {
-                first = Some(first.map_or(end, |first: u64| first.min(end)));
-            }
-            is_ahead
-        });
-        if let Some(since) = self.since.take().or(first).filter(|&since| since < time) {
-            self.intervals.push((since, time));
-        }
-    }
-}
-
-/// Computation of one thread.
-#[derive(Default)]
-struct Own {
-    begins: Vec<u64>,
-    ends: Vec<u64>,
-    /// Numbers in `sites`.
-    site: Vec<u32>,
-    sites: Sites,
-    outside: Vec<(u64, u64)>,
-    /// The few records that a measurement needs: times at which the thread was not there, the first
-    /// burst, the first call and those that begin and end MPI.
-    states: States,
-    events: Events,
-    last: u64,
-}
-
-impl Own {
-    fn state(&mut self, location: u32, begin: Nanos, end: Nanos, state: u32) {
-        if end > begin {
-            self.last = self.last.max(end.0);
-            let (begin, end) = (begin.0, end.0);
-            self.states.push(StateRecord { location, cpu: 0, begin, end, state });
-        }
-    }
-
-    fn burst(
-        &mut self,
-        location: u32,
-        begin: Nanos,
-        end: Nanos,
-        site: impl FnOnce(&mut Sites) -> u32,
-    ) {
-        if begin < end {
-            if self.begins.is_empty() {
-                self.state(location, begin, end, types::RUNNING);
-            }
-            self.last = self.last.max(end.0);
-            self.begins.push(begin.0);
-            self.ends.push(end.0);
-            let site = site(&mut self.sites);
-            self.site.push(site);
-        }
-    }
-
-    fn call(&mut self, location: u32, (begin, end): (Nanos, Nanos), kind: names::Kind) {
-        for (time, value) in [(begin, kind.value), (end, 0)] {
-            let (types, values) = (&[kind.event], &[value]);
-            self.events.push(EventRecord { location, cpu: 0, time: time.0, types, values });
-        }
-    }
-}
-
-/// The end of a burst at a call of this node.
-fn site(plan: &NodePlan) -> Site {
-    let value = |first: u32| {
-        let pair = plan.callers.iter().find(|&&(kind, _)| kind == first);
-        pair.map_or(0, |&(_, value)| value)
-    };
-    Site {
-        caller: value(*types::CALLER.start()),
-        line: value(*types::CALLER_LINE.start()),
-        call: (plan.kind.event, plan.kind.value),
-    }
-}
-
-/// A thread's computation; `None` where its calls are not in the order of time.
-fn own(
-    analysis: &Analysis<'_>,
-    row: &Row<'_>,
-    plans: &[NodePlan],
-    mut outside: Option<Outside>,
-) -> Option<Own> {
-    let location = row.location;
-    let mut found = Own::default();
-    let mut before: Option<(Nanos, Nanos)> = None;
-    let mut events = row.process.events(&analysis.run.recording, row.thread).without_arguments();
-    // Numbers of the sites of nodes, as they are met.
-    let mut numbers = vec![None; plans.len()];
-    while let Some(event) = events.next_event() {
-        let (Some(begin), Some(duration)) = (event.begin, event.duration) else { break };
-        let node = event.node.0 as usize;
-        let Some(plan) = plans.get(node) else { continue };
-        let end = begin + duration;
-        let since = if let Some((last, since)) = before {
-            if begin < last {
-                return None;
-            }
-            since
-        } else {
-            let (start, came) = row.came(begin);
-            found.state(location, start, came, types::NOT_CREATED);
-            came
-        };
-        if since < begin {
-            let number = &mut numbers[node];
-            found.burst(location, since, begin, |sites| {
-                *number.get_or_insert_with(|| sites.number(site(plan)))
-            });
-        } else if found.ends.last() == Some(&begin.0) {
-            found.follow(plan);
-        }
-        if plan.bracket || before.is_none() {
-            found.call(location, (begin, end), plan.kind);
-        }
-        found.last = found.last.max(end.0);
-        if let Some(outside) = &mut outside {
-            outside.call(begin.0, end.0);
-        }
-        before = Some((begin, end));
-    }
-    let [last, went, end] = row.went(before.map(|(_, end)| end));
-    found.burst(location, last, went, |sites| sites.number(Site::default()));
-    found.state(location, went, end, types::NOT_CREATED);
-    if let Some(mut outside) = outside {
-        outside.until(u64::MAX);
-        found.outside = outside.intervals;
-    }
-    Some(found)
-}
-
-impl Own {
-    /// A call at the end of the last burst, after others without any time there: of several calls
-    /// the last one counts, of their callers the first.
-    fn follow(&mut self, plan: &NodePlan) {
-        let Some(last) = self.site.last_mut() else { return };
-        let (mut now, next) = (self.sites.get(*last), site(plan));
-        now.call = next.call;
-        if now.caller == 0 {
-            now.caller = next.caller;
-        }
-        if now.line == 0 {
-            now.line = next.line;
-        }
-        *last = self.sites.number(now);
+impl Default for Extent {
+    fn default() -> Self {
+        Self { part: Part::default(), most: Self::MOST }
     }
 }
 
@@ -224,51 +57,221 @@ pub enum Time {
     OutsideMpi,
 }
 
+/// Computation of the threads of a trace, in place of its records.
+#[derive(Debug)]
+pub struct Computation {
+    /// Stretches of computation, by location and time; with [`Bursts::in_window`] some of them.
+    pub bursts: Bursts,
+    /// Number of all bursts that were read.
+    pub all: u64,
+    is_thinned: bool,
+    /// For each location its time outside MPI, where that is wanted.
+    outside: Option<Vec<Vec<(u64, u64)>>>,
+}
+
+impl Computation {
+    /// True if only some of the bursts were kept.
+    pub fn is_thinned(&self) -> bool {
+        self.is_thinned
+    }
+
+    /// The activity of each location in a part of the run, where time outside MPI is wanted, and
+    /// all bursts were kept.
+    pub fn activities(&self, span: Span) -> Option<Vec<Activity>> {
+        let mut all = Vec::new();
+        let mut begin = 0;
+        for (location, outside) in (0..).zip(self.outside.as_ref()?) {
+            let own = &self.bursts.rank[begin..];
+            let end = begin + own.partition_point(|rank| rank.0 <= location);
+            let mut activity = Activity::default();
+            for (&from, &to) in self.bursts.begin[begin..end].iter().zip(&self.bursts.end[begin..])
+            {
+                activity.running.add(span, from, to);
+            }
+            for &(from, to) in outside {
+                activity.outside.add(span, from, to);
+            }
+            all.push(activity);
+            begin = end;
+        }
+        Some(all)
+    }
+}
+
+/// Bursts of one thread that are kept.
+#[derive(Default)]
+struct Own {
+    begins: Vec<u64>,
+    ends: Vec<u64>,
+    /// Numbers of the walk's sites.
+    site: Vec<u32>,
+    /// Where bursts are thinned, one for each.
+    in_window: Vec<bool>,
+    thinning: Option<Thinning>,
+    /// Time outside MPI, where it is wanted and nothing is thinned.
+    outside: Option<(Outside, Vec<(u64, u64)>)>,
+}
+
+impl Visitor for Own {
+    fn stretch(&mut self, Stretch { begin, end, site }: Stretch) {
+        if let Some(thinning) = &mut self.thinning {
+            let kept = thinning.next(site, end - begin);
+            if kept == Kept::No {
+                return;
+            }
+            self.in_window.push(kept == Kept::Window);
+        }
+        self.begins.push(begin);
+        self.ends.push(end);
+        self.site.push(site);
+    }
+
+    fn call(&mut self, begin: u64, end: u64) {
+        if let Some((outside, found)) = &mut self.outside {
+            outside.call(begin, end, |from, to| found.push((from, to)));
+        }
+    }
+
+    fn end(&mut self, until: u64) {
+        if let Some((outside, found)) = &mut self.outside {
+            outside.until(until, |from, to| found.push((from, to)));
+        }
+    }
+}
+
+/// Threads, and what their calls are called.
+struct Threads<'a> {
+    /// The trace without records.
+    trace: Trace,
+    rows: Vec<Row<'a>>,
+    plans: Vec<Vec<NodePlan>>,
+    calls: Calls,
+    callers: Callers<'a>,
+}
+
+impl<'a> Threads<'a> {
+    /// Those of a run without samples.
+    fn new(analysis: &'a Analysis<'a>) -> Option<Self> {
+        let run_samples = talea_run::samples::load(&analysis.run.directory);
+        if !run_samples.processes.is_empty() {
+            return None;
+        }
+        let unresolved = SampleSites::load(&analysis.run.directory, &run_samples).gaps;
+        let sampled = sampled(analysis, &run_samples);
+        let (mut trace, places): (Trace, Places) = beginning(analysis, &sampled);
+        trace.gaps.merge(unresolved);
+        samples::note_unplaced(&run_samples, 0, &mut trace);
+        let calls = Calls::new(&analysis.run.recording);
+        let mut callers = Callers::new(analysis);
+        let rows = places.rows(analysis, &sampled);
+        let plans = rows.iter().map(|row| plans(analysis, row, &calls, &mut callers)).collect();
+        Some(Self { trace, rows, plans, calls, callers })
+    }
+}
+
+/// The two times between which a run with more than `most` calls is read; all where absent.
+fn range(analysis: &Analysis<'_>, extent: Extent) -> Option<(Nanos, Nanos)> {
+    let threads = analysis.run.recording.processes.iter().flat_map(|process| &process.threads);
+    let calls: u64 = threads.map(|thread| thread.timed()).sum();
+    match extent.part {
+        Part::Between(from, to) if calls > extent.most => {
+            Some((from.unwrap_or_default(), to.unwrap_or(Nanos(u64::MAX))))
+        }
+        _ => None,
+    }
+}
+
+/// Number of calls of a thread in a part of the run.
+fn calls_in(analysis: &Analysis<'_>, row: &Row<'_>, part: Option<(Nanos, Nanos)>) -> u64 {
+    let kept = row.thread.timed();
+    let Some((from, to)) = part else { return kept };
+    let before = |time: Nanos| -> u64 {
+        let mut events = row.process.events(&analysis.run.recording, row.thread);
+        events.skip_to(time).iter().sum()
+    };
+    // Those that begin before the end of the part, and one after it.
+    let end = if to == Nanos(u64::MAX) { kept } else { before(to) + before(to) / 512 + 2 };
+    end.min(kept).saturating_sub(before(from))
+}
+
 /// A trace without most of its records, and the computation that they show; none where the records
 /// have more to say about it, or where nothing was computed between calls.
-pub fn computation(analysis: &Analysis<'_>, wanted: Time) -> Option<(Trace, Computation)> {
-    let run_samples = talea_run::samples::load(&analysis.run.directory);
-    if !run_samples.processes.is_empty() {
-        return None;
-    }
-    let unresolved = SampleSites::load(&analysis.run.directory, &run_samples).gaps;
-    let sampled = sampled(analysis, &run_samples);
-    let (mut trace, places) = beginning(analysis, &sampled);
-    let calls = Calls::new(&analysis.run.recording);
-    let mut callers = Callers::new(analysis);
-    let rows = places.rows(analysis, &sampled);
-    let plans: Vec<_> = rows.iter().map(|row| plans(analysis, row, &calls, &mut callers)).collect();
-    let each = rows.par_iter().zip(&plans).map(|(row, plans)| {
-        let outside = (wanted == Time::OutsideMpi).then(Outside::new);
-        own(analysis, row, plans, outside)
+pub fn computation(
+    analysis: &Analysis<'_>,
+    wanted: Time,
+    extent: Extent,
+) -> Option<(Trace, Computation)> {
+    let Threads { mut trace, rows, plans, calls, callers } = Threads::new(analysis)?;
+    let part = range(analysis, extent);
+    let counts: Vec<u64> = rows.par_iter().map(|row| calls_in(analysis, row, part)).collect();
+    let all: u64 = counts.iter().sum();
+    let is_thinned = all > extent.most;
+    let room = extent.most / 5;
+    let rare = room / rows.len().max(1) as u64;
+    let each = rows.par_iter().zip(&plans).zip(&counts).map(|((row, plans), &count)| {
+        let in_windows = (u128::from(room) * u128::from(count) / u128::from(all.max(1))) as u64;
+        let mut own = Own {
+            thinning: is_thinned.then(|| Thinning::new(count, in_windows, rare)),
+            outside: (wanted == Time::OutsideMpi && !is_thinned)
+                .then(|| (Outside::new(), Vec::new())),
+            ..Own::default()
+        };
+        let records = walk(analysis, row, plans, part, &mut own)?;
+        Some((records, own))
     });
-    let found = each.collect::<Option<Vec<Own>>>()?;
+    let found = each.collect::<Option<Vec<(Records, Own)>>>()?;
     // Without repetition other records say what a burst is.
-    if found.iter().all(|own| own.begins.len() < 2) {
+    if found.iter().all(|(records, _)| records.stretches < 2) {
         return None;
     }
-    trace.gaps.merge(unresolved);
-    samples::note_unplaced(&run_samples, 0, &mut trace);
     calls.label(&mut trace.labels);
     callers.label(0, &mut trace.labels);
     names::states(&mut trace.labels);
-    let last = found.iter().map(|own| Nanos(own.last)).max().unwrap_or_default();
+    let last = found.iter().map(|(records, _)| Nanos(records.last)).max().unwrap_or_default();
     trace.duration = trace.duration.max(last);
-    Some(together(&rows, found, trace, wanted))
+    if let Some((from, to)) = part {
+        let to = to.min(trace.duration);
+        note(
+            &mut trace,
+            format!(
+                "of the run only {from} to {to} were read, as it has more than {} calls",
+                extent.most
+            ),
+        );
+    }
+    let (trace, mut computation) = together(&rows, found, trace);
+    if is_thinned {
+        computation.is_thinned = true;
+        let (kept, all) = (computation.bursts.len(), computation.all);
+        let detail = format!(
+            "{} of {} bursts are held in memory: even windows of each thread, and the first bursts \
+             of each call site and length",
+            grouped(kept as u64),
+            grouped(all)
+        );
+        computation.bursts.gap(GapKind::MemoryBound, all - kept as u64, detail);
+    }
+    if wanted != Time::OutsideMpi || is_thinned {
+        computation.outside = None;
+    }
+    Some((trace, computation))
+}
+
+fn note(trace: &mut Trace, detail: String) {
+    trace.gaps.note(Gap { kind: GapKind::MemoryBound, rank: None, detail, count: 0 });
 }
 
 fn together(
     rows: &[Row<'_>],
-    found: Vec<Own>,
+    found: Vec<(Records, Own)>,
     mut trace: Trace,
-    wanted: Time,
 ) -> (Trace, Computation) {
     let mut bursts = Bursts {
         source: Source::States,
         site_types: [*types::CALLER.start(), *types::CALLER_LINE.start()],
         ..Bursts::default()
     };
-    let count = found.iter().map(|own| own.begins.len()).sum();
+    let count = found.iter().map(|(_, own)| own.begins.len()).sum();
     bursts.rank.reserve_exact(count);
     bursts.begin.reserve_exact(count);
     bursts.end.reserve_exact(count);
@@ -276,23 +279,99 @@ fn together(
     let mut outside = vec![Vec::new(); trace.locations.len()];
     let mut sites = Sites::default();
     let mut parts = Vec::with_capacity(rows.len());
-    for (row, own) in rows.iter().zip(found) {
+    let mut all = 0;
+    for (row, (records, own)) in rows.iter().zip(found) {
         let numbers: Vec<u32> =
-            own.sites.into_all().into_iter().map(|site| sites.number(site)).collect();
+            records.sites.into_all().into_iter().map(|site| sites.number(site)).collect();
         bursts.rank.resize(bursts.rank.len() + own.begins.len(), Rank(row.location));
         bursts.begin.extend_from_slice(&own.begins);
         bursts.end.extend_from_slice(&own.ends);
         bursts.site.extend(own.site.iter().map(|&site| numbers[site as usize]));
-        if let Some(outside) = outside.get_mut(row.location as usize) {
-            *outside = own.outside;
+        bursts.in_window.extend_from_slice(&own.in_window);
+        if let Some((place, (_, own))) = outside.get_mut(row.location as usize).zip(own.outside) {
+            *place = own;
         }
-        parts.push((own.states, own.events));
+        parts.push((records.states, records.events));
+        all += records.stretches;
     }
     let spans = bursts.begin.iter().zip(&bursts.end);
     bursts.duration = spans.map(|(begin, end)| (end - begin) as f64).collect();
     bursts.sites = sites.into_all();
     bursts.complete(trace.locations.len());
     order::merge(&parts, &talea_model::trace::Messages::default(), &mut trace);
-    let outside = (wanted == Time::OutsideMpi).then_some(outside);
-    (trace, Computation { bursts, outside })
+    (trace, Computation { bursts, all, is_thinned: false, outside: Some(outside) })
+}
+
+/// A thread that was visited.
+pub(crate) struct Visited<V> {
+    /// Its location.
+    pub(crate) location: u32,
+    /// The sites of its stretches, by number.
+    pub(crate) sites: Vec<Site>,
+    /// The visitor.
+    pub(crate) visitor: V,
+}
+
+/// Threads that are visited side by side, before `done` takes them.
+const TOGETHER: usize = 256;
+
+/// Reads what [`computation`] read once more: each thread meets a visitor of its own, which `done`
+/// takes in the order of locations. Nothing where there is no computation.
+pub(crate) fn visit<V: Visitor + Send>(
+    analysis: &Analysis<'_>,
+    extent: Extent,
+    visitor: impl Fn(u32) -> V + Sync,
+    mut done: impl FnMut(Visited<V>),
+) {
+    let Some(Threads { rows, plans, .. }) = Threads::new(analysis) else { return };
+    let part = range(analysis, extent);
+    for (rows, plans) in rows.chunks(TOGETHER).zip(plans.chunks(TOGETHER)) {
+        let each = rows.par_iter().zip(plans).filter_map(|(row, plans)| {
+            let mut visitor = visitor(row.location);
+            let records = walk(analysis, row, plans, part, &mut visitor)?;
+            let sites = records.sites.into_all();
+            Some(Visited { location: row.location, sites, visitor })
+        });
+        each.collect::<Vec<_>>().into_iter().for_each(&mut done);
+    }
+}
+
+/// Sums of a thread's activity in a part of the run.
+struct Active {
+    span: Span,
+    outside: Outside,
+    sums: Activity,
+}
+
+impl Visitor for Active {
+    fn stretch(&mut self, stretch: Stretch) {
+        self.sums.running.add(self.span, stretch.begin, stretch.end);
+    }
+
+    fn call(&mut self, begin: u64, end: u64) {
+        let sums = &mut self.sums.outside;
+        self.outside.call(begin, end, |from, to| sums.add(self.span, from, to));
+    }
+
+    fn end(&mut self, until: u64) {
+        let sums = &mut self.sums.outside;
+        self.outside.until(until, |from, to| sums.add(self.span, from, to));
+    }
+}
+
+/// The activity of each of so many locations in a part of the run, which is read once more.
+pub(crate) fn activities(
+    analysis: &Analysis<'_>,
+    locations: usize,
+    extent: Extent,
+    span: Span,
+) -> Vec<Activity> {
+    let mut all = vec![Activity::default(); locations];
+    let active = |_| Active { span, outside: Outside::new(), sums: Activity::default() };
+    visit(analysis, extent, active, |visited| {
+        if let Some(place) = all.get_mut(visited.location as usize) {
+            *place = visited.visitor.sums;
+        }
+    });
+    all
 }

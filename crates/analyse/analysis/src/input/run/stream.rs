@@ -4,6 +4,8 @@
 //! and writes its lines side by side with them; the lines before the time that all walks have
 //! reached are put in order and handed on. The result is that of writing [`super::trace`].
 
+mod threads;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, Write};
@@ -36,7 +38,8 @@ pub struct Stream<'a> {
     plans: Vec<Vec<NodePlan>>,
     /// Iterations of each thread's loops.
     marks: Vec<Events>,
-    messages: Messages,
+    /// By the time of sending.
+    pub messages: Messages,
 }
 
 /// Numbers of written records.
@@ -80,13 +83,25 @@ pub fn stream<'a>(analysis: &'a Analysis<'a>) -> Option<Stream<'a>> {
     }
     head.gaps.merge(unresolved);
     samples::note_unplaced(&run_samples, 0, &mut head);
-    let messages = all_messages(analysis, &places, &mut head);
+    let messages = by_time(all_messages(analysis, &places, &mut head));
     communicators(analysis, &mut head);
     calls.label(&mut head.labels);
     callers.label(0, &mut head.labels);
     names::states(&mut head.labels);
     loops.label(&mut head);
     Some(Stream { head, analysis, rows, plans, marks, messages })
+}
+
+/// Messages by the time of sending; those of the same time in their order.
+fn by_time(messages: Messages) -> Messages {
+    if messages.logical_send.is_sorted() {
+        return messages;
+    }
+    let mut order: Vec<u32> = (0..messages.len() as u32).collect();
+    order.sort_by_key(|&row| messages.logical_send[row as usize]);
+    let mut sorted = Messages::default();
+    order.into_iter().filter_map(|row| messages.get(row as usize)).for_each(|one| sorted.push(one));
+    sorted
 }
 
 impl Stream<'_> {
@@ -249,28 +264,25 @@ impl<'a> Ahead<'a> {
 /// Messages that are not written yet, by time.
 struct Pending<'a> {
     messages: &'a Messages,
-    order: Vec<u32>,
     next: usize,
     text: RecordLines<'a>,
 }
 
 impl<'a> Pending<'a> {
     fn new(messages: &'a Messages, places: &'a Locations) -> Self {
-        let mut order: Vec<u32> = (0..messages.len() as u32).collect();
-        order.sort_by_key(|&row| messages.logical_send[row as usize]);
-        Self { messages, order, next: 0, text: RecordLines::new(places) }
+        Self { messages, next: 0, text: RecordLines::new(places) }
     }
 
     fn peek(&self, until: Option<u64>) -> Option<(u64, u8)> {
-        let time = self.messages.logical_send[*self.order.get(self.next)? as usize];
+        let time = *self.messages.logical_send.get(self.next)?;
         until.is_none_or(|until| time < until).then_some((time, RecordKind::Message as u8))
     }
 
     fn take(&mut self) -> &[u8] {
-        let row = self.order[self.next];
+        let row = self.next;
         self.next += 1;
         self.text.clear();
-        if let Some(message) = self.messages.get(row as usize) {
+        if let Some(message) = self.messages.get(row) {
             self.text.message(&message);
         }
         self.text.bytes()

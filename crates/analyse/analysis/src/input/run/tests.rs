@@ -55,7 +55,10 @@ fn computations_are_those_that_records_show() {
     let mut found = 0;
     each(|analysis| {
         let whole = trace(analysis);
-        let Some((bare, computation)) = computation(analysis, Time::OutsideMpi) else { return };
+        let extent = Extent::default();
+        let Some((bare, computation)) = computation(analysis, Time::OutsideMpi, extent) else {
+            return;
+        };
         let expected = bursts(&whole);
         let named = |of: &Bursts| (0..of.len()).map(|at| of.site(at)).collect::<Vec<_>>();
         let own = &computation.bursts;
@@ -70,10 +73,85 @@ fn computations_are_those_that_records_show() {
         for part in [Part::BetweenInitAndFinalize, Part::Whole, Part::Between(None, None)] {
             let span = |trace: &Trace| Span::select(trace, part, &mut Gaps::default());
             assert_eq!(span(&bare), span(&whole));
-            let activities = computation.activities().unwrap();
-            assert_eq!(measure_activities(&bare, &activities, part), measure(&whole, part));
+            let expected = measure(&whole, part);
+            let span = span(&bare).unwrap();
+            let held = computation.activities(span).unwrap();
+            assert_eq!(measure_activities(&bare, &held, part), expected);
+            let read = activities(analysis, bare.locations.len(), extent, span);
+            assert_eq!(measure_activities(&bare, &read, part), expected);
         }
         found += 1;
+    });
+    assert!(found > 0);
+}
+
+/// Halves of the bursts of a run with more calls than are held.
+#[test]
+fn thinned_bursts_are_some_of_all() {
+    let mut found = 0;
+    each(|analysis| {
+        let read =
+            |most| computation(analysis, Time::OutsideMpi, Extent { part: Part::default(), most });
+        let Some((bare, all)) = read(Extent::MOST) else { return };
+        let all = all.bursts;
+        let most = all.len() as u64 / 2;
+        let (trace, thinned) = read(most).unwrap();
+        let kept = &thinned.bursts;
+        assert!(
+            thinned.is_thinned()
+                && thinned
+                    .activities(Span::select(&trace, Part::Whole, &mut Gaps::default()).unwrap())
+                    .is_none()
+        );
+        assert_eq!((thinned.all, kept.in_window.len()), (all.len() as u64, kept.len()));
+        assert!((1..=2 * most as usize / 5).contains(&kept.len()), "{} of {most}", kept.len());
+        assert!(
+            kept.edge.is_empty() && kept.gaps.iter().any(|gap| gap.kind == GapKind::MemoryBound)
+        );
+        // In the order of all, with the same sites; whole windows among them.
+        let of = |bursts: &Bursts, at: usize| {
+            (bursts.rank[at], bursts.begin[at], bursts.end[at], bursts.site(at))
+        };
+        let mut ahead = 0..all.len();
+        let places: Vec<usize> = (0..kept.len())
+            .map(|at| ahead.find(|&place| of(&all, place) == of(kept, at)).unwrap())
+            .collect();
+        let windows = (1..kept.len()).filter(|&at| kept.in_window[at] && kept.in_window[at - 1]);
+        let follow = windows.clone().filter(|&at| places[at] == places[at - 1] + 1).count();
+        assert!(2 * follow >= windows.count());
+        assert_eq!(
+            (&trace.states, &trace.events, trace.duration),
+            (&bare.states, &bare.events, bare.duration)
+        );
+        found += 1;
+    });
+    assert!(found > 0);
+}
+
+#[test]
+fn parts_of_long_runs_are_read_alone() {
+    let mut found = 0;
+    each(|analysis| {
+        let Some((_, all)) = computation(analysis, Time::Computing, Extent::default()) else {
+            return;
+        };
+        let duration = analysis.ranks.iter().map(|rank| rank.end).max().unwrap();
+        let (from, to) = (Nanos(duration.0 / 3), Nanos(duration.0 / 2));
+        let part = Part::Between(Some(from), Some(to));
+        let held = |begin: u64, end: u64| (from.0..to.0).contains(&begin.midpoint(end));
+        let (expected, _) = all.bursts.within(held);
+        // Everything is held, but not read.
+        let most = expected.len() as u64 * 3 + 50;
+        let Some((trace, some)) = computation(analysis, Time::Computing, Extent { part, most })
+        else {
+            return;
+        };
+        if trace.gaps.iter().any(|gap| gap.detail.contains("of the run only")) {
+            assert!(!some.is_thinned());
+            let (own, _) = some.bursts.within(held);
+            assert_eq!((own.rank, own.end), (expected.rank, expected.end));
+            found += 1;
+        }
     });
     assert!(found > 0);
 }

@@ -1,0 +1,370 @@
+//! All bursts of a run of which only some were kept and clustered.
+//!
+//! Owns the way of the others to clusters: they are read once more and take the label of the
+//! nearest clustered point as they stream by, so that numbers, times, ranks, ranges and call sites
+//! of clusters are those of all bursts. Clusters are then numbered by their time.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Instant;
+
+use talea_cluster::bursts::{Bursts, Site, Source};
+use talea_cluster::classify::Classifier;
+use talea_cluster::prepare::Spacing;
+use talea_cluster::{Clustering, Label};
+use talea_metric::measure::{Chosen as Part, Span};
+use talea_model::Rank;
+
+use super::points::{self, borrowed, words};
+use super::study::Chosen;
+use super::{Options, Study, StudyError};
+use crate::Progress;
+use crate::input::{self, Extent, InputError, Stretch, Visitor};
+
+/// Bursts that are classified at once.
+const CHUNK: usize = 1 << 14;
+
+/// A place in the program, by the values of its function and line.
+type Place = (i64, i64);
+
+/// Figures of all bursts of a run.
+#[derive(Debug, Default)]
+pub struct Whole {
+    /// Number of bursts in the analysed part.
+    pub bursts: u64,
+    /// Number of those outside.
+    pub outside: u64,
+    /// Time of those in the part, in nanoseconds.
+    pub time: f64,
+    /// Number of locations with bursts.
+    pub ranks: u64,
+    /// Number and time of bursts without a point, by reason.
+    pub left_out: BTreeMap<String, (u64, f64)>,
+    /// Figures of noise and of each cluster, by label.
+    pub labels: Vec<Tally>,
+}
+
+impl Whole {
+    /// Number of points, of clusters and of noise.
+    pub fn points(&self) -> u64 {
+        self.labels.iter().map(|one| one.points).sum()
+    }
+
+    /// The time of all points, in nanoseconds.
+    pub fn held(&self) -> f64 {
+        self.labels.iter().map(Tally::time).sum()
+    }
+}
+
+/// Figures of a cluster, or of noise.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Number of points.
+    pub points: u64,
+    /// Number of locations with points.
+    pub ranks: u64,
+    /// Their time in nanoseconds.
+    nanos: u64,
+    /// For each dimension.
+    values: Vec<Values>,
+    /// Time of each place in the program, in nanoseconds.
+    pub places: BTreeMap<Place, u64>,
+}
+
+/// Values of a dimension.
+#[derive(Clone, Copy, Debug)]
+struct Values {
+    low: f64,
+    high: f64,
+    /// The sum of the values, or of their logarithms where those are compared.
+    sum: f64,
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Self { low: f64::INFINITY, high: f64::NEG_INFINITY, sum: 0.0 }
+    }
+}
+
+impl Tally {
+    fn of_dimensions(dimensions: usize) -> Self {
+        Self { values: vec![Values::default(); dimensions], ..Self::default() }
+    }
+
+    /// The time of the points, in nanoseconds.
+    pub fn time(&self) -> f64 {
+        self.nanos as f64
+    }
+
+    /// Minimum and maximum of a dimension; NaN without points.
+    pub fn extremes(&self, dimension: usize) -> [f64; 2] {
+        match self.values.get(dimension) {
+            Some(&Values { low, high, .. }) if low <= high => [low, high],
+            _ => [f64::NAN; 2],
+        }
+    }
+
+    /// The mean of a dimension: of logarithms where those are compared, in its own unit.
+    pub fn mean(&self, dimension: usize, spacing: Spacing) -> f64 {
+        let sum = self.values.get(dimension).map_or(f64::NAN, |values| values.sum);
+        let mean = sum / self.points as f64;
+        if spacing == Spacing::Logarithmic { mean.exp() } else { mean }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.points += other.points;
+        self.ranks += u64::from(other.points > 0);
+        self.nanos = self.nanos.saturating_add(other.nanos);
+        for (own, more) in self.values.iter_mut().zip(other.values) {
+            own.low = own.low.min(more.low);
+            own.high = own.high.max(more.high);
+            own.sum += more.sum;
+        }
+        for (place, nanos) in other.places {
+            *self.places.entry(place).or_default() += nanos;
+        }
+    }
+}
+
+/// Errors of reading a run once more.
+#[derive(Debug, thiserror::Error)]
+pub enum RestError {
+    /// The run.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// Classification.
+    #[error(transparent)]
+    Study(#[from] StudyError),
+}
+
+/// Completes a study of a run at `path`, if only some of its bursts were kept.
+pub(crate) fn complete(
+    study: &mut Study,
+    path: &Path,
+    how: &Options,
+    progress: Progress<'_>,
+) -> Result<(), RestError> {
+    if study.bursts.in_window.is_empty() {
+        return Ok(());
+    }
+    let begin = Instant::now();
+    let eps = study.eps.iter().copied().fold(0.0, f64::max);
+    let labels = &study.clustering.labels;
+    let classifier = Classifier::new(&study.prepared.points, labels, eps);
+    let context = Context { study, how, classifier: classifier.map_err(StudyError::from)? };
+    let extent = how.extent();
+    let mut whole = Whole { labels: context.tallies(), ..Whole::default() };
+    let mut failed = None;
+    let thread = |location| context.thread(location);
+    input::visit(path, extent, &mut *progress, thread, |thread| {
+        failed = failed.take().or(thread.visitor.into_whole(&thread.sites, &mut whole).err());
+    })?;
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    let clustered = study.prepared.points.len();
+    study.subset = Some(match study.subset.take() {
+        Some(subset) => Chosen { rule: format!("{} of kept bursts", subset.rule), ..subset },
+        None => Chosen { rule: "kept bursts".to_owned(), points: clustered },
+    });
+    study.renumber(&mut whole);
+    study.whole = Some(whole);
+    study.seconds.cluster += begin.elapsed().as_secs_f64();
+    Ok(())
+}
+
+impl Options {
+    /// The extent of the computation that is read of a run.
+    pub(super) fn extent(&self) -> Extent {
+        Extent { part: self.part, most: self.most.unwrap_or(Extent::MOST) }
+    }
+}
+
+impl Study {
+    /// Numbers clusters by the time of all of their bursts.
+    fn renumber(&mut self, whole: &mut Whole) {
+        let mut order: Vec<usize> = (1..whole.labels.len()).collect();
+        order.sort_by_key(|&label| std::cmp::Reverse(whole.labels[label].nanos));
+        let mut label_of = vec![Label::NOISE; whole.labels.len()];
+        for (place, &label) in order.iter().enumerate() {
+            label_of[label] = Label::of_place(place);
+        }
+        let Clustering { labels, clusters, .. } = &mut self.clustering;
+        labels.iter_mut().for_each(|label| *label = label_of[label.0 as usize]);
+        *clusters = order.iter().filter_map(|&label| clusters.get(label - 1).copied()).collect();
+        if self.eps.len() == order.len() && order.len() > 1 {
+            self.eps = order.iter().map(|&label| self.eps[label - 1]).collect();
+        }
+        let scores = &self.score.clusters;
+        self.score.clusters =
+            order.iter().map(|&label| scores.get(label - 1).copied().flatten()).collect();
+        let noise = std::iter::once(0);
+        let tallies = noise.chain(order).map(|label| std::mem::take(&mut whole.labels[label]));
+        whole.labels = tallies.collect();
+    }
+}
+
+/// What all threads have in common.
+struct Context<'a> {
+    study: &'a Study,
+    how: &'a Options,
+    classifier: Classifier,
+}
+
+impl Context<'_> {
+    fn tallies(&self) -> Vec<Tally> {
+        let empty = Tally::of_dimensions(self.study.dimensions.len());
+        vec![empty; self.study.clustering.clusters.len() + 1]
+    }
+
+    fn thread(&self, location: u32) -> Thread<'_> {
+        let of_source = &self.study.bursts;
+        let bursts = Bursts {
+            source: Source::States,
+            site_types: of_source.site_types,
+            ..Bursts::default()
+        };
+        Thread {
+            context: self,
+            location,
+            bursts,
+            found: Whole { labels: self.tallies(), ..Whole::default() },
+            times: vec![Vec::new(); self.study.clustering.clusters.len() + 1],
+            failed: None,
+        }
+    }
+}
+
+/// Bursts of a thread that wait for their labels, and the figures of those before.
+struct Thread<'a> {
+    context: &'a Context<'a>,
+    location: u32,
+    bursts: Bursts,
+    found: Whole,
+    /// Time of each site, by label.
+    times: Vec<Vec<u64>>,
+    failed: Option<StudyError>,
+}
+
+impl Visitor for Thread<'_> {
+    fn stretch(&mut self, Stretch { begin, end, site }: Stretch) {
+        let span = self.context.study.looked.span;
+        let holds = |span: Span| span.chosen == Part::Whole || span.holds(begin, end);
+        if !span.is_none_or(holds) {
+            self.found.outside += 1;
+            return;
+        }
+        let bursts = &mut self.bursts;
+        bursts.rank.push(Rank(self.location));
+        bursts.begin.push(begin);
+        bursts.end.push(end);
+        bursts.duration.push((end - begin) as f64);
+        bursts.site.push(site);
+        if bursts.len() == CHUNK {
+            self.classify();
+        }
+    }
+
+    fn end(&mut self, _: u64) {
+        self.classify();
+        // Threads may be many.
+        self.bursts = Bursts::default();
+    }
+}
+
+impl Thread<'_> {
+    /// Labels the bursts that wait.
+    fn classify(&mut self) {
+        if self.failed.is_none()
+            && let Err(error) = self.classified()
+        {
+            self.failed = Some(error);
+        }
+        let bursts = &mut self.bursts;
+        bursts.rank.clear();
+        bursts.begin.clear();
+        bursts.end.clear();
+        bursts.duration.clear();
+        bursts.site.clear();
+    }
+
+    fn classified(&mut self) -> Result<(), StudyError> {
+        let Context { study, how, classifier } = self.context;
+        let bursts = &self.bursts;
+        let mut computed = Vec::new();
+        for one in &study.dimensions {
+            let is_there = borrowed(one, bursts).is_some();
+            computed.push(if is_there { None } else { Some(one.values(bursts)?) });
+        }
+        let columns: Vec<&[f64]> = study
+            .dimensions
+            .iter()
+            .zip(&computed)
+            .map(|(one, values)| values.as_deref().or_else(|| borrowed(one, bursts)).unwrap_or(&[]))
+            .collect();
+        let shortest = study.shortest.0;
+        let (preparation, outside) = points::preparation(bursts, &study.dimensions, how, shortest)?;
+        let scales = Some(&study.prepared.scales[..]);
+        let prepared = points::points(bursts, &columns, &preparation, &outside, how, true, scales)?;
+        let labels = classifier.labels(&prepared.points)?;
+        let found = &mut self.found;
+        found.bursts += bursts.len() as u64;
+        found.time += bursts.duration.iter().sum::<f64>();
+        let ranged = outside.iter().flat_map(|(text, out)| {
+            out.iter().map(move |&burst| (burst, format!("their {text} is out of range")))
+        });
+        let reasons = prepared
+            .left_out
+            .iter()
+            .map(|&(burst, reason)| (burst, words(reason, &study.dimensions, shortest)));
+        for (burst, reason) in ranged.chain(reasons) {
+            let sum = found.left_out.entry(reason).or_default();
+            *sum = (sum.0 + 1, sum.1 + bursts.duration[burst as usize]);
+        }
+        for (&burst, label) in prepared.bursts.iter().zip(labels) {
+            let at = burst as usize;
+            let nanos = bursts.end[at] - bursts.begin[at];
+            let tally = &mut found.labels[label.0 as usize];
+            tally.points += 1;
+            tally.nanos = tally.nanos.saturating_add(nanos);
+            for ((values, column), one) in
+                tally.values.iter_mut().zip(&columns).zip(&study.dimensions)
+            {
+                let value = column[at];
+                values.low = values.low.min(value);
+                values.high = values.high.max(value);
+                let is_log = one.spacing == Spacing::Logarithmic;
+                values.sum += if is_log { value.ln() } else { value };
+            }
+            let (times, site) = (&mut self.times[label.0 as usize], bursts.site[at] as usize);
+            if site >= times.len() {
+                times.resize(site + 1, 0);
+            }
+            times[site] += nanos;
+        }
+        Ok(())
+    }
+
+    /// Adds the thread's figures to those of all; `sites` are its own, by number.
+    fn into_whole(self, sites: &[Site], whole: &mut Whole) -> Result<(), StudyError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let found = self.found;
+        whole.bursts += found.bursts;
+        whole.outside += found.outside;
+        whole.time += found.time;
+        whole.ranks += u64::from(found.bursts > 0);
+        for (reason, (bursts, time)) in found.left_out {
+            let sum = whole.left_out.entry(reason).or_default();
+            *sum = (sum.0 + bursts, sum.1 + time);
+        }
+        for ((all, mut own), times) in whole.labels.iter_mut().zip(found.labels).zip(self.times) {
+            for (site, nanos) in sites.iter().zip(times) {
+                *own.places.entry((site.caller, site.line)).or_default() += nanos;
+            }
+            all.add(own);
+        }
+        Ok(())
+    }
+}

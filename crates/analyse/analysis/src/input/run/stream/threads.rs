@@ -1,0 +1,73 @@
+//! Events of one thread in the order of time, without those of others.
+//!
+//! Owns the merge of a walk with the iterations of the thread's loops. Corrected clocks let calls
+//! overlap, so that the end of a call may come after the begin of the next one.
+
+use talea_model::trace::{EventRecord, StateRecord};
+
+use super::super::calls::{CallWalk, Sink};
+use super::Stream;
+
+/// An event that waits for those before it.
+struct Waiting {
+    time: u64,
+    types: Vec<u32>,
+    values: Vec<i64>,
+}
+
+/// Events of calls that are not passed on yet, in the order of time, and memory for more.
+#[derive(Default)]
+struct Ahead {
+    waiting: Vec<Waiting>,
+    free: Vec<Waiting>,
+}
+
+impl Sink for Ahead {
+    fn state(&mut self, _: StateRecord) {}
+
+    fn event(&mut self, event: EventRecord<'_>) {
+        let free = || Waiting { time: 0, types: Vec::new(), values: Vec::new() };
+        let mut next = self.free.pop().unwrap_or_else(free);
+        next.time = event.time;
+        next.types.clear();
+        next.types.extend_from_slice(event.types);
+        next.values.clear();
+        next.values.extend_from_slice(event.values);
+        // Of the same time those that come first stay first.
+        let place = self.waiting.partition_point(|one| one.time <= next.time);
+        self.waiting.insert(place, next);
+    }
+}
+
+impl Stream<'_> {
+    /// Passes the events of the thread at a location to `found`, as they are in the whole trace.
+    pub fn thread_events(&self, location: u32, found: &mut dyn FnMut(EventRecord<'_>)) {
+        let Ok(at) = self.rows.binary_search_by_key(&location, |row| row.location) else { return };
+        let marks = &self.marks[at];
+        let mut order: Vec<u32> = (0..marks.len() as u32).collect();
+        order.sort_by_key(|&row| marks.time[row as usize]);
+        let mut marks = order.into_iter().filter_map(|row| marks.get(row as usize)).peekable();
+        let mut ahead = Ahead::default();
+        let mut walk = CallWalk::new(self.analysis, &self.rows[at], &self.plans[at]);
+        loop {
+            // Later calls begin no earlier.
+            let reached = walk.next(&mut ahead).map(|call| call.begin.0);
+            let done = match reached {
+                Some(time) => ahead.waiting.partition_point(|one| one.time < time),
+                None => ahead.waiting.len(),
+            };
+            for one in ahead.waiting.drain(..done) {
+                while let Some(mark) = marks.next_if(|mark| mark.time < one.time) {
+                    found(mark);
+                }
+                let (time, types, values) = (one.time, &one.types, &one.values);
+                found(EventRecord { location, cpu: 0, time, types, values });
+                ahead.free.push(one);
+            }
+            if reached.is_none() {
+                break;
+            }
+        }
+        marks.for_each(found);
+    }
+}
