@@ -190,7 +190,9 @@ impl Study {
             label_of[label] = Label::of_place(place);
         }
         let Clustering { labels, clusters, .. } = &mut self.clustering;
-        labels.iter_mut().for_each(|label| *label = label_of[label.0 as usize]);
+        for label in labels {
+            *label = label_of[label.0 as usize];
+        }
         *clusters = order.iter().filter_map(|&label| clusters.get(label - 1).copied()).collect();
         if self.eps.len() == order.len() && order.len() > 1 {
             self.eps = order.iter().map(|&label| self.eps[label - 1]).collect();

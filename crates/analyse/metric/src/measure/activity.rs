@@ -37,7 +37,9 @@ impl Intervals {
     /// Those of intervals in a part of the trace, in the order of their begins.
     pub(super) fn of(intervals: &[Interval]) -> Self {
         let mut sums = Self::default();
-        intervals.iter().for_each(|&interval| sums.add_clipped(interval));
+        for &interval in intervals {
+            sums.add_clipped(interval);
+        }
         sums
     }
 }

@@ -21,7 +21,9 @@ pub(super) struct Calls(Vec<(u64, u64)>);
 
 impl Calls {
     pub(super) fn new(mut calls: Vec<(u64, u64)>) -> Self {
-        calls.iter_mut().for_each(|(begin, end)| *end = (*end).max(*begin));
+        for (begin, end) in &mut calls {
+            *end = (*end).max(*begin);
+        }
         calls.sort_by_key(|&(begin, end)| super::key(begin, end));
         Self(calls)
     }

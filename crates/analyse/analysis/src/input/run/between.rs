@@ -16,6 +16,7 @@ use talea_metric::measure::{Activity, Part, Span};
 use talea_model::notation::grouped;
 use talea_model::trace::types;
 use talea_model::{Gap, GapKind, Nanos, Rank, Trace};
+use talea_run::recording::Thread;
 use talea_run::sampled::SampleSites;
 
 use self::outside::Outside;
@@ -172,7 +173,7 @@ impl<'a> Threads<'a> {
 /// The two times between which a run with more than `most` calls is read; all where absent.
 fn range(analysis: &Analysis<'_>, extent: Extent) -> Option<(Nanos, Nanos)> {
     let threads = analysis.run.recording.processes.iter().flat_map(|process| &process.threads);
-    let calls: u64 = threads.map(|thread| thread.timed()).sum();
+    let calls: u64 = threads.map(Thread::timed).sum();
     match extent.part {
         Part::Between(from, to) if calls > extent.most => {
             Some((from.unwrap_or_default(), to.unwrap_or(Nanos(u64::MAX))))
