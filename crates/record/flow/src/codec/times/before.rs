@@ -1,58 +1,58 @@
 //! Classes of the times just before a time.
 //!
-//! Owns three classes of times and the memory of odd indices. All is one number: a processor waits
-//! where it loads what it has stored in parts.
+//! Owns the classes of two times and the memory of odd indices. All is one number: a processor
+//! waits where it loads what it has stored in parts.
 
-/// Twice the class of a time: below, near or above the median of its context.
+/// Class of a time: below, near or above the median of its context.
 pub(super) const BELOW: u8 = 0;
-pub(super) const NEAR: u8 = 2;
-pub(super) const ABOVE: u8 = 4;
+pub(super) const NEAR: u8 = 1;
+pub(super) const ABOVE: u8 = 2;
 
-/// Contexts that [`Before::context`] tells apart, with 18 for the two classes of the caller.
-pub(super) const CONTEXTS: usize = 9 * 18;
-/// Groups of these contexts.
-pub(super) const GROUPS: usize = 6;
+/// [`Before::context`] and [`Own::context`] are below these.
+pub(super) const CONTEXTS: usize = 22;
+pub(super) const OWN_CONTEXTS: usize = 11;
 
 /// The two times just before, and the parities of the last eight.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Before(u64);
+pub(super) struct Before(u32);
 
 impl Before {
     /// At the begin of a stream.
-    pub(super) const NOTHING: Self = Self::new([NEAR; 2], 0);
-
-    /// After times of these classes, the latest one last.
-    #[inline]
-    const fn new([earlier, last]: [u8; 2], parities: u8) -> Self {
-        let recent = (parities != 0) as u64;
-        let (earlier, last) = (earlier as u64, last as u64);
-        let (context, group) = (earlier * 27 + last * 9 + recent, last + recent);
-        Self(context | group << 8 | recent << 16 | last << 24 | (parities as u64) << 32)
-    }
+    pub(super) const NOTHING: Self = Self((Own::NOTHING.0 as u32) << 8);
 
     /// After one more time.
     #[inline]
     pub(super) const fn then(self, class: u8, is_odd: bool) -> Self {
-        let parities = (self.0 >> 32) as u8;
-        Self::new([(self.0 >> 24) as u8, class], parities << 1 | is_odd as u8)
+        let classes = Own((self.0 >> 8) as u8).then(class);
+        let parities = (self.0 << 1 | is_odd as u32) & 0xff;
+        Self((classes.0 as u32) << 8 | parities)
     }
 
-    /// 1 if an odd index is among the last eight, else 0.
+    /// The classes, and whether an odd index is among the last eight.
     #[inline]
-    pub(super) const fn recent(self) -> usize {
-        (self.0 >> 16) as usize & 1
+    pub(super) const fn context(self) -> usize {
+        (self.0 >> 8 << 1 | (self.0 & 0xff != 0) as u32) as usize
+    }
+}
+
+/// Classes of the last two times of a context.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Own(u8);
+
+impl Own {
+    /// Of a new context.
+    pub(super) const NOTHING: Self = Self(NEAR << 2 | NEAR);
+
+    /// After one more time.
+    #[inline]
+    pub(super) const fn then(self, class: u8) -> Self {
+        Self((self.0 << 2 | class) & 15)
     }
 
-    /// Number below [`CONTEXTS`] after a context's own last two times, the latest one first.
+    /// The classes.
     #[inline]
-    pub(super) const fn context(self, [last, earlier]: [u8; 2]) -> usize {
-        (self.0 & 0xff) as usize + last as usize + 3 * earlier as usize
-    }
-
-    /// The context without the earlier time and without the context's own.
-    #[inline]
-    pub(super) const fn group(self) -> usize {
-        (self.0 >> 8) as usize & 7
+    pub(super) const fn context(self) -> usize {
+        self.0 as usize
     }
 }
 
@@ -63,16 +63,26 @@ mod tests {
     #[test]
     fn contexts_are_all_different() {
         let classes = [BELOW, NEAR, ABOVE];
-        let mut seen = std::collections::BTreeSet::new();
+        let (mut seen, mut own) = (std::collections::BTreeSet::new(), Vec::new());
         for (earlier, last) in classes.into_iter().flat_map(|a| classes.map(|b| (a, b))) {
+            own.push(Own::NOTHING.then(earlier).then(last).context());
             for is_odd in [false, true] {
-                let before = Before::NOTHING.then(earlier, false).then(last, is_odd);
-                assert!(before.group() < GROUPS && before.recent() == usize::from(is_odd));
-                for own in classes.into_iter().flat_map(|a| classes.map(|b| [a, b])) {
-                    seen.insert(before.context(own));
-                }
+                let before = Before::NOTHING.then(ABOVE, is_odd).then(earlier, false);
+                seen.insert(before.then(last, false).context());
             }
         }
-        assert_eq!(seen, (0..CONTEXTS).collect());
+        assert_eq!((seen.len(), seen.last()), (18, Some(&(CONTEXTS - 1))));
+        assert!(own.is_sorted_by(|a, b| a < b) && own.last() == Some(&(OWN_CONTEXTS - 1)));
+    }
+
+    #[test]
+    fn odd_indices_are_forgotten_after_eight_times() {
+        let even = Before::NOTHING.context();
+        let mut before = Before::NOTHING.then(NEAR, true);
+        for _ in 0..7 {
+            before = before.then(NEAR, false);
+            assert_ne!(before.context(), even);
+        }
+        assert_eq!(before.then(NEAR, false).context(), even);
     }
 }

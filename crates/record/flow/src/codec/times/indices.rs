@@ -1,57 +1,53 @@
-//! Numbers beside the zones: first indices, far distances, and the extra bits of cells.
+//! Numbers beside the zones: first indices, and the extra bits of cells.
 //!
-//! Owns their coding by a learned length and digits that are equally likely.
+//! Owns their coding. First indices are learned in common for all contexts, the lower digits given
+//! the upper four; extra bits are equally likely.
 
-use super::rans::Symbols;
-use super::zones::Chance;
+use super::rans::{SYMBOLS, Symbols};
+use super::tables::{EVEN, Table, starts};
 use crate::times::Cell;
 
 /// Indices of cells are below this.
 pub(super) const INDICES: usize = 1024;
 
-/// Digits of a first index that are equally likely.
-const FIRST_RAW: u32 = 6;
-/// Memory of digits that are learned.
-const MEMORY: u8 = 30;
+/// Memory of the digits of first indices in symbols, and weight of what they begin with.
+const MEMORY: u8 = 60;
+const GIVEN: u8 = 4;
 
-/// Numbers below 16, digit by digit.
+/// The lowest two digits before any observation: odd indices are rare, larger numbers do not occur.
+const LOW: Table = {
+    let mut weights = [0; SYMBOLS];
+    (weights[0], weights[1], weights[2], weights[3]) = (100, 3, 100, 3);
+    Table::new(starts(weights), GIVEN)
+};
+
+/// First indices of contexts.
 #[derive(Clone, Debug)]
-pub(super) struct Lengths([Chance; 16]);
+pub(super) struct FirstIndices {
+    high: Table,
+    /// The middle four digits and the lowest two, by the highest four.
+    lower: [[Table; 2]; SYMBOLS],
+}
 
-impl Lengths {
-    pub(super) const NEW: Self = Self([Chance::new(50, 2); 16]);
-
-    #[inline(always)]
-    fn code<S: Symbols>(&mut self, coder: &mut S, number: usize) -> usize {
-        let mut node = 1;
-        for digit in (0..4).rev() {
-            let bit = self.0[node & 15].code(coder, number >> digit & 1 == 1, MEMORY);
-            node = node << 1 | usize::from(bit);
-        }
-        node & 15
-    }
+impl FirstIndices {
+    pub(super) const NEW: Self = {
+        let even = Table::new(EVEN, GIVEN);
+        Self { high: even, lower: [[even, LOW]; SYMBOLS] }
+    };
 
     /// Codes the first index of a context.
-    pub(super) fn first<S: Symbols>(&mut self, coder: &mut S, index: u16) -> u16 {
-        let high = self.code(coder, usize::from(index >> FIRST_RAW)) as u16;
-        high << FIRST_RAW | coder.raw(FIRST_RAW, u32::from(index)) as u16
-    }
-
-    /// Codes a distance of `near` or more above an anchor, or of more than `near` below it.
-    ///
-    /// Inline, as a decoder whose address is passed on would stay in memory.
-    #[inline(always)]
-    pub(super) fn far<S: Symbols>(
-        &mut self,
-        coder: &mut S,
-        near: i32,
-        apart: i32,
-        is_above: bool,
-    ) -> i32 {
-        let size = 1 + if is_above { apart - near } else { -1 - apart - near };
-        let length = self.code(coder, size.max(1).ilog2() as usize & 15);
-        let size = 1 << length | coder.raw(length as u32, size as u32) as i32;
-        if is_above { near + size - 1 } else { -near - size }
+    pub(super) fn code<S: Symbols>(&mut self, coder: &mut S, index: u16) -> u16 {
+        let mut digits = |table: &mut Table, digits: u16| {
+            let symbol = table.code(coder, usize::from(digits) & (SYMBOLS - 1));
+            // Rounding up or down by turns needs no memory here.
+            table.learn(symbol, MEMORY, 1 << 15);
+            symbol
+        };
+        let high = digits(&mut self.high, index >> 6);
+        let [middle, low] = &mut self.lower[high];
+        let middle = digits(middle, index >> 2);
+        let low = digits(low, index & 3) & 3;
+        (high << 6 | middle << 2 | low) as u16
     }
 }
 

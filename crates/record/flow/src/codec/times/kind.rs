@@ -1,67 +1,84 @@
 //! Statistics of all gaps, or of all durations: a place for each of their contexts.
 //!
 //! Owns the zones of a context. Relative to an even index near its median, an index is in one of 16
-//! zones: an index of its own where times are nearly constant, otherwise a quarter to a half of the
-//! context's spread, then by parity and place in the zone. Indices beyond the zones are coded by
-//! the length of their distance. A zone is coded with a table for the context after times like the
-//! ones just before and like its own last two. A new table has the probabilities of the context
-//! after fewer of them, and a new context those of all contexts of about this spread.
+//! zones: an index of its own where times are nearly constant, otherwise a third to two thirds of
+//! the spread, then by its digits in the zone. Indices beyond the zones are coded by their
+//! distance. A zone is coded by a mixture of two tables of the context: after times like the ones
+//! just before, and after times like its own last two. A new table has the probabilities of the
+//! context after any times, and a new context those of all contexts of about this spread.
 
-use super::before::{ABOVE, BELOW, Before, CONTEXTS, GROUPS, NEAR};
+use super::before::{ABOVE, BELOW, Before, CONTEXTS, NEAR, OWN_CONTEXTS, Own};
+use super::digits::{Digits, Id, STEP_MAX, STEPS};
 use super::ids::Ids;
-use super::indices::{ExtraBits, INDICES, Lengths};
+use super::indices::{ExtraBits, FirstIndices, INDICES};
 use super::level::Level;
 use super::rans::{SYMBOLS, Symbols};
-use super::zones::{Chance, Edges, Shape, Table, TableCounts, slopes};
+use super::tables::{Starts, Table, Weight, starts};
 use crate::times::Cell;
 
 /// Zone of the anchor; zone 0 is all below, the last one all above.
 const MIDDLE: i32 = SYMBOLS as i32 / 2;
 /// Zones with a place of their own on either side of the anchor.
 const ZONES: i32 = MIDDLE - 1;
-/// Largest logarithm of the width of a zone.
-const STEP_MAX: u32 = 8;
-const STEPS: usize = STEP_MAX as usize + 1;
 
 /// Spread up to which indices have zones of their own, in 1/256 of two indices.
 const CONSTANT: i32 = 480;
 /// Spread for which a zone is an index wide.
-const NARROW: i32 = 240;
+const NARROW: i32 = 180;
 
-/// Memories in symbols: of a table; of shapes that tables or contexts share; of parities.
-const OWN: u16 = 200;
-const SHARED: u16 = 400;
-const PARITIES: u8 = 30;
-
-/// Weight in symbols of what is inherited: by tables of nearly constant times, by other tables, by
-/// contexts, and by what contexts share.
-const CLOSE: u16 = 6;
-const DISTANT: u16 = 12;
-const COMMON: u16 = 50;
-const GIVEN: u16 = 60;
+/// Memories in symbols: of a context's tables, and of what contexts share.
+const OWN: u8 = 80;
+const SHARED: u8 = 255;
+/// Symbols below which a table adds to what others inherit.
+const YOUNG: u8 = 12;
+/// Weights in symbols: of what a table inherits; of what a context does, and of its own zones after
+/// they have moved; of what contexts share in the beginning.
+const INHERITED: u8 = 2;
+const COMMON: u8 = 8;
+const MOVED: u8 = 30;
+const GIVEN: u8 = 50;
 
 /// Contexts from this on are only found through [`Ids`]; a table of them would be too large.
 const KNOWN_MAX: usize = 1 << 16;
 
-/// Parity, before any observation.
-const PARITY: Chance = Chance::new(30, 0);
-
 /// Zones before any observation: of single indices (odd ones are rare), and of wider ones.
-static BEGIN: [Edges; 2] = [slopes(30), slopes(100)];
+static BEGIN: [Starts; 2] = [slopes(30), slopes(100)];
 
-/// Classes of zones: the anchor's pair of indices is in the middle.
-static CLASS: [u8; SYMBOLS] = {
-    let mut table = [NEAR; SYMBOLS];
+/// Probabilities that fall by a fifth from zone to zone away from the middle, those of odd ones by
+/// `odd` percent of their neighbours'.
+const fn slopes(odd: u32) -> Starts {
+    let mut weights = [0; SYMBOLS];
+    let mut i = 0;
+    while i < SYMBOLS {
+        let (mut weight, mut away) = (100_000, i.abs_diff(MIDDLE as usize));
+        while away > 0 {
+            weight = weight * 4 / 5;
+            away -= 1;
+        }
+        weights[i] = if i % 2 == 1 { weight * odd / 100 } else { weight } + 300;
+        i += 1;
+    }
+    starts(weights)
+}
+
+/// Classes of zones of single indices, where the anchor's pair is in the middle, and of wider ones,
+/// where the anchor is between two zones.
+static CLASSES: [[u8; SYMBOLS]; 2] = {
+    let mut classes = [[NEAR; SYMBOLS]; 2];
     let mut zone = 0;
     while zone < SYMBOLS {
-        if zone < MIDDLE as usize {
-            table[zone] = BELOW;
-        } else if zone > MIDDLE as usize + 1 {
-            table[zone] = ABOVE;
+        let mut wide = 0;
+        while wide < 2 {
+            if zone + wide < MIDDLE as usize {
+                classes[wide][zone] = BELOW;
+            } else if zone + wide > MIDDLE as usize + 1 {
+                classes[wide][zone] = ABOVE;
+            }
+            wide += 1;
         }
         zone += 1;
     }
-    table
+    classes
 };
 
 /// A time that was coded.
@@ -70,7 +87,7 @@ pub(super) struct Coded {
     pub(super) cell: Cell,
     /// Class of its zone.
     pub(super) class: u8,
-    /// True for an odd index, where parities are no chance.
+    /// True for an odd index of nearly constant times; elsewhere parities are chance.
     pub(super) is_odd: bool,
 }
 
@@ -83,20 +100,18 @@ pub(super) struct Kind {
     ids: Ids,
     /// The first one is of no context.
     places: Vec<Place>,
-    shapes: Vec<Shapes>,
-    /// The first one is of no place.
-    tables: Vec<Table>,
-    /// Counts of each table.
-    counts: Vec<TableCounts>,
+    digits: Digits,
     /// Zones of all contexts, by step.
-    shared: [Shape; STEPS],
-    /// First index of a context.
-    first: Lengths,
+    shared: [Table; STEPS],
+    /// First indices of contexts.
+    first: FirstIndices,
     /// Spread of contexts on average.
     spread: i32,
+    /// Takes all values in turn, evenly.
+    dither: u16,
 }
 
-/// A context's statistics that every time needs.
+/// A context's statistics.
 #[derive(Clone, Debug)]
 struct Place {
     level: Level,
@@ -105,37 +120,30 @@ struct Place {
     anchor: i32,
     /// Logarithm of the width of a zone.
     step: u32,
-    /// Classes of its last two times, the latest one in the low byte.
-    last: u32,
     /// For a node: place of the edge that led to it last.
     arrival: u32,
-    /// By odd indices among the last.
-    parity: [Chance; 2],
-    /// Its tables; 0 where there is none.
-    tables: [u32; CONTEXTS],
-}
-
-/// Those that are needed now and then.
-#[derive(Clone, Debug)]
-struct Shapes {
-    own: Shape,
-    groups: [Shape; GROUPS],
-    /// Lengths of far distances, by side.
-    far: [Lengths; 2],
+    digits: Id,
+    last: Own,
+    /// Share of `by_last` in the mixture.
+    weight: Weight,
+    /// Its zones after any times, while its tables are young.
+    zones: Table,
+    by_before: [Table; CONTEXTS],
+    by_last: [Table; OWN_CONTEXTS],
 }
 
 impl Kind {
     pub(super) fn new() -> Self {
+        let begin = |step: usize| Table::new(BEGIN[usize::from(step > 0)], GIVEN);
         let mut kind = Self {
             known: Vec::new(),
             ids: Ids::new(),
             places: Vec::new(),
-            shapes: Vec::new(),
-            tables: vec![Table::new(&BEGIN[0])],
-            counts: vec![TableCounts::NONE],
-            shared: std::array::from_fn(|step| Shape::new(BEGIN[usize::from(step > 0)])),
-            first: Lengths::NEW,
+            digits: Digits::new(),
+            shared: std::array::from_fn(begin),
+            first: FirstIndices::NEW,
             spread: 512,
+            dither: 0,
         };
         kind.add_place();
         kind
@@ -169,20 +177,19 @@ impl Kind {
     }
 
     fn add_place(&mut self) {
-        let near = u32::from(NEAR);
         self.places.push(Place {
             level: Level::unknown(self.spread),
             due: 1,
             anchor: 0,
             step: 0,
-            last: near << 8 | near,
             arrival: 0,
-            parity: [PARITY; 2],
-            tables: [0; CONTEXTS],
+            digits: Id::NONE,
+            last: Own::NOTHING,
+            weight: Weight::EVEN,
+            zones: self.shared[0].heir(COMMON),
+            by_before: [Table::NEW; CONTEXTS],
+            by_last: [Table::NEW; OWN_CONTEXTS],
         });
-        let shape = Shape::new(BEGIN[0]);
-        let groups = std::array::from_fn(|_| shape.clone());
-        self.shapes.push(Shapes { own: shape, groups, far: [Lengths::NEW; 2] });
     }
 
     /// True of a place without times.
@@ -216,7 +223,7 @@ impl Kind {
         extra_bits: &ExtraBits,
         cell: Cell,
     ) -> Coded {
-        let index = self.first.first(coder, cell.index);
+        let index = self.first.code(coder, cell.index);
         self.places[at].level.begin(index >> 1);
         self.settle(at);
         Coded { cell: extra_bits.code(coder, index, cell.extra), class: NEAR, is_odd: false }
@@ -232,94 +239,41 @@ impl Kind {
         extra_bits: &ExtraBits,
         cell: Cell,
     ) -> Coded {
-        let &Place { anchor, step, last, .. } = &self.places[at];
-        let own = [last as u8, (last >> 8) as u8];
-        let context = if step == 0 { before.context(own) } else { usize::from(own[0]) };
-        let mut number = self.places[at].tables[context] as usize;
-        if number == 0 {
-            number = self.add_table(at, context, before);
-        }
-        let (place, table) = (&mut self.places[at], &mut self.tables[number]);
+        let Self { places, digits, shared, .. } = self;
+        // Multiples of the golden section are spread evenly.
+        self.dither = self.dither.wrapping_add(0x9e37);
+        let (place, dither) = (&mut places[at], self.dither);
+        let (anchor, step) = (place.anchor, place.step);
         let apart = i32::from(cell.index) - anchor;
         let zone = ((apart >> step) + MIDDLE).clamp(0, SYMBOLS as i32 - 1) as usize;
-        let zone = coder.symbol(&table.starts, zone);
-        let is_due = table.count(zone);
-        let class = CLASS[zone];
-        place.last = u32::from(own[0]) << 8 | u32::from(class);
+        let zone = place.zone(coder, &mut shared[step as usize], before, zone, dither);
+        let class = CLASSES[usize::from(step > 0)][zone];
+        place.last = place.last.then(class);
         let mut is_odd = false;
+        let digits_at = (&mut place.digits, step);
         let apart = if zone == 0 || zone == SYMBOLS - 1 {
-            let side = usize::from(zone != 0);
-            self.shapes[at].far[side].far(coder, ZONES << step, apart, side == 1)
+            let (is_above, near) = (zone != 0, ZONES << step);
+            let size = 1 + if is_above { apart - near } else { -1 - apart - near };
+            let size = digits.beyond(coder, digits_at, is_above, size as u32, dither) as i32;
+            if is_above { near + size - 1 } else { -near - size }
         } else if step == 0 {
             is_odd = zone & 1 == 1;
             zone as i32 - MIDDLE
         } else {
-            let low = (zone as i32 - MIDDLE) << step;
-            if anchor + low >= extra_bits.first {
-                // Of long times both parities are as likely.
-                low + coder.raw(step, apart as u32) as i32
-            } else {
-                is_odd = place.parity[before.recent()].code(coder, apart & 1 == 1, PARITIES);
-                let rest = coder.raw(step - 1, apart as u32 >> 1) as i32;
-                low + rest * 2 + i32::from(is_odd)
-            }
+            let inside = digits.inside(coder, digits_at, zone, apart as u32, dither);
+            ((zone as i32 - MIDDLE) << step) + inside as i32
         };
         // Malformed bytes may lead anywhere.
         let index = (anchor + apart) as u16 & (INDICES as u16 - 1);
         place.level.learn(index >> 1);
-        if is_due || place.level.visits >= place.due {
-            self.tidy(at, number, before);
+        if place.level.visits >= place.due {
+            self.settle(at);
         }
         Coded { cell: extra_bits.code(coder, index, cell.extra), class, is_odd }
     }
 
-    /// Does what is due after some times only.
-    #[cold]
-    #[inline(never)]
-    fn tidy(&mut self, at: usize, number: usize, before: Before) {
-        if self.tables[number].is_due() {
-            self.make(at, number, before);
-        }
-        if self.places[at].level.visits >= self.places[at].due {
-            self.settle(at);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn add_table(&mut self, at: usize, context: usize, before: Before) -> usize {
-        let (place, shapes) = (&mut self.places[at], &self.shapes[at]);
-        let prior = if place.step == 0 { &shapes.groups[before.group()] } else { &shapes.own };
-        let number = self.tables.len();
-        self.tables.push(Table::new(&prior.edges));
-        self.counts.push(TableCounts::NONE);
-        place.tables[context] = number as u32;
-        number
-    }
-
-    /// Makes a table again.
-    fn make(&mut self, at: usize, number: usize, before: Before) {
-        let step = self.places[at].step as usize;
-        let Shapes { own, groups, .. } = &mut self.shapes[at];
-        let group = &mut groups[before.group()];
-        let (table, counts) = (&mut self.tables[number], &mut self.counts[number]);
-        let fresh = table.take();
-        if let Some(fresh) = counts.add(&fresh, OWN) {
-            let shared = &mut self.shared[step];
-            shared.add(&fresh, SHARED, &BEGIN[usize::from(step > 0)], GIVEN);
-            own.add(&fresh, SHARED, &shared.edges, COMMON);
-            if step == 0 {
-                group.add(&fresh, SHARED, &own.edges, CLOSE);
-            }
-        }
-        if step == 0 {
-            table.make(counts, &group.edges, CLOSE);
-        } else {
-            table.make(counts, &own.edges, DISTANT);
-        }
-    }
-
     /// Moves a place's anchor to its new median; what its tables know is lost.
+    #[cold]
     #[inline(never)]
     fn settle(&mut self, at: usize) {
         let place = &mut self.places[at];
@@ -342,18 +296,46 @@ impl Kind {
         if visits > 16 && near && alike || anchor == place.anchor && step == place.step {
             return;
         }
-        let shapes = &mut self.shapes[at];
-        let prior = &self.shared[step as usize].edges;
         if step == place.step {
-            shapes.own.shift((anchor - place.anchor) >> step, prior, COMMON);
+            place.zones.shift((anchor - place.anchor) >> step);
+            place.zones.doubt(MOVED);
         } else {
-            shapes.own = Shape::new(*prior);
+            place.zones = self.shared[step as usize].heir(COMMON);
         }
         (place.anchor, place.step) = (anchor, step);
-        shapes.groups.fill(Shape::new(shapes.own.edges));
-        for &number in place.tables.iter().filter(|&&number| number > 0) {
-            self.tables[number as usize] = Table::new(&shapes.own.edges);
-            self.counts[number as usize] = TableCounts::NONE;
+        place.by_before.iter_mut().chain(&mut place.by_last).for_each(Table::forget);
+        self.digits.forget(place.digits);
+    }
+}
+
+impl Place {
+    /// Codes a zone; `shared` are the zones of all contexts.
+    #[inline(always)]
+    fn zone<S: Symbols>(
+        &mut self,
+        coder: &mut S,
+        shared: &mut Table,
+        before: Before,
+        zone: usize,
+        dither: u16,
+    ) -> usize {
+        let by_before = &mut self.by_before[before.context()];
+        let by_last = &mut self.by_last[self.last.context()];
+        let seen = by_before.observations().min(by_last.observations());
+        if seen == 0 {
+            for table in [&mut *by_before, &mut *by_last] {
+                if table.observations() == 0 {
+                    *table = self.zones.heir(INHERITED);
+                }
+            }
         }
+        let zone = self.weight.code(coder, [by_before, by_last], zone);
+        by_before.learn(zone, OWN, dither);
+        by_last.learn(zone, OWN, dither);
+        if seen < INHERITED + YOUNG {
+            self.zones.learn(zone, OWN, dither);
+            shared.learn(zone, SHARED, dither);
+        }
+        zone
     }
 }

@@ -25,9 +25,6 @@ const RAW_MAX: u32 = 31;
 /// One direction of coding: an encoder takes the value given, a decoder ignores it and returns the
 /// value read.
 pub(super) trait Symbols {
-    /// Codes a bit that is true with probability `chance / SCALE`; `0 < chance < SCALE`.
-    fn bit(&mut self, chance: u32, bit: bool) -> bool;
-
     /// Codes a symbol; `starts` ascend from 0 to `SCALE`, the last one.
     fn symbol(&mut self, starts: &[u16; SYMBOLS + 1], symbol: usize) -> usize;
 
@@ -91,13 +88,6 @@ impl Encoder {
 }
 
 impl Symbols for Encoder {
-    #[inline]
-    fn bit(&mut self, chance: u32, bit: bool) -> bool {
-        let (start, size) = if bit { (0, chance) } else { (chance, SCALE - chance) };
-        self.steps.push(Step { start, size: size as u16, bits: SCALE_BITS as u8 });
-        bit
-    }
-
     #[inline]
     fn symbol(&mut self, starts: &[u16; SYMBOLS + 1], symbol: usize) -> usize {
         let (start, end) = (u32::from(starts[symbol]), u32::from(starts[symbol + 1]));
@@ -179,16 +169,6 @@ impl<'a> Decoder<'a> {
 
 impl Symbols for Decoder<'_> {
     #[inline(always)]
-    fn bit(&mut self, chance: u32, _: bool) -> bool {
-        let state = self.state;
-        let place = state as u32 & (SCALE - 1);
-        let bit = place < chance;
-        let (start, size) = if bit { (0, chance) } else { (chance, SCALE - chance) };
-        self.set(u64::from(size) * (state >> SCALE_BITS) + u64::from(place - start));
-        bit
-    }
-
-    #[inline(always)]
     fn symbol(&mut self, starts: &[u16; SYMBOLS + 1], _: usize) -> usize {
         let state = self.state;
         let place = state as u32 & (SCALE - 1);
@@ -237,10 +217,12 @@ mod tests {
     }
 
     #[test]
-    fn predicted_bits_cost_little() {
+    fn predicted_symbols_cost_little() {
         let mut encoder = Encoder::default();
-        for _ in 0..100_000 {
-            encoder.bit(SCALE - 1, true);
+        let starts =
+            std::array::from_fn(|i| if i == 0 { 0 } else { (SCALE as usize - 16 + i) as u16 });
+        for _ in 0..1000 {
+            encoder.symbol(&starts, 0);
         }
         assert!(encoder.finish().len() <= 12);
     }
@@ -249,14 +231,13 @@ mod tests {
         #[test]
         fn symbols_come_back(
             steps in prop::collection::vec(
-                (1..SCALE, any::<bool>(), 0..16_usize, 0..=RAW_MAX, any::<u32>(), 0..20_u8),
+                (0..16_usize, 0..=RAW_MAX, any::<u32>(), 0..20_u8),
                 1..500
             )
         ) {
             let cut = |width: u32, value: u32| value & (((1_u64 << width) - 1) as u32);
             let mut encoder = Encoder::default();
-            for &(chance, bit, symbol, width, value, end) in &steps {
-                encoder.bit(chance, bit);
+            for &(symbol, width, value, end) in &steps {
                 encoder.symbol(&EVEN, symbol);
                 encoder.raw(width, value);
                 if end == 0 {
@@ -266,11 +247,10 @@ mod tests {
             let bytes = encoder.finish();
             let mut decoder = Decoder::new(&bytes);
             let mut begin = true;
-            for &(chance, bit, symbol, width, value, end) in &steps {
+            for &(symbol, width, value, end) in &steps {
                 if begin {
                     prop_assert_eq!(decoder.begin_block(), Ok(()));
                 }
-                prop_assert_eq!(decoder.bit(chance, false), bit);
                 prop_assert_eq!(decoder.symbol(&EVEN, 0), symbol);
                 prop_assert_eq!(decoder.raw(width, 0), cut(width, value));
                 begin = end == 0;
@@ -284,7 +264,6 @@ mod tests {
             let mut decoder = Decoder::new(&bytes);
             let _ = decoder.begin_block();
             for i in 0..2000_u32 {
-                decoder.bit(1 + i * 31 % (SCALE - 1), false);
                 prop_assert!(decoder.symbol(&EVEN, 0) < 16);
                 decoder.raw(i % (RAW_MAX + 1), 0);
             }
