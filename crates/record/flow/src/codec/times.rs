@@ -46,9 +46,9 @@ pub enum Form {
 }
 
 impl Form {
-    /// Number of events from which on a stream is coded by symbols. Shorter ones take some percent
-    /// less bit by bit, and are read in some hundredths of a second (`cargo xtask bench flow
-    /// forms`).
+    /// Number of events from which on a stream is coded by symbols. Shorter ones take up to some
+    /// percent less bit by bit, and are read in some hundredths of a second (`cargo xtask bench
+    /// flow forms`).
     pub const LONG: u64 = 1 << 17;
 
     /// The form for a stream of so many events.
