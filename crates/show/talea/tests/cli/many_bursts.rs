@@ -96,12 +96,13 @@ fn clusters_of_some_bursts_are_those_of_all() {
     );
     assert!(data.clusters.is_sorted_by(|a, b| a.time_ns >= b.time_ns));
     assert!(data.gaps.iter().any(|gap| gap.detail.contains("held in memory")));
-    // The radius is not the same; what most of the time is spent in is.
-    let first = |data: &ClusterData| data.clusters[0].clone();
-    let (a, b): (ClusterRow, ClusterRow) = (first(data), first(&plain));
-    let place =
-        |row: &ClusterRow| row.site.as_ref().map(|site| (site.function.clone(), site.line.clone()));
-    assert_eq!((a.ranks, place(&a)), (4, place(&b)));
+    // The radius is not the same; what most of the time is spent in is. The lines of that function
+    // have nearly as much time each.
+    let first = |data: &ClusterData| {
+        let row: &ClusterRow = &data.clusters[0];
+        (row.ranks, row.site.as_ref().map(|site| site.function.clone()))
+    };
+    assert_eq!(first(data), first(&plain));
     let held = |data: &ClusterData| data.points_time_share.unwrap();
     assert!((held(data) - held(&plain)).abs() < 0.02, "{} {}", held(data), held(&plain));
     let noise = data.noise_time_share.unwrap();
