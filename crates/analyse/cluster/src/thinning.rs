@@ -41,8 +41,8 @@ pub struct Thinning {
 }
 
 impl Thinning {
-    /// For a thread of at most `bursts`, of which windows keep about `in_windows`, and further
-    /// `rare` ones are kept at most. With `in_windows` of at least `bursts` all are kept.
+    /// For a thread of at most `bursts`. Windows keep about `in_windows` of them, and at most
+    /// `rare` further ones are kept. With `in_windows` of at least `bursts` all are kept.
     pub fn new(bursts: u64, in_windows: u64, rare: u64) -> Self {
         let windows = (in_windows / OF_WINDOW).clamp(1, WINDOWS);
         let every = bursts.div_ceil(windows).max(1);

@@ -17,6 +17,7 @@ mod rest;
 mod search;
 pub mod source;
 pub mod study;
+mod whole;
 
 use talea_cluster::bursts::Bursts;
 use talea_metric::measure::Part;
@@ -31,10 +32,11 @@ pub use labelled::labelled;
 pub use names::Names;
 pub use options::{Edges, Eps, Options, SubsetRule, subset};
 pub use points::{described, dimensions, may_use_edges};
+pub use rest::RestError;
 pub(crate) use rest::complete;
-pub use rest::{RestError, Tally, Whole};
 pub use source::{Source, SourceError};
 pub use study::{Study, study};
+pub use whole::{Tally, Whole};
 
 /// The clusters of a part of a trace, with default options, for a report. `known` are all bursts of
 /// a trace without records. `None` where there is nothing to cluster.

@@ -69,7 +69,8 @@ pub struct Options {
     /// Records of a run that are read: all where the trace is written again.
     pub records: Wanted,
     /// Calls of a run up to which all of its bursts are held in memory;
-    /// [`crate::input::Extent::MOST`] where absent. Of more calls some bursts are held and clustered, and all are classified.
+    /// [`crate::input::Extent::MOST`] where absent. Of more calls some bursts are held and
+    /// clustered, and all are classified.
     pub most: Option<u64>,
     /// Use of the calls at the ends of bursts.
     pub edges: Edges,

@@ -1,10 +1,9 @@
-//! All bursts of a run of which only some were kept and clustered.
+//! Classification of all bursts of a run, where only some were held in memory and clustered.
 //!
-//! Owns the way of the others to clusters: they are read once more and take the label of the
-//! nearest clustered point as they stream by, so that numbers, times, ranks, ranges and call sites
-//! of clusters are those of all bursts. Clusters are then numbered by their time.
+//! Owns the second reading: each burst takes the label of the nearest clustered point as it
+//! streams by, so that numbers, times, ranks, ranges and call sites of clusters are those of all
+//! bursts. Clusters are then numbered by their time.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
@@ -17,114 +16,13 @@ use talea_model::Rank;
 
 use super::points::{self, borrowed, words};
 use super::study::Chosen;
+use super::whole::{Tally, Whole};
 use super::{Options, Study, StudyError};
 use crate::Progress;
 use crate::input::{self, Extent, InputError, Stretch, Visitor};
 
 /// Bursts that are classified at once.
 const CHUNK: usize = 1 << 14;
-
-/// A place in the program, by the values of its function and line.
-type Place = (i64, i64);
-
-/// Figures of all bursts of a run.
-#[derive(Debug, Default)]
-pub struct Whole {
-    /// Number of bursts in the analysed part.
-    pub bursts: u64,
-    /// Number of those outside.
-    pub outside: u64,
-    /// Time of those in the part, in nanoseconds.
-    pub time: f64,
-    /// Number of locations with bursts.
-    pub ranks: u64,
-    /// Number and time of bursts without a point, by reason.
-    pub left_out: BTreeMap<String, (u64, f64)>,
-    /// Figures of noise and of each cluster, by label.
-    pub labels: Vec<Tally>,
-}
-
-impl Whole {
-    /// Number of points, of clusters and of noise.
-    pub fn points(&self) -> u64 {
-        self.labels.iter().map(|one| one.points).sum()
-    }
-
-    /// The time of all points, in nanoseconds.
-    pub fn held(&self) -> f64 {
-        self.labels.iter().map(Tally::time).sum()
-    }
-}
-
-/// Figures of a cluster, or of noise.
-#[derive(Clone, Debug, Default)]
-pub struct Tally {
-    /// Number of points.
-    pub points: u64,
-    /// Number of locations with points.
-    pub ranks: u64,
-    /// Their time in nanoseconds.
-    nanos: u64,
-    /// For each dimension.
-    values: Vec<Values>,
-    /// Time of each place in the program, in nanoseconds.
-    pub places: BTreeMap<Place, u64>,
-}
-
-/// Values of a dimension.
-#[derive(Clone, Copy, Debug)]
-struct Values {
-    low: f64,
-    high: f64,
-    /// The sum of the values, or of their logarithms where those are compared.
-    sum: f64,
-}
-
-impl Default for Values {
-    fn default() -> Self {
-        Self { low: f64::INFINITY, high: f64::NEG_INFINITY, sum: 0.0 }
-    }
-}
-
-impl Tally {
-    fn of_dimensions(dimensions: usize) -> Self {
-        Self { values: vec![Values::default(); dimensions], ..Self::default() }
-    }
-
-    /// The time of the points, in nanoseconds.
-    pub fn time(&self) -> f64 {
-        self.nanos as f64
-    }
-
-    /// Minimum and maximum of a dimension; NaN without points.
-    pub fn extremes(&self, dimension: usize) -> [f64; 2] {
-        match self.values.get(dimension) {
-            Some(&Values { low, high, .. }) if low <= high => [low, high],
-            _ => [f64::NAN; 2],
-        }
-    }
-
-    /// The mean of a dimension: of logarithms where those are compared, in its own unit.
-    pub fn mean(&self, dimension: usize, spacing: Spacing) -> f64 {
-        let sum = self.values.get(dimension).map_or(f64::NAN, |values| values.sum);
-        let mean = sum / self.points as f64;
-        if spacing == Spacing::Logarithmic { mean.exp() } else { mean }
-    }
-
-    fn add(&mut self, other: Self) {
-        self.points += other.points;
-        self.ranks += u64::from(other.points > 0);
-        self.nanos = self.nanos.saturating_add(other.nanos);
-        for (own, more) in self.values.iter_mut().zip(other.values) {
-            own.low = own.low.min(more.low);
-            own.high = own.high.max(more.high);
-            own.sum += more.sum;
-        }
-        for (place, nanos) in other.places {
-            *self.places.entry(place).or_default() += nanos;
-        }
-    }
-}
 
 /// Errors of reading a run once more.
 #[derive(Debug, thiserror::Error)]
@@ -206,7 +104,7 @@ impl Study {
     }
 }
 
-/// What all threads have in common.
+/// Study and classifier that all threads share.
 struct Context<'a> {
     study: &'a Study,
     how: &'a Options,
@@ -215,7 +113,7 @@ struct Context<'a> {
 
 impl Context<'_> {
     fn tallies(&self) -> Vec<Tally> {
-        let empty = Tally::of_dimensions(self.study.dimensions.len());
+        let empty = Tally::for_dimensions(self.study.dimensions.len());
         vec![empty; self.study.clustering.clusters.len() + 1]
     }
 

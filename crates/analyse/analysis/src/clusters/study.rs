@@ -19,8 +19,8 @@ use talea_report::data::clusters::Stages;
 use super::Options;
 use super::error::StudyError;
 use super::points::{self, Outside, borrowed, words};
-use super::rest::Whole;
 use super::source::Looked;
+use super::whole::Whole;
 
 /// The clustered subset of the points.
 #[derive(Debug)]

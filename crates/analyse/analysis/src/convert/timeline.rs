@@ -41,8 +41,8 @@ fn category(event_type: u32) -> Option<&'static str> {
     }
 }
 
-/// Writes all threads with activity, by the writer that `start` makes for their names; items without
-/// a place in a timeline are gaps. Returns the number of threads too.
+/// Writes all threads with activity, by the writer that `start` makes for their names. Items
+/// without a place in a timeline are gaps. Returns the number of threads too.
 pub(super) fn write<W: TrackWriter>(
     records: &impl Records,
     start: impl FnOnce(&[TrackName]) -> io::Result<W>,
@@ -104,7 +104,7 @@ fn process(trace: &Trace, location: u32) -> u32 {
     before.sum::<u32>() + place.task - 1
 }
 
-/// What a first look at a thread shows.
+/// Result of a first look at a thread.
 struct Seen {
     /// True if it has slices or counters.
     is_active: bool,

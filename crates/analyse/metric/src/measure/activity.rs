@@ -35,7 +35,7 @@ impl Intervals {
     }
 
     /// Those of intervals in a part of the trace, in the order of their begins.
-    pub(super) fn of(intervals: &[Interval]) -> Self {
+    pub(super) fn from_intervals(intervals: &[Interval]) -> Self {
         let mut sums = Self::default();
         for &interval in intervals {
             sums.add_clipped(interval);

@@ -160,7 +160,7 @@ impl Columns {
                     .wrapping_add(probes.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
             }
         }
-        let all = super::activity::Intervals::of(useful).length.0;
+        let all = super::activity::Intervals::from_intervals(useful).length.0;
         let counted = self.names.iter().zip(sums).map(|(name, sum)| {
             if sum.impossible > 0 {
                 let lost = losses.impossible.entry(name.clone()).or_default();

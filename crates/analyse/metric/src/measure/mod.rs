@@ -143,8 +143,8 @@ fn measured(
             let outside = mpi.outside(trace, events.rows(location), span);
             let running = useful::running(trace, states.rows(location));
             let useful = source.intervals(application, running, outside.as_deref(), span);
-            let outside = outside.as_deref().map(Intervals::of);
-            (Intervals::of(&useful), outside, Some(useful))
+            let outside = outside.as_deref().map(Intervals::from_intervals);
+            (Intervals::from_intervals(&useful), outside, Some(useful))
         };
         // Of a program beside the one with MPI only computing locations are analysed: a thread of
         // it may read counters of nodes.

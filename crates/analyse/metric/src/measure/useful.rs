@@ -150,7 +150,7 @@ impl Source {
         if self.running.contains(&application) {
             return running;
         }
-        outside.unwrap_or_else(|| Intervals::of(&[(span.begin.0, span.end.0)]))
+        outside.unwrap_or_else(|| Intervals::from_intervals(&[(span.begin.0, span.end.0)]))
     }
 
     /// Intervals in which a location computes: `running` by time, or those outside MPI.

@@ -1,4 +1,4 @@
-//! The walk along a thread's calls, of which what lies between them is taken.
+//! The walk along a thread's calls, which takes the time between them.
 //!
 //! Owns the begin and end of each stretch of computation and the call that ends it, and the few
 //! records that a measurement needs beside them.
@@ -35,7 +35,7 @@ pub(crate) trait Visitor {
     fn end(&mut self, _until: u64) {}
 }
 
-/// What a walk leaves beside its stretches.
+/// Results of a walk beside its stretches.
 #[derive(Default)]
 pub(crate) struct Records {
     /// Sites of ends, by number; the same at every walk along the same part.
