@@ -28,6 +28,30 @@ pub(super) fn borrowed<'a>(dimension: &Dimension, bursts: &'a Bursts) -> Option<
     }
 }
 
+/// The values of each dimension for each burst; `None` for dimensions that are a column of bursts.
+pub(super) fn computed(
+    dimensions: &[Dimension],
+    bursts: &Bursts,
+) -> Result<Vec<Option<Vec<f64>>>, DimensionError> {
+    let values = |one: &Dimension| match borrowed(one, bursts) {
+        Some(_) => Ok(None),
+        None => one.values(bursts).map(Some),
+    };
+    dimensions.iter().map(values).collect()
+}
+
+/// The values of each dimension, computed or those of a column.
+pub(super) fn columns<'a>(
+    dimensions: &[Dimension],
+    computed: &'a [Option<Vec<f64>>],
+    bursts: &'a Bursts,
+) -> Vec<&'a [f64]> {
+    let values = |(one, values): (&Dimension, &'a Option<Vec<f64>>)| {
+        values.as_deref().or_else(|| borrowed(one, bursts)).unwrap_or(&[])
+    };
+    dimensions.iter().zip(computed).map(values).collect()
+}
+
 /// Dimensions in which bursts are compared: the user's, or the defaults for them.
 pub fn dimensions(bursts: &Bursts, how: &Options) -> Result<Vec<Dimension>, DimensionError> {
     let mut found = match (&how.columns, &how.dimensions) {

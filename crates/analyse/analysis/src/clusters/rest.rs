@@ -14,7 +14,7 @@ use talea_cluster::{Clustering, Label};
 use talea_metric::measure::{Chosen as Part, Span};
 use talea_model::Rank;
 
-use super::points::{self, borrowed, words};
+use super::points::{self, words};
 use super::study::Chosen;
 use super::whole::{Tally, Whole};
 use super::{Options, Study, StudyError};
@@ -62,8 +62,8 @@ pub(crate) fn complete(
     }
     let clustered = study.prepared.points.len();
     study.subset = Some(match study.subset.take() {
-        Some(subset) => Chosen { rule: format!("{} of kept bursts", subset.rule), ..subset },
-        None => Chosen { rule: "kept bursts".to_owned(), points: clustered },
+        Some(subset) => Chosen { rule: format!("{} of bursts in memory", subset.rule), ..subset },
+        None => Chosen { rule: "bursts in memory".to_owned(), points: clustered },
     });
     study.renumber(&mut whole);
     study.whole = Some(whole);
@@ -191,17 +191,8 @@ impl Thread<'_> {
     fn classified(&mut self) -> Result<(), StudyError> {
         let Context { study, how, classifier } = self.context;
         let bursts = &self.bursts;
-        let mut computed = Vec::new();
-        for one in &study.dimensions {
-            let is_there = borrowed(one, bursts).is_some();
-            computed.push(if is_there { None } else { Some(one.values(bursts)?) });
-        }
-        let columns: Vec<&[f64]> = study
-            .dimensions
-            .iter()
-            .zip(&computed)
-            .map(|(one, values)| values.as_deref().or_else(|| borrowed(one, bursts)).unwrap_or(&[]))
-            .collect();
+        let computed = points::computed(&study.dimensions, bursts)?;
+        let columns = points::columns(&study.dimensions, &computed, bursts);
         let shortest = study.shortest.0;
         let (preparation, outside) = points::preparation(bursts, &study.dimensions, how, shortest)?;
         let scales = Some(&study.prepared.scales[..]);

@@ -120,16 +120,8 @@ pub fn study(mut bursts: Bursts, looked: Looked, how: &Options) -> Result<Study,
         return Err(StudyError::Nothing(why.unwrap_or_default()));
     }
     let dimensions = points::dimensions(&bursts, how)?;
-    let mut computed = Vec::new();
-    for one in &dimensions {
-        let is_there = borrowed(one, &bursts).is_some();
-        computed.push(if is_there { None } else { Some(one.values(&bursts)?) });
-    }
-    let columns: Vec<&[f64]> = dimensions
-        .iter()
-        .zip(&computed)
-        .map(|(one, values)| values.as_deref().or_else(|| borrowed(one, &bursts)).unwrap_or(&[]))
-        .collect();
+    let computed = points::computed(&dimensions, &bursts)?;
+    let columns = points::columns(&dimensions, &computed, &bursts);
     let timed = bursts.duration.iter().any(|duration| duration.is_finite());
     let shortest = match how.min_duration {
         Some(_) if !timed => return Err(StudyError::NoDurations),

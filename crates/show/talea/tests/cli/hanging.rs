@@ -53,7 +53,7 @@ fn a_file_system_that_hangs_stops_neither_the_agent_nor_questions() {
     let program = program.args(["-c", "while :; do :; done"]).spawn().unwrap();
     let number = program.id();
     let _program = Running::of(program);
-    // What it needs of its file is in memory once it runs in its loop.
+    // Pages that its loop needs of the file are in memory once it runs.
     until(number, |(_, seconds)| *seconds > 0.3);
     system.stop();
     let path = system.file().display().to_string();

@@ -236,7 +236,7 @@ pub fn computation(
             &mut trace,
             format!(
                 "of the run only {from} to {to} were read, as it has more than {} calls",
-                extent.most
+                grouped(extent.most)
             ),
         );
     }
