@@ -69,9 +69,10 @@ web() (
         echo "web/dist is not what web/src makes: commit the new files" >&2
         return 1
     fi
-    # The server that the pages are tried against, with the features of the tests, so that nothing is built twice.
-    (cd .. && cargo build --workspace --release --features talea/parquet --example site)
-    TALEA_SITE=$(cd .. && cd "${CARGO_TARGET_DIR:-target}" && pwd)/release/examples/site npm run --silent test
+    # The pages and the server that are looked at, with the features of the tests, so that nothing is built twice.
+    (cd .. && cargo build --workspace --release --features talea/parquet \
+        --example site --example samples --example network_samples --example topo_samples)
+    TALEA_EXAMPLES=$(cd .. && cd "${CARGO_TARGET_DIR:-target}" && pwd)/release/examples npm run --silent test
 )
 
 # Doc tests are not nextest's business; without nextest, cargo runs everything.

@@ -1,21 +1,15 @@
 // The page of a network in a browser: views beside each other, ways as the library has them, slices, a torus that turns, tables, an address that keeps it.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { samples } from "./examples.mjs";
 
 // Named before pages.mjs is read, which else would write the report's samples.
-let folder = process.env.TALEA_NETWORK_SAMPLES;
-if (!folder) {
-  folder = mkdtempSync(join(tmpdir(), "talea-network-"));
-  const root = fileURLToPath(new URL("../..", import.meta.url));
-  execFileSync("cargo", ["run", "--quiet", "-p", "talea-report", "--example", "network_samples", "--", folder], { cwd: root, stdio: "inherit" });
-}
+const folder = process.env.TALEA_NETWORK_SAMPLES || samples("network_samples");
 process.env.TALEA_SAMPLES = folder;
 const { close, open, report } = await import("./pages.mjs");
 

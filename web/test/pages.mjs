@@ -1,22 +1,15 @@
 // Opens the made-up reports in headless Chromium. Each test gets a page that fails on any console error or
 // any request.
 //
-// The reports come from the folder that TALEA_SAMPLES names, or are written first by
-// `cargo run -p talea-report --example samples`. Chromium is /usr/bin/chromium or what CHROMIUM names.
+// The reports come from the folder that TALEA_SAMPLES names, or are written first by the example `samples` of
+// talea-report. Chromium is /usr/bin/chromium or what CHROMIUM names.
 
-import { execFileSync } from "node:child_process";
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
+import { samples } from "./examples.mjs";
 
-let folder = process.env.TALEA_SAMPLES;
-if (!folder) {
-  folder = mkdtempSync(join(tmpdir(), "talea-samples-"));
-  const root = fileURLToPath(new URL("../..", import.meta.url));
-  execFileSync("cargo", ["run", "--quiet", "-p", "talea-report", "--example", "samples", "--", folder], { cwd: root, stdio: "inherit" });
-}
+const folder = process.env.TALEA_SAMPLES || samples("samples");
 
 let browser;
 

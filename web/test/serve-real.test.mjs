@@ -1,27 +1,24 @@
 // The server's pages before the real server and a real store: what they show is what its routes say, to each what he may see.
 //
-// The server is the example `site` of talea-serve: what TALEA_SITE names, or built by cargo.
+// The server is the example `site` of talea-serve.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
+import { example, root } from "./examples.mjs";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "talea-site-"));
 let server;
 let url;
 let browser;
 
 before(async () => {
-  // Where everything was built for release already, the example needs only itself.
-  const release = existsSync(join(process.env.CARGO_TARGET_DIR ?? join(root, "target"), "release/deps")) ? ["--release"] : [];
-  const [command, ...words] = process.env.TALEA_SITE ? [process.env.TALEA_SITE] : ["cargo", "run", "--quiet", ...release, "-p", "talea-serve", "--example", "site", "--"];
+  const [command, ...words] = example("talea-serve", "site");
   server = spawn(command, [...words, folder], { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
   url = await new Promise((found, lost) => {
     createInterface({ input: server.stdout }).once("line", found);

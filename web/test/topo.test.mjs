@@ -1,20 +1,13 @@
 // The page of a node's objects in a browser: it colours, replays, compares, remembers, and stays quiet.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { samples } from "./examples.mjs";
 
 // Named before pages.mjs is read, which else would write the report's samples.
-let folder = process.env.TALEA_TOPO_SAMPLES;
-if (!folder) {
-  folder = mkdtempSync(join(tmpdir(), "talea-topo-"));
-  const root = fileURLToPath(new URL("../..", import.meta.url));
-  execFileSync("cargo", ["run", "--quiet", "-p", "talea-report", "--example", "topo_samples", "--", folder], { cwd: root, stdio: "inherit" });
-}
+const folder = process.env.TALEA_TOPO_SAMPLES || samples("topo_samples");
 process.env.TALEA_SAMPLES = folder;
 const { close, open, report } = await import("./pages.mjs");
 
