@@ -241,7 +241,9 @@ fn merge(folder: &Path) -> Result<(), String> {
         .find_map(Result::ok)
         .ok_or("no live file")?
         .path();
-    let bytes = mapped::read_live(&file).map_err(|e| e.to_string())?;
+    let records = mapped::live_records(&file).map_err(|e| e.to_string())?;
+    let record = records.first().ok_or("no record in the live file")?;
+    let bytes = mapped::read_live(record).map_err(|e| e.to_string())?;
     let simulate = |rank: i32| -> Result<Bundle, String> {
         let mut process = LiveProcess::read(&bytes).map_err(|e| e.to_string())?;
         let shift = i64::from(rank - process.header.rank);

@@ -8,7 +8,9 @@ use talea_model::{Frame, Module, Nanos, Rank};
 use talea_run::container::Tag;
 use talea_run::journal::{Journal, Writer as JournalWriter};
 use talea_run::samples::records::{Entries, Header, Record};
-use talea_run::samples::{self, Counter, KIND, MOST_FRAMES, Node, Stacks, World, Writer};
+use talea_run::samples::{
+    self, Counter, KIND, MOST_FRAMES, Node, ProcessSamples, Stacks, World, Writer,
+};
 
 use super::mutate::{Random, mutate};
 
@@ -86,7 +88,11 @@ pub(super) fn damage(random: &mut Random, bytes: &mut Vec<u8>) -> Result<(), Str
 
 /// Walks everything that a reader might.
 pub(super) fn file(bytes: &[u8]) -> Result<(), String> {
-    let Ok(process) = samples::read(bytes, Path::new("any")) else { return Ok(()) };
+    let Ok(found) = samples::read(bytes, Path::new("any")) else { return Ok(()) };
+    found.processes.iter().try_for_each(process)
+}
+
+fn process(process: &ProcessSamples) -> Result<(), String> {
     for thread in &process.threads {
         for series in [&thread.samples.series, &thread.probes.series] {
             for counter in 0..process.counters.len() {

@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use talea_run::live::read::LiveProcess;
-use talea_run::mapped::read_live;
+use talea_run::mapped::copy_live;
 use talea_run::{RunDirectory, counters};
 
 use crate::{Calls, Merge, Options, Times, library};
@@ -104,6 +104,7 @@ pub(crate) fn bring_back(live: &Path, directory: &RunDirectory) -> io::Result<()
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries?,
     };
+    let mut failed = None;
     for entry in entries {
         let from = entry?.path();
         let Some(name) = from.file_name() else { continue };
@@ -111,11 +112,15 @@ pub(crate) fn bring_back(live: &Path, directory: &RunDirectory) -> io::Result<()
             std::fs::copy(&from, counters::folder(directory.path()).join(name))?;
             continue;
         }
-        let bytes = read_live(&from).map_err(io::Error::other)?;
-        // A damaged file is copied whole: its reader says what is wrong with it.
-        let used =
-            LiveProcess::read(&bytes).map_or(bytes.len(), |process| process.header.used as usize);
-        std::fs::write(directory.live().join(name), &bytes[..used.min(bytes.len())])?;
+        // A damaged record is copied whole: its reader says what is wrong with it.
+        let used = |bytes: &[u8]| {
+            LiveProcess::read(bytes).map_or(bytes.len(), |process| process.header.used as usize)
+        };
+        // Unreadable records stay there; the others are copied.
+        failed = failed.or(copy_live(&from, &directory.live().join(name), used).err());
+    }
+    if let Some(error) = failed {
+        return Err(error);
     }
     std::fs::remove_dir_all(live)
 }

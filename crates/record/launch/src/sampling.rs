@@ -6,10 +6,11 @@
 //! none had, those too short to tell anything are not.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use talea_model::{Bytes, Gaps};
+use talea_run::samples::{ProcessId, ProcessSamples};
 use talea_run::{RunDirectory, samples};
 use talea_sampling::threads::{Request, select};
 use talea_sampling::{CounterSource, Offer, PerfSource, ProcSource, Root};
@@ -123,7 +124,7 @@ impl Sampling {
 /// Samples that were kept.
 #[derive(Debug, Default)]
 pub struct Settled {
-    /// Number of processes with files.
+    /// Number of processes with samples.
     pub processes: usize,
     /// Number of threads with samples.
     pub threads: usize,
@@ -137,34 +138,48 @@ pub struct Settled {
     pub warnings: Vec<String>,
 }
 
-/// Removes files of processes that nobody asked for, and counts what is in the others.
+/// Leaves out processes that nobody asked for, and counts what is in the others.
 pub fn settle(directory: &RunDirectory) -> Settled {
     let paths = samples::files(directory).unwrap_or_default();
     let read = |path: &Path| {
         let bytes = std::fs::read(path).ok()?;
         samples::read(&bytes, path).ok()
     };
-    // One at a time: they may be large.
-    let ranks: Vec<bool> =
-        paths.iter().map(|p| read(p).is_some_and(|s| s.world.is_some())).collect();
-    let some = ranks.contains(&true);
-    let mut settled = Settled::default();
-    for (path, &ranked) in paths.iter().zip(&ranks) {
-        let Some(process) = read(path) else { continue };
+    // One file at a time: they may be large.
+    let ranked = |path: &PathBuf| {
+        read(path).is_some_and(|found| found.processes.iter().any(|one| one.world.is_some()))
+    };
+    let has_ranks = paths.iter().any(ranked);
+    let is_asked_for = |process: &ProcessSamples| {
         let marked = process.threads.iter().any(|thread| !thread.phases.series.is_empty());
-        if !ranked && (some || (process.samples() < FEW && !marked)) {
-            if let Err(error) = std::fs::remove_file(path) {
-                let path = path.display();
-                settled.warnings.push(format!("cannot remove samples: {error}: `{path}`"));
-            }
+        process.world.is_some() || (!has_ranks && (process.samples() >= FEW || marked))
+    };
+    let mut settled = Settled::default();
+    for path in &paths {
+        let Some(found) = read(path) else { continue };
+        let (kept, others): (Vec<_>, Vec<_>) = found.processes.into_iter().partition(is_asked_for);
+        let others: Vec<ProcessId> = others.iter().map(ProcessSamples::id).collect();
+        let left_out = if kept.is_empty() {
+            std::fs::remove_file(path)
+        } else {
+            samples::leave_out(path, &others)
+        };
+        if let Err(error) = left_out {
+            let path = path.display();
+            settled.warnings.push(format!("cannot leave out samples: {error}: `{path}`"));
+        }
+        if kept.is_empty() {
             continue;
         }
-        let with = process.threads.iter().filter(|thread| !thread.samples.series.is_empty());
-        settled.processes += 1;
-        settled.threads += with.count();
-        settled.samples += process.samples();
         settled.bytes += Bytes(std::fs::metadata(path).map_or(0, |found| found.len()));
-        settled.gaps.merge(process.gaps);
+        settled.gaps.merge(found.gaps);
+        for process in kept {
+            let with = process.threads.iter().filter(|thread| !thread.samples.series.is_empty());
+            settled.processes += 1;
+            settled.threads += with.count();
+            settled.samples += process.samples();
+            settled.gaps.merge(process.gaps);
+        }
     }
     if settled.samples == 0 {
         let request =

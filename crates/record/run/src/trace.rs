@@ -4,11 +4,11 @@
 //! `TIME` with its packed times) and loading a run from its traces and from remaining live files,
 //! each process once. Ranks write their own sections at the same time; see [`layout`].
 
+mod left_behind;
+
 use std::collections::{HashMap, HashSet};
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
-use std::num::NonZero;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use talea_model::{Bytes, Gap, GapKind};
@@ -17,8 +17,9 @@ use crate::bundle::{Bundle, BundleError, ProcessKey, ProcessTimes};
 use crate::container::{Container, Layout, LayoutError, SectionId, Tag};
 use crate::directory::{RunDirectory, beside};
 use crate::live::{LiveError, LiveProcess};
-use crate::mapped::read_live;
+use crate::mapped::{LiveRecord, live_records, read_live};
 use crate::recording::{Recording, Sizes};
+pub use left_behind::pack_left_behind;
 
 const STRUCTURE: SectionId = SectionId::new(*b"STRC", 0);
 const TIMES: [u8; 4] = *b"TIME";
@@ -141,9 +142,7 @@ fn load_once(directory: &RunDirectory) -> io::Result<Recording> {
     }
     for path in directory.live_files()? {
         if path.extension().is_some_and(|extension| extension == "new") {
-            let path = path.display();
-            let what = "a process left no record: the disk had no room for its head, or it was killed before it had one";
-            loaded.gap(GapKind::Missing, format!("{what}: `{path}`"));
+            loaded.without_head(&format!("`{}`", path.display()));
         }
     }
     Ok(loaded.finish())
@@ -153,89 +152,6 @@ fn load_once(directory: &RunDirectory) -> io::Result<Recording> {
 fn live_files(directory: &RunDirectory) -> io::Result<Vec<PathBuf>> {
     let files = directory.live_files()?;
     Ok(files.into_iter().filter(|path| path.extension().is_some_and(|e| e == "live")).collect())
-}
-
-/// A process's part of a future trace.
-struct Left {
-    world: u64,
-    /// Start and rank: the order in which bundles are merged.
-    order: (u64, i32),
-    bundle: Bundle,
-    path: PathBuf,
-}
-
-/// Packs live files that were left behind into traces, one a world, and removes them; returns their
-/// number. Files that cannot be read stay. Nothing is done while another command packs them, and to
-/// files of another user, whose owner could not replace them afterwards.
-///
-/// Files are read on all available processors.
-pub fn pack_left_behind(directory: &RunDirectory) -> Result<usize, TraceError> {
-    let Some(_lock) = locked(directory) else { return Ok(0) };
-    let mut files = live_files(directory).unwrap_or_default();
-    remove_packed(directory, &mut files);
-    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let share = files.len().div_ceil(threads).max(1);
-    let read = |path: &PathBuf| {
-        let process = LiveProcess::read(&read_live(path).ok()?).ok()?;
-        let header = &process.header;
-        let (world, order) = (header.world, (header.start_realtime, header.rank));
-        Some(Left { world, order, bundle: Bundle::from_live(&process), path: path.clone() })
-    };
-    let mut left: Vec<Left> = std::thread::scope(|scope| {
-        let chunks: Vec<_> = files
-            .chunks(share)
-            .map(|chunk| scope.spawn(move || chunk.iter().filter_map(read).collect::<Vec<_>>()))
-            .collect();
-        // A panic was a bug in reading that file's chunk; the files stay.
-        chunks.into_iter().flat_map(|chunk| chunk.join().unwrap_or_default()).collect()
-    });
-    left.sort_by_key(|one| one.order);
-    let count = left.len();
-    let mut worlds: Vec<(u64, Bundle, Vec<PathBuf>)> = Vec::new();
-    for one in left {
-        match worlds.iter_mut().find(|(world, ..)| *world == one.world) {
-            Some((_, all, paths)) => {
-                all.merge(&one.bundle);
-                paths.push(one.path);
-            }
-            None => worlds.push((one.world, one.bundle, vec![one.path])),
-        }
-    }
-    for (_, mut bundle, paths) in worlds {
-        write(directory.path(), &mut bundle)?;
-        for path in paths {
-            // One that stays is left out by readers.
-            let _ = std::fs::remove_file(path);
-        }
-    }
-    Ok(count)
-}
-
-/// The directory, locked against others that pack; nothing if somebody does, or if it is another
-/// user's. File systems without locks have none.
-fn locked(directory: &RunDirectory) -> Option<File> {
-    let folder = File::open(directory.path()).ok()?;
-    // Owned by the effective user of this process (proc(5)).
-    let own = std::fs::metadata("/proc/self").ok()?.uid();
-    let is_busy = || matches!(folder.try_lock(), Err(TryLockError::WouldBlock));
-    (folder.metadata().ok()?.uid() == own && !is_busy()).then_some(folder)
-}
-
-/// Removes files that an earlier attempt packed before it was killed.
-fn remove_packed(directory: &RunDirectory, files: &mut Vec<PathBuf>) {
-    let traces = directory.traces().unwrap_or_default();
-    if files.is_empty() || traces.is_empty() {
-        return;
-    }
-    let mut loaded = Loaded::default();
-    for (_, path) in traces {
-        loaded.trace(&path);
-    }
-    files.retain(|path| {
-        let key = read_live(path).ok().and_then(|bytes| ProcessKey::from_bytes(&bytes));
-        let is_packed = key.is_some_and(|key| loaded.packed.contains(&key));
-        !(is_packed && std::fs::remove_file(path).is_ok())
-    });
 }
 
 #[derive(Default)]
@@ -313,10 +229,20 @@ impl Loaded {
     }
 
     fn live(&mut self, path: &Path) {
-        let read = read_live(path).map_err(|e| e.to_string()).and_then(|bytes| {
+        match live_records(path) {
+            Ok(records) => records.iter().for_each(|record| self.record(record)),
+            Err(error) => self.gap(GapKind::Damaged, error.to_string()),
+        }
+    }
+
+    fn record(&mut self, record: &LiveRecord) {
+        if !record.has_head {
+            return self.without_head(&record.to_string());
+        }
+        let read = read_live(record).map_err(|e| e.to_string()).and_then(|bytes| {
             let length = bytes.len() as u64;
-            let process = LiveProcess::read(&bytes)
-                .map_err(|e: LiveError| format!("{e}: `{}`", path.display()))?;
+            let process =
+                LiveProcess::read(&bytes).map_err(|e: LiveError| format!("{e}: {record}"))?;
             Ok((process, length))
         });
         match read {
@@ -331,6 +257,12 @@ impl Loaded {
             }
             Err(detail) => self.gap(GapKind::Damaged, detail),
         }
+    }
+
+    /// A process without a record; `place` is where it would be.
+    fn without_head(&mut self, place: &str) {
+        let what = "a process left no record: the disk had no room for its head, or it was killed before it had one";
+        self.gap(GapKind::Missing, format!("{what}: {place}"));
     }
 
     fn finish(self) -> Recording {

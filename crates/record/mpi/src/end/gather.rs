@@ -16,7 +16,7 @@ use talea_run::{container, trace};
 use crate::end::world::World;
 use crate::record::memory::Memory;
 
-/// Writes the recording of all ranks into `directory` and removes the mapped files. All ranks of
+/// Writes the recording of all ranks into `directory` and removes the mapped records. All ranks of
 /// the world call it; `memory` is absent in a process without a recording.
 pub fn gather(memory: Option<&Memory>, directory: &Path) {
     let Some(world) = World::new() else { return };
@@ -40,9 +40,10 @@ pub fn gather(memory: Option<&Memory>, directory: &Path) {
     let lengths = world.all(times.len() as u64);
     let written = write(&world, directory, structure.as_deref(), &lengths, &times);
     if world.all(u64::from(written)).iter().all(|&w| w == 1)
-        && let Some(path) = memory.and_then(Memory::path)
+        && let Some(memory) = memory
+        && let Some(path) = memory.path()
     {
-        let _ = std::fs::remove_file(path);
+        memory.remove();
         // The last file on a node's own disk takes the folder with it, where the run directory's
         // stays.
         if let Some(folder) = path.parent().filter(|folder| folder.parent() != Some(directory)) {

@@ -1,6 +1,6 @@
 //! Begin of a process's recording.
 //!
-//! Owns reading the environment of `talea run`, and the header of the mapped file before it is
+//! Owns reading the environment of `talea run`, and the header of the mapped record before it is
 //! visible to others.
 
 use std::path::{Path, PathBuf};
@@ -45,16 +45,18 @@ pub fn start() {
     let max = number("TALEA_MEMORY", 64 << 20).max(1 << 20) as usize;
     let host = host_name();
     let start_realtime = clock::realtime();
+    // Of this process's own file, where the host can have no file for all.
     let name = mapped::live_name(&host, std::process::id(), Nanos(start_realtime));
-    // Where the file cannot be created the program must still run; talea finds no file and reports
-    // the rank without one.
     let mult = clock::rate();
-    let new = format!("{name}.new");
     if !is_of_run(&dir) {
         // On the disk of another node only this process creates the folder of this run.
         let _ = std::fs::create_dir(&dir);
     }
-    let Ok(region) = MappedRegion::create(&dir, &new, max) else { return };
+    // Where there can be no file the program must still run; talea finds no record and reports the
+    // rank without one.
+    let region = MappedRegion::claim(&dir, &host, max)
+        .or_else(|_| MappedRegion::create(&dir, &format!("{name}.new"), max));
+    let Ok(region) = region else { return };
     let Some(mut memory) = Memory::new(region) else { return };
     let (start_ticks, start_nanos) = clock::pair();
     // SAFETY: the header lies at the start of reserved zero memory, and no other thread knows of it

@@ -1,4 +1,4 @@
-//! The recorder's memory: the mapped file of this process, allocated piece by piece.
+//! The recorder's memory: the mapped record of this process, allocated piece by piece.
 //!
 //! Owns the bump allocator and the byte streams in chunks. Nothing is freed, nothing moves. Room on
 //! disk is reserved before it is allocated, so that a full disk is an error and not a signal.
@@ -65,9 +65,14 @@ impl Memory {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Gives the file its final name.
+    /// Makes the record visible to readers; `name` is the final one of the process's own file.
     pub fn publish(&mut self, name: &str) -> std::io::Result<()> {
-        self.region.rename(name)
+        self.region.publish(name)
+    }
+
+    /// Removes the record from the disk; nothing is written or read after that.
+    pub fn remove(&self) {
+        self.region.remove();
     }
 
     /// The head of the file.
@@ -84,7 +89,7 @@ impl Memory {
         unsafe { std::slice::from_raw_parts(self.base, self.used() as usize) }
     }
 
-    /// Path of the mapped file.
+    /// Path of the file that the record is in.
     pub fn path(&self) -> Option<&std::path::Path> {
         self.region.path()
     }

@@ -7,13 +7,12 @@
 mod look;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use talea_model::{GapKind, Nanos};
 use talea_run::samples::records::{Header, Record};
-use talea_run::samples::{Counter, Trigger, Unwinding, World, Writer, file_name};
+use talea_run::samples::{Counter, ProcessId, Trigger, Unwinding, World, Writer, file_name};
 use talea_sampling::Root;
 use talea_sampling::threads::{Selected, select};
 
@@ -35,9 +34,6 @@ const CALM: Duration = Duration::from_millis(50);
 const EAGERNESS: u64 = 1_000_000_000;
 /// Interval between two readings of a thread's name.
 const NAMES: u64 = 1_000_000_000;
-/// Maximum number of file names that may be taken by the same process before it executed another
-/// program.
-const MOST_NAMES: u32 = 10_000;
 /// Length of a set's turn.
 const TURN: u64 = 500_000_000;
 
@@ -212,7 +208,8 @@ impl Helper<'_> {
 
     fn create(&self) -> std::io::Result<Writer<KeptFile>> {
         let (host, pid) = (host_name(), std::process::id());
-        let file = file(&self.options.folder, &host, pid)?;
+        let process = ProcessId { pid, begin: Nanos(self.begin) };
+        let file = KeptFile::shared(self.options.folder.join(file_name(&host, process)))?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let command = std::fs::read("/proc/self/cmdline").unwrap_or_default();
         let command = command.strip_suffix(b"\0").unwrap_or(&command);
@@ -334,17 +331,6 @@ fn tell(
     }
     watched.told = Some(state);
     Ok(())
-}
-
-/// Creates the file of this process, by the first name that is free.
-fn file(folder: &Path, host: &str, pid: u32) -> std::io::Result<KeptFile> {
-    for number in 0..MOST_NAMES {
-        match KeptFile::create(folder.join(file_name(host, pid, number))) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            made => return made,
-        }
-    }
-    Err(std::io::ErrorKind::AlreadyExists.into())
 }
 
 /// Conversion from ticks to `CLOCK_MONOTONIC`, by two readings of the two clocks.

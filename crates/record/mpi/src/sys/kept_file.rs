@@ -28,8 +28,26 @@ impl KeptFile {
     /// Creates the file, which must not exist yet.
     pub(crate) fn create(path: PathBuf) -> io::Result<Self> {
         let made = OpenOptions::new().append(true).create_new(true).mode(0o644).open(&path)?;
-        let (device, inode) = identity(&made)?;
-        Ok(Self { file: ManuallyDrop::new(high(made)), path, device, inode })
+        Self::new(made, path)
+    }
+
+    /// Opens a file to which other processes of this host append, too, each with one write at a
+    /// time; creates it where there is none.
+    pub(crate) fn shared(path: PathBuf) -> io::Result<Self> {
+        // A pipe in its place must not hold the caller.
+        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+        let opened = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o644)
+            .custom_flags(flags)
+            .open(&path)?;
+        Self::new(opened, path)
+    }
+
+    fn new(file: File, path: PathBuf) -> io::Result<Self> {
+        let (device, inode) = identity(&file)?;
+        Ok(Self { file: ManuallyDrop::new(high(file)), path, device, inode })
     }
 
     fn is_ours(&self) -> bool {
@@ -46,6 +64,10 @@ impl Write for KeptFile {
             }
             self.file = ManuallyDrop::new(high(again));
         }
+        // A write beyond the limit would end the program by SIGXFSZ.
+        if self.file.metadata()?.len().saturating_add(bytes.len() as u64) > limit() {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
         self.file.write(bytes)
     }
 
@@ -56,6 +78,14 @@ impl Write for KeptFile {
 
 fn identity(file: &File) -> io::Result<(u64, u64)> {
     file.metadata().map(|found| (found.dev(), found.ino()))
+}
+
+/// The process's limit on the size of files.
+fn limit() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: limit is ours to fill; on failure it stays unlimited.
+    unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
+    limit.rlim_cur
 }
 
 fn high(file: File) -> File {

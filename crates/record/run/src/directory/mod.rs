@@ -225,6 +225,14 @@ pub(crate) fn plain_host(host: &str) -> String {
     host.chars().take(64).map(plain).collect()
 }
 
+/// A host in the name of a file that its processes share. Two hosts of one name, such as
+/// containers, have kernels that were booted apart: their names differ in a checksum of the boot's
+/// identity, see random(4). An error where that cannot be read.
+pub(crate) fn shared_host_name(host: &str) -> io::Result<String> {
+    let boot = fs::read("/proc/sys/kernel/random/boot_id")?;
+    Ok(format!("{}-{:08x}", plain_host(host), crate::container::checksum(&boot)))
+}
+
 fn make_first_free(wanted: &Path) -> Result<PathBuf, CreateError> {
     for number in 0..MOST_NUMBERS {
         let mut path = wanted.to_owned();

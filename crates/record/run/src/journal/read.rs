@@ -39,8 +39,14 @@ impl<'a> Journal<'a> {
         check_header(bytes, kind, path)?;
         let mut journal = Self { blocks: Vec::new(), gaps: Gaps::default() };
         let mut missed = Missed::default();
+        // Blocks inside others could make it the square of the file.
+        let mut checked = 0_usize;
         let mut at = HEADER;
         while at < bytes.len() {
+            if bytes[at..].starts_with(&bytes[..HEADER]) {
+                at += HEADER;
+                continue;
+            }
             let Some((block, length, expected)) = header(bytes, at) else {
                 let next = find(bytes, at + 1).unwrap_or(bytes.len());
                 missed.range(&mut journal.gaps, at, next);
@@ -55,12 +61,18 @@ impl<'a> Journal<'a> {
                 at = next;
                 continue;
             };
+            let mut next = begin + length;
+            checked = checked.saturating_add(length);
             if checksum(payload) == expected {
                 journal.blocks.push(Block { tag: block, offset: begin as u64, bytes: payload });
             } else {
-                missed.range(&mut journal.gaps, at, begin + length);
+                // Another writer may have appended to a block that was cut.
+                if checked < bytes.len().saturating_mul(8) {
+                    next = find(bytes, begin).unwrap_or(bytes.len()).min(next);
+                }
+                missed.range(&mut journal.gaps, at, next);
             }
-            at = begin + length;
+            at = next;
         }
         missed.rest(&mut journal.gaps);
         Ok(journal)

@@ -51,6 +51,12 @@ proptest! {
     }
 
     #[test]
+    fn journals_one_after_the_other_are_one(first in blocks(), second in blocks()) {
+        let all = [written(&first), written(&second)].concat();
+        prop_assert_eq!(read(&all), ([first, second].concat(), 0));
+    }
+
+    #[test]
     fn a_cut_loses_the_last_block_only(blocks in blocks(), at in any::<prop::sample::Index>()) {
         let bytes = written(&blocks);
         let cut = 24 + at.index(bytes.len() - 23);

@@ -1,4 +1,4 @@
-//! The file of a mapped region, and the reservation of its disk space.
+//! The file of a mapped region, or its part of one, and the reservation of its disk space.
 //!
 //! Owns the descriptor inside a program that does not know of it: such a program may close
 //! descriptors that it did not open, and get the same number for a file of its own. So the number
@@ -6,7 +6,7 @@
 //! by its path. fallocate(2) is used where the file system has it, else zeros are written.
 
 use std::ffi::CString;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, IntoRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
@@ -33,6 +33,8 @@ pub(super) struct Backing {
     /// again.
     c_path: CString,
     descriptor: AtomicI32,
+    /// Offset of the region in the file.
+    offset: usize,
     device: u64,
     inode: u64,
     /// Cleared when the file system turns out to have no fallocate.
@@ -61,15 +63,32 @@ impl Backing {
             let _ = std::fs::remove_file(&path);
             failed(source)
         })?;
-        Ok(Self {
+        Ok(Self::new(path, c_path, file, &metadata, 0))
+    }
+
+    /// The part of `file` that begins at `offset`. The file grows as space is reserved.
+    pub(super) fn within(path: PathBuf, file: File, offset: usize) -> io::Result<Self> {
+        let c_path = CString::new(path.as_os_str().as_bytes())?;
+        let metadata = file.metadata()?;
+        Ok(Self::new(path, c_path, file, &metadata, offset))
+    }
+
+    fn new(path: PathBuf, c_path: CString, file: File, about: &Metadata, offset: usize) -> Self {
+        Self {
             path,
             c_path,
             descriptor: AtomicI32::new(raised(file)),
-            device: metadata.dev(),
-            inode: metadata.ino(),
+            offset,
+            device: about.dev(),
+            inode: about.ino(),
             has_fallocate: AtomicBool::new(true),
             zeroing: AtomicI32::new(0),
-        })
+        }
+    }
+
+    /// Offset of the region in the file.
+    pub(super) fn offset(&self) -> usize {
+        self.offset
     }
 
     pub(super) fn rename(&mut self, name: &str) -> io::Result<()> {
@@ -91,6 +110,14 @@ impl Backing {
     /// Deletes the file; used when it could not be mapped.
     pub(super) fn remove(self) {
         let _ = std::fs::remove_file(&self.path);
+    }
+
+    /// Deletes the file, if it is still the one at its path.
+    pub(super) fn remove_own(&self) {
+        let about = std::fs::symlink_metadata(&self.path);
+        if about.is_ok_and(|about| (about.dev(), about.ino()) == (self.device, self.inode)) {
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 
     /// Reserves space up to `target` bytes and raises `reserved`; succeeds when `upto` bytes are
@@ -128,7 +155,12 @@ impl Backing {
         for _ in 0..INTERRUPTIONS {
             // SAFETY: the descriptor is ours; mode 0 changes no byte of the file.
             let result = unsafe {
-                libc::fallocate(descriptor, 0, from as libc::off_t, (target - from) as libc::off_t)
+                libc::fallocate(
+                    descriptor,
+                    0,
+                    (self.offset + from) as libc::off_t,
+                    (target - from) as libc::off_t,
+                )
             };
             if result == 0 {
                 return Ok(());
@@ -159,8 +191,10 @@ impl Backing {
         while at < target {
             let size = ZEROS.len().min(target - at);
             // SAFETY: the buffer has `size` bytes; bytes above `reserved` are not in use yet.
-            let written =
-                unsafe { libc::pwrite(descriptor, ZEROS.as_ptr().cast(), size, at as libc::off_t) };
+            let written = unsafe {
+                let place = (self.offset + at) as libc::off_t;
+                libc::pwrite(descriptor, ZEROS.as_ptr().cast(), size, place)
+            };
             match written {
                 1.. => {
                     at += written as usize;
@@ -274,7 +308,7 @@ fn raised(file: File) -> RawFd {
     if high >= 0 { high } else { file.into_raw_fd() }
 }
 
-fn check_limit(path: &Path, wanted: usize) -> Result<(), MapError> {
+pub(super) fn check_limit(path: &Path, wanted: usize) -> Result<(), MapError> {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: limit is ours to fill; on failure it stays unlimited.
     unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };

@@ -1,13 +1,15 @@
-//! Memory that outlives its process: a file mapped once in full, with its disk space reserved step
-//! by step.
+//! Memory that outlives its process: a file, or a slot of one, mapped once in full, with its disk
+//! space reserved step by step.
 //!
-//! Owns the file in `live/`, the mapping, and the guarantee that a byte below
+//! Owns the files in `live/` (module `host` has one for all processes of a host), the mapping, and
+//! the guarantee that a byte below
 //! [`MappedRegion::reserve`] can be written without SIGBUS, because the file system has reserved
 //! the space. Stored data are in the page cache the moment they are written, so that SIGKILL loses
 //! nothing. It refuses to know the meaning of the bytes, and to decide what to do when the disk is
 //! full: that is the caller's gap. See fallocate(2) and mmap(2).
 
 mod backing;
+mod host;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -20,7 +22,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use talea_model::Nanos;
 
 use backing::Backing;
-pub use read::{ReadLiveError, map_file, read_live};
+pub use read::{
+    LiveRecord, ReadLiveError, copy_live, is_closed, live_records, map_file, read_live,
+};
 
 /// Disk space is reserved in steps of this many bytes: rare system calls, little waste on thousands
 /// of ranks.
@@ -38,6 +42,8 @@ pub struct MappedRegion {
     /// Number of bytes from the start that may be accessed; only grows.
     reserved: AtomicUsize,
     backing: Option<Backing>,
+    /// In the host's file; absent where the process has a file of its own, or none.
+    slot: Option<host::Slot>,
 }
 
 // SAFETY: the region is plain memory without ties to a thread; its own fields are atomics or never
@@ -122,7 +128,8 @@ impl MappedRegion {
         let backing = Backing::create(&dir.join(name), len)?;
         match map(len, Some(&backing)) {
             Ok(start) => {
-                Ok(Self { start, len, reserved: AtomicUsize::new(0), backing: Some(backing) })
+                let reserved = AtomicUsize::new(0);
+                Ok(Self { start, len, reserved, backing: Some(backing), slot: None })
             }
             Err(source) => {
                 backing.remove();
@@ -131,10 +138,54 @@ impl MappedRegion {
         }
     }
 
-    /// Gives the file another name in its folder, so that readers find it only when it is worth
-    /// reading.
-    pub fn rename(&mut self, name: &str) -> io::Result<()> {
-        self.backing.as_mut().map_or(Ok(()), |backing| backing.rename(name))
+    /// Maps a slot of the host's file in `dir`, `max` bytes long (rounded up to 64 KiB) and sparse,
+    /// and reserves its first page. The file is created by the first process of the host.
+    ///
+    /// It fails where the file system has no fallocate, where the limit on the size of files is too
+    /// low for all slots, where 4,064 processes had a slot, and where the disk is full.
+    pub fn claim(dir: &Path, host: &str, max: usize) -> io::Result<Self> {
+        let len = max.max(1).checked_next_multiple_of(host::FIRST).unwrap_or(usize::MAX);
+        let (slot, backing) = host::Slot::claim(dir, host, len)?;
+        let region = match map(len, Some(&backing)) {
+            Ok(start) => {
+                let reserved = AtomicUsize::new(0);
+                Self { start, len, reserved, backing: Some(backing), slot: Some(slot) }
+            }
+            Err(error) => {
+                slot.release(&backing);
+                return Err(error);
+            }
+        };
+        match region.reserve(page()) {
+            Ok(()) => Ok(region),
+            Err(error) => {
+                region.remove();
+                Err(io::Error::other(error))
+            }
+        }
+    }
+
+    /// Makes the record visible to readers, when it is worth reading: in a slot of the host's file,
+    /// or by giving its own file the name `name` in its folder.
+    pub fn publish(&mut self, name: &str) -> io::Result<()> {
+        match (&self.slot, &mut self.backing) {
+            (Some(slot), _) => {
+                slot.publish();
+                Ok(())
+            }
+            (None, Some(backing)) => backing.rename(name),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Removes the record; the memory stays as it is. The last process of a host's file removes
+    /// the file, and with it the records' disk space.
+    pub fn remove(&self) {
+        let Some(backing) = &self.backing else { return };
+        match &self.slot {
+            Some(slot) => slot.release(backing),
+            None => backing.remove_own(),
+        }
     }
 
     /// Private memory of the same shape, used where no file can be created: lost when the process
@@ -143,7 +194,7 @@ impl MappedRegion {
         let len = pages(max.max(1));
         let start = map(len, None).map_err(|source| MapError::Map { wanted: len, source })?;
         // The kernel provides each page at first touch; there is no disk to run out of.
-        Ok(Self { start, len, reserved: AtomicUsize::new(len), backing: None })
+        Ok(Self { start, len, reserved: AtomicUsize::new(len), backing: None, slot: None })
     }
 
     /// Makes the bytes `0..upto` safe to read and write.
@@ -204,7 +255,7 @@ impl MappedRegion {
     }
 }
 
-/// A file name for a process's region, unique by host, process and start.
+/// A file name for a process's own file, unique by host, process and start.
 ///
 /// `start` is any constant time of the process; it distinguishes two processes with the same
 /// number.
@@ -250,9 +301,9 @@ fn pages(bytes: usize) -> usize {
 }
 
 fn map(len: usize, backing: Option<&Backing>) -> io::Result<NonNull<u8>> {
-    let (flags, descriptor) = match backing {
-        Some(backing) => (libc::MAP_SHARED, backing.descriptor()),
-        None => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1),
+    let (flags, descriptor, offset) = match backing {
+        Some(backing) => (libc::MAP_SHARED, backing.descriptor(), backing.offset()),
+        None => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0),
     };
     // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
     let start = unsafe {
@@ -262,7 +313,7 @@ fn map(len: usize, backing: Option<&Backing>) -> io::Result<NonNull<u8>> {
             libc::PROT_READ | libc::PROT_WRITE,
             flags,
             descriptor,
-            0,
+            offset as libc::off_t,
         )
     };
     if start == libc::MAP_FAILED {

@@ -1,18 +1,25 @@
 //! The reading side: a live file's bytes after, or while, another process writes them.
 //!
-//! Owns reading that cannot fault: a live file is copied with read(2), never mapped, since a
-//! process that still runs, or a cleaning script, may shorten it. Holes of the sparse file cost
-//! neither time nor memory at its end. Finished files are mapped by [`map_file`].
+//! Owns the list of records in a file, which is one process's or a host's, and reading that cannot
+//! fault: a live file is copied with read(2), never mapped, since a process that still runs, or a
+//! cleaning script, may shorten it. Holes of the sparse file cost neither time nor memory at the
+//! end of a record. Finished files are mapped by [`map_file`].
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
 
-/// Maximum size of a live file; a larger one is not ours.
+use super::host::{self, Count};
+
+/// Maximum size of a record; a larger one is not ours.
 const LARGEST: u64 = 16 << 30;
+/// Maximum size of a record that takes hardly any disk space.
+const SPARSE: u64 = 256 << 20;
 
 /// Errors of reading a live file.
 #[derive(Debug, thiserror::Error)]
@@ -33,9 +40,18 @@ pub enum ReadLiveError {
         /// The given path.
         path: PathBuf,
     },
-    /// More than the maximum of a record, or than this machine's memory.
+    /// A host's file with a damaged head.
+    #[error("the head of the host's file cannot be read, {what}: `{}`", path.display())]
+    Head {
+        /// The fault.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
+    /// More than the maximum of a record, than its file takes on disk, or than this machine's
+    /// memory.
     #[error(
-        "a record of {length} bytes is too large to read, expected at most {LARGEST}: `{}`",
+        "a record of {length} bytes is too large to read, expected at most {LARGEST}, and no more than its file takes on disk: `{}`",
         path.display()
     )]
     TooLarge {
@@ -46,39 +62,157 @@ pub enum ReadLiveError {
     },
 }
 
-/// Reads a live file up to the end of its last data; the rest was never written and would read as
+/// Place of the record of one process in a live file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveRecord {
+    /// The file.
+    pub path: PathBuf,
+    /// True if the record has a head; without one the process was killed before, or has only begun.
+    pub has_head: bool,
+    /// Number of its slot in a host's file; absent if the file is the process's own.
+    slot: Option<usize>,
+    /// Offset of the record, and the end of what may belong to it.
+    begin: u64,
+    end: u64,
+}
+
+impl fmt::Display for LiveRecord {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.slot {
+            Some(slot) => write!(to, "slot {slot} of `{}`", self.path.display()),
+            None => write!(to, "`{}`", self.path.display()),
+        }
+    }
+}
+
+/// The records in a live file: that of its process, or those of all processes of a host that are
+/// still there.
+pub fn live_records(path: &Path) -> Result<Vec<LiveRecord>, ReadLiveError> {
+    let (file, length) = open(path)?;
+    let head = head(&file, path)?;
+    if !head.starts_with(&host::MAGIC) {
+        let has_head = head.iter().take(host::MAGIC.len()).any(|&byte| byte != 0);
+        if !has_head && host::is_name(path) {
+            // Without room for its head processes have files of their own.
+            return Ok(Vec::new());
+        }
+        let path = path.to_owned();
+        return Ok(vec![LiveRecord { path, has_head, slot: None, begin: 0, end: length }]);
+    }
+    let damaged = |what| ReadLiveError::Head { what, path: path.to_owned() };
+    if head.len() < host::HEAD {
+        return Err(damaged("it is cut"));
+    }
+    let slot_bytes = word(&head, host::SLOT_BYTES);
+    if word(&head, host::MAGIC.len()) != u64::from(host::VERSION) {
+        return Err(damaged("its version is of a newer talea, or it is damaged"));
+    }
+    if slot_bytes == 0 || !slot_bytes.is_multiple_of(host::FIRST as u64) || slot_bytes > LARGEST {
+        return Err(damaged("its slots have no valid size"));
+    }
+    let claimed = Count::new(word(&head, host::PROCESSES)).claimed();
+    let states = head[host::STATES..].iter().take(claimed);
+    let there = states.enumerate().filter(|(_, state)| **state != host::state::REMOVED);
+    let records = there.map(|(number, &state)| {
+        let begin = host::FIRST as u64 + number as u64 * slot_bytes;
+        let has_head = state == host::state::RECORD;
+        let path = path.to_owned();
+        LiveRecord { path, has_head, slot: Some(number), begin, end: begin + slot_bytes }
+    });
+    Ok(records.collect())
+}
+
+/// True for a host's file whose last process has given its slot back, so that nobody needs it.
+pub fn is_closed(path: &Path) -> bool {
+    let head = open(path).and_then(|(file, _)| head(&file, path));
+    head.is_ok_and(|head| {
+        head.len() == host::HEAD
+            && head.starts_with(&host::MAGIC)
+            && Count::new(word(&head, host::PROCESSES)).is_closed()
+    })
+}
+
+/// The first bytes of a live file, at most as many as the head of a host's has.
+fn head(mut file: &File, path: &Path) -> Result<Vec<u8>, ReadLiveError> {
+    let mut head = Vec::new();
+    let read = file.by_ref().take(host::HEAD as u64).read_to_end(&mut head);
+    read.map_err(|source| ReadLiveError::Io { offset: 0, source, path: path.to_owned() })?;
+    Ok(head)
+}
+
+fn word(head: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|n| head[at + n]))
+}
+
+/// Reads a record up to the end of its last data; the rest was never written and would read as
 /// zero.
 ///
 /// The file may be in use: the bytes are those of the time of reading.
-pub fn read_live(path: &Path) -> Result<Vec<u8>, ReadLiveError> {
+pub fn read_live(record: &LiveRecord) -> Result<Vec<u8>, ReadLiveError> {
+    let path = &record.path;
     let at = |offset| move |source| ReadLiveError::Io { offset, source, path: path.to_owned() };
-    let metadata = std::fs::metadata(path).map_err(at(0))?;
-    // Before opening, because opening a pipe would wait for its writer.
-    if !metadata.is_file() {
-        return Err(ReadLiveError::NotAFile { path: path.to_owned() });
-    }
-    let mut file = File::open(path).map_err(at(0))?;
+    let (mut file, length) = open(path)?;
+    let end = record.end.min(length);
+    // Data end where disk space does: a record of holes would take memory only.
+    let stored = file.metadata().map_err(at(0))?.blocks().saturating_mul(512);
+    let largest = LARGEST.min(SPARSE.max(stored.saturating_mul(2)));
     let mut bytes = Vec::new();
-    let mut offset = 0;
-    while let Some((begin, end)) = next_data(&file, offset, metadata.len()) {
-        let too_large = || ReadLiveError::TooLarge { length: end, path: path.to_owned() };
-        if end > LARGEST {
+    let mut offset = record.begin;
+    while let Some((from, to)) = next_data(&file, offset, end) {
+        let too_large = || ReadLiveError::TooLarge { length: to, path: path.to_owned() };
+        let (begin, size) = (from - record.begin, to - record.begin);
+        if size > largest {
             return Err(too_large());
         }
-        bytes.try_reserve(end as usize - bytes.len()).map_err(|_| too_large())?;
+        bytes.try_reserve(size as usize - bytes.len()).map_err(|_| too_large())?;
         bytes.resize(begin as usize, 0);
-        file.seek(SeekFrom::Start(begin)).map_err(at(begin))?;
-        let read = (&file).take(end - begin).read_to_end(&mut bytes).map_err(at(begin))? as u64;
-        if read < end - begin {
+        file.seek(SeekFrom::Start(from)).map_err(at(from))?;
+        let read = (&file).take(to - from).read_to_end(&mut bytes).map_err(at(from))? as u64;
+        if read < to - from {
             // Another process shortened the file; the bytes read so far are valid.
             break;
         }
-        offset = end;
+        offset = to;
     }
     Ok(bytes)
 }
 
-/// The next range of data at or after `offset`, `None` when only holes remain.
+/// Copies a live file to a new one, of each record only its first bytes: `used` tells their number
+/// by the record's bytes. A record that cannot be read is left out, and is an error in the end; a
+/// file without records is copied as it is.
+pub fn copy_live(from: &Path, to: &Path, used: fn(&[u8]) -> usize) -> io::Result<()> {
+    let Ok(records) = live_records(from) else {
+        return std::fs::copy(from, to).map(drop);
+    };
+    let copy = File::create_new(to)?;
+    if records.iter().any(|record| record.slot.is_some()) {
+        let (file, _) = open(from).map_err(io::Error::other)?;
+        copy.write_all_at(&head(&file, from).map_err(io::Error::other)?, 0)?;
+    }
+    let mut failed = None;
+    for record in records {
+        match read_live(&record) {
+            Ok(bytes) => {
+                copy.write_all_at(&bytes[..used(&bytes).min(bytes.len())], record.begin)?;
+            }
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    failed.map_or(Ok(()), |error| Err(io::Error::other(error)))
+}
+
+/// The file and its length, if it is a regular one.
+fn open(path: &Path) -> Result<(File, u64), ReadLiveError> {
+    let failed = |source| ReadLiveError::Io { offset: 0, source, path: path.to_owned() };
+    let metadata = std::fs::metadata(path).map_err(failed)?;
+    // Before opening, because opening a pipe would wait for its writer.
+    if !metadata.is_file() {
+        return Err(ReadLiveError::NotAFile { path: path.to_owned() });
+    }
+    Ok((File::open(path).map_err(failed)?, metadata.len()))
+}
+
+/// The next range of data at or after `offset` and before `length`, `None` when only holes remain.
 fn next_data(file: &File, offset: u64, length: u64) -> Option<(u64, u64)> {
     if offset >= length {
         return None;
@@ -94,9 +228,9 @@ fn next_data(file: &File, offset: u64, length: u64) -> Option<(u64, u64)> {
         // A file system without this information: everything is data.
         Err(_) => return Some((offset, length)),
     };
-    let end = seek(begin, libc::SEEK_HOLE).unwrap_or(length);
+    let end = seek(begin, libc::SEEK_HOLE).unwrap_or(length).min(length);
     // Progress even if the file changes between the two calls.
-    (begin >= offset).then(|| (begin, end.max(begin + 1)))
+    (begin >= offset && begin < length).then(|| (begin, end.max(begin + 1)))
 }
 
 /// Maps a finished file for reading.

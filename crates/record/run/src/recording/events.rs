@@ -173,6 +173,11 @@ impl<'a> Events<'a> {
         self
     }
 
+    /// End of the last event that was returned or left out; the start of the process before that.
+    pub fn end(&mut self) -> Nanos {
+        self.clock.nanos(self.end)
+    }
+
     /// The next event; its arguments are valid until the next call.
     pub fn next_event(&mut self) -> Option<Event<'_>> {
         let ahead = match self.ahead.take() {

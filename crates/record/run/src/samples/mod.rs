@@ -2,9 +2,10 @@
 //!
 //! Owns the form into which a file of samples is read, the bytes of that file ([`records`]),
 //! writing it ([`Writer`]), and finding all files of a run ([`load`]). The file is a journal of
-//! kind `SMPL` ([`crate::journal`]), `RUN/samples/HOST-PID.samples`, that grows ten times a second,
-//! so that `kill -9` loses a tenth of a second. It refuses to take samples, to resolve symbols, and
-//! to interpret values.
+//! kind `SMPH` ([`crate::journal`]), `RUN/samples/HOST-BOOT.samples`: all processes of a host
+//! append to it ten times a second, each block with the process it belongs to, so that `kill -9`
+//! loses a tenth of a second, and damage one block. Files of kind `SMPL` are those of one process,
+//! by earlier versions. It refuses to take samples, to resolve symbols, and to interpret values.
 //!
 //! All times are `CLOCK_MONOTONIC` of the process's host in nanoseconds, as is
 //! [`crate::recording::Started::monotonic`].
@@ -28,9 +29,12 @@ pub use write::Writer;
 
 use crate::container::{ReadError, Tag};
 use crate::directory::RunDirectory;
+use crate::live::numbers::{Cursor, put_number};
 
 /// The kind of these journals.
-pub const KIND: Tag = Tag(*b"SMPL");
+pub const KIND: Tag = Tag(*b"SMPH");
+/// The kind of those of one process, whose blocks do not name it.
+const ONE_PROCESS: Tag = Tag(*b"SMPL");
 /// Version of the records in it.
 pub const VERSION: u64 = 1;
 /// Maximum number of counters of a process.
@@ -80,6 +84,39 @@ pub struct World {
     pub id: u64,
 }
 
+/// A process of a host: also one that executed another program is two of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ProcessId {
+    /// Process id.
+    pub pid: u32,
+    /// Begin of sampling, `CLOCK_MONOTONIC`.
+    pub begin: Nanos,
+}
+
+impl ProcessId {
+    fn put(self, to: &mut Vec<u8>) {
+        put_number(to, u64::from(self.pid));
+        put_number(to, self.begin.0);
+    }
+
+    /// The process of a block, and the block's record.
+    fn split(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let mut cursor = Cursor::new(bytes);
+        let pid = u32::try_from(cursor.number()?).ok()?;
+        let begin = Nanos(cursor.number()?);
+        Some((Self { pid, begin }, &bytes[cursor.position()..]))
+    }
+}
+
+/// All samples in one file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FileSamples {
+    /// Its processes, in the order in which they first wrote.
+    pub processes: Vec<ProcessSamples>,
+    /// Damage; its process may be unknown.
+    pub gaps: Gaps,
+}
+
 /// All samples of one process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProcessSamples {
@@ -124,6 +161,11 @@ pub struct ProcessSamples {
 }
 
 impl ProcessSamples {
+    /// Identity on its host.
+    pub fn id(&self) -> ProcessId {
+        ProcessId { pid: self.pid, begin: self.begin }
+    }
+
     /// Number of samples of all threads.
     pub fn samples(&self) -> usize {
         self.threads.iter().map(|thread| thread.samples.series.times.len()).sum()
@@ -145,14 +187,24 @@ pub fn folder(run: &Path) -> PathBuf {
     run.join("samples")
 }
 
-/// The file name of a process's samples; `number` is not 0 where the name is taken, as by the same
-/// process before it executed another program.
-pub fn file_name(host: &str, pid: u32, number: u32) -> String {
-    let host = crate::directory::plain_host(host);
-    match number {
-        0 => format!("{host}-{pid}.samples"),
-        _ => format!("{host}-{pid}.{number}.samples"),
+/// The name of the file to which processes of this host append their samples; where hosts of one
+/// name cannot be distinguished that of a process's own file.
+pub fn file_name(host: &str, process: ProcessId) -> String {
+    let name = crate::directory::shared_host_name(host).unwrap_or_else(|_| {
+        format!("{}-{}-{}", crate::directory::plain_host(host), process.pid, process.begin.0)
+    });
+    format!("{name}.samples")
+}
+
+/// Leaves processes out of a file from now on; their bytes stay in it.
+pub fn leave_out(path: &Path, processes: &[ProcessId]) -> std::io::Result<()> {
+    let mut file = std::fs::OpenOptions::new().append(true).open(path)?;
+    for &process in processes {
+        let mut writer = Writer::resume(&mut file, process)?;
+        writer.append(&records::Record::LeftOut)?;
+        writer.flush()?;
     }
+    Ok(())
 }
 
 /// The files of samples of a run, by name; empty if it has none.
@@ -178,8 +230,11 @@ pub fn load(run: &RunDirectory) -> RunSamples {
     for path in paths {
         let found = std::fs::read(&path).map_err(|error| format!("{error}: `{}`", path.display()));
         match found.and_then(|bytes| read(&bytes, &path).map_err(|error| error.to_string())) {
-            Ok(process) => all.processes.push(process),
-            Err(error) => all.gaps.note(damaged(format!("samples of a process are lost: {error}"))),
+            Ok(found) => {
+                all.processes.extend(found.processes);
+                all.gaps.merge(found.gaps);
+            }
+            Err(error) => all.gaps.note(damaged(format!("samples are lost: {error}"))),
         }
     }
     all.processes.sort_by(|a, b| a.order().cmp(&b.order()));

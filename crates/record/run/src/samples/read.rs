@@ -1,52 +1,98 @@
 //! Reading a file of samples from untrusted bytes.
 //!
-//! Owns the assembly of records. A damaged record costs only its content; references to it are
-//! unknown, which is a gap. Tables that can be claimed without bytes are bounded by the length of
-//! the file.
+//! Owns the assembly of records, each for its process. A damaged record costs only its content;
+//! references to it are unknown, which is a gap. Tables that can be claimed without bytes are
+//! bounded by the length of the file.
 
+use std::cell::Cell;
+use std::collections::HashMap;
 use std::path::Path;
 
 use talea_model::{Frame, Gap, GapKind, Module, Nanos};
 
 use super::records::{ABSENT, Entries, Header, Record};
 use super::stacks::{Node, Stacks};
-use super::{KIND, MOST_COUNTERS, MOST_FRAMES, MOST_PHASES, PhaseKind, ProbeKind, Probes};
-use super::{ProcessSamples, SamplesError, Series, ThreadSamples};
-use crate::journal::Journal;
+use super::{FileSamples, KIND, MOST_COUNTERS, MOST_FRAMES, MOST_PHASES, ONE_PROCESS, PhaseKind};
+use super::{ProbeKind, Probes, ProcessId, ProcessSamples, SamplesError, Series, ThreadSamples};
+use crate::journal::{BLOCK, Journal};
 
-/// Reads the samples of a process. `path` is for errors only.
-pub fn read(bytes: &[u8], path: &Path) -> Result<ProcessSamples, SamplesError> {
-    let journal = Journal::read(bytes, KIND, path)?;
-    let mut reading = Reading {
-        process: ProcessSamples { gaps: journal.gaps, ..ProcessSamples::default() },
-        depths: Vec::new(),
-        most: bytes.len(),
-        wrong: 0,
-        headed: false,
-    };
+/// Reads a file of samples. `path` is for errors only.
+pub fn read(bytes: &[u8], path: &Path) -> Result<FileSamples, SamplesError> {
+    let is_of_one = bytes.get(12..16) == Some(&ONE_PROCESS.0);
+    let journal = Journal::read(bytes, if is_of_one { ONE_PROCESS } else { KIND }, path)?;
+    let mut file = FileSamples { processes: Vec::new(), gaps: journal.gaps };
+    // Blocks with their processes; those of no process are damaged by their writer.
+    let mut blocks = Vec::with_capacity(journal.blocks.len());
+    let mut sizes: HashMap<ProcessId, usize> = HashMap::new();
+    let mut missing = bytes.len();
     for block in &journal.blocks {
-        match Record::get(block.tag, block.bytes) {
+        let size = BLOCK + block.bytes.len();
+        missing = missing.saturating_sub(size);
+        let split = if is_of_one {
+            Some((ProcessId::default(), block.bytes))
+        } else {
+            ProcessId::split(block.bytes)
+        };
+        if let Some((process, record)) = split {
+            *sizes.entry(process).or_default() += size;
+            blocks.push((process, block.tag, record));
+        }
+    }
+    let unknown = (journal.blocks.len() - blocks.len()) as u64;
+    let missing = Cell::new(missing);
+    let mut readings: Vec<Reading<'_>> = Vec::new();
+    let mut numbers: HashMap<ProcessId, usize> = HashMap::new();
+    for (process, tag, record) in blocks {
+        let number = *numbers.entry(process).or_insert_with(|| {
+            readings.push(Reading::new(process, sizes[&process], &missing));
+            readings.len() - 1
+        });
+        let reading = &mut readings[number];
+        match Record::get(tag, record) {
             Some(Some(record)) => reading.take(record),
             Some(None) => {}
             None => reading.wrong += 1,
         }
     }
-    Ok(reading.finish())
+    if unknown > 0 {
+        let detail =
+            format!("{unknown} records of samples are of no process: `{}`", path.display());
+        file.gaps.note(Gap { kind: GapKind::Damaged, rank: None, detail, count: unknown });
+    }
+    let kept = readings.into_iter().filter(|reading| !reading.left_out);
+    file.processes = kept.map(Reading::finish).collect();
+    Ok(file)
 }
 
-struct Reading {
+struct Reading<'a> {
     process: ProcessSamples,
     /// For each node of the stacks: number of frames from the outermost to it.
     depths: Vec<u32>,
-    /// Maximum number of entries of any table: each took a byte of the file, also where that is
-    /// damaged.
+    /// Maximum number of entries of any table: each took a byte of the process's blocks, or of what
+    /// is missing.
     most: usize,
+    /// Number of bytes of the file that are missing, for all processes.
+    missing: &'a Cell<usize>,
     /// Number of invalid records.
     wrong: u64,
     headed: bool,
+    left_out: bool,
 }
 
-impl Reading {
+impl<'a> Reading<'a> {
+    fn new(process: ProcessId, most: usize, missing: &'a Cell<usize>) -> Self {
+        let (pid, begin) = (process.pid, process.begin);
+        Self {
+            process: ProcessSamples { pid, begin, ..ProcessSamples::default() },
+            depths: Vec::new(),
+            most,
+            missing,
+            wrong: 0,
+            headed: false,
+            left_out: false,
+        }
+    }
+
     fn take(&mut self, record: Record) {
         let understood = match record {
             Record::Header(header) => self.header(*header),
@@ -100,6 +146,10 @@ impl Reading {
                 self.process.gaps.note(Gap { kind, rank: None, detail, count });
                 Some(())
             }
+            Record::LeftOut => {
+                self.left_out = true;
+                Some(())
+            }
             Record::End { at } => {
                 self.process.complete = true;
                 self.seen(at.0);
@@ -107,6 +157,17 @@ impl Reading {
             }
         };
         self.wrong += u64::from(understood.is_none());
+    }
+
+    /// True if a table may have so many entries.
+    fn may_have(&mut self, entries: usize) -> bool {
+        let more = entries.saturating_sub(self.most);
+        let rest = self.missing.get().checked_sub(more);
+        if let Some(rest) = rest {
+            self.missing.set(rest);
+            self.most += more;
+        }
+        rest.is_some()
     }
 
     fn seen(&mut self, time: u64) {
@@ -132,21 +193,21 @@ impl Reading {
     }
 
     fn modules(&mut self, first: u32, modules: Vec<Module>) -> Option<()> {
-        let known = &mut self.process.modules;
-        // Those between are lost with a damaged block.
-        if (first as usize) < known.len() || first as usize > self.most {
+        if (first as usize) < self.process.modules.len() || !self.may_have(first as usize) {
             return None;
         }
+        // Those between are lost with a damaged block.
+        let known = &mut self.process.modules;
         known.resize(first as usize, Module { path: String::new(), build_id: String::new() });
         known.extend(modules);
         Some(())
     }
 
     fn nodes(&mut self, first: u32, nodes: Vec<Node>) -> Option<()> {
-        let known = &mut self.process.stacks.nodes;
-        if (first as usize) < known.len() || first as usize > self.most {
+        if (first as usize) < self.process.stacks.nodes.len() || !self.may_have(first as usize) {
             return None;
         }
+        let known = &mut self.process.stacks.nodes;
         let lost = Frame { module: u32::MAX, offset: 0 };
         known.resize(first as usize, Node { parent: Stacks::CUT, frame: lost });
         self.depths.resize(known.len(), 1);
@@ -182,16 +243,15 @@ impl Reading {
 
     /// The thread with this number in the file.
     fn thread(&mut self, number: u32) -> Option<&mut ThreadSamples> {
-        let threads = &mut self.process.threads;
         let number = number as usize;
         // A thread takes hundreds of bytes in memory, and its record some ten in the file.
-        if number >= threads.len() {
-            if number > self.most / 16 {
+        if number >= self.process.threads.len() {
+            if !self.may_have(number.saturating_mul(16)) {
                 return None;
             }
-            threads.resize_with(number + 1, ThreadSamples::default);
+            self.process.threads.resize_with(number + 1, ThreadSamples::default);
         }
-        threads.get_mut(number)
+        self.process.threads.get_mut(number)
     }
 
     fn entries(

@@ -138,6 +138,8 @@ pub enum Record {
         /// The time.
         at: Nanos,
     },
+    /// The process is left out by readers: nobody asked for its samples.
+    LeftOut,
 }
 
 const KINDS: [GapKind; 9] = [
@@ -168,6 +170,7 @@ impl Record {
             Self::World(_) => b"RANK",
             Self::Gap { .. } => b"GAP ",
             Self::End { .. } => b"END ",
+            Self::LeftOut => b"LEFT",
         })
     }
 
@@ -225,6 +228,7 @@ impl Record {
                 put_number(out, *count);
             }
             Self::End { at } => put_number(out, at.0),
+            Self::LeftOut => {}
         }
     }
 
@@ -251,6 +255,7 @@ impl Record {
                 // Absent before phases were recorded.
                 lost_phases: from.number().unwrap_or(0),
             },
+            b"LEFT" => Self::LeftOut,
             b"SAMP" => {
                 let entries = get_entries(from)?;
                 let stack = |_| Some(small(from)?.wrapping_sub(1));

@@ -1,6 +1,8 @@
 //! Tests of sample files: round trips, earlier versions, killed writers. Damage must become a gap.
 
+use std::cell::RefCell;
 use std::path::Path;
+use std::rc::Rc;
 
 use proptest::prelude::*;
 use talea_model::{Frame, GapKind, Module, Nanos, Rank};
@@ -84,8 +86,139 @@ fn small_file() -> Vec<Record> {
     ]
 }
 
+/// The only process of a file, with the file's damage.
 fn read_back(bytes: &[u8]) -> ProcessSamples {
-    read(bytes, Path::new("test")).unwrap()
+    let FileSamples { mut processes, gaps } = read(bytes, Path::new("test")).unwrap();
+    assert_eq!(processes.len(), 1);
+    let mut process = processes.remove(0);
+    process.gaps.merge(gaps);
+    process
+}
+
+/// In words, as an absent value is no number.
+fn told(process: &ProcessSamples) -> String {
+    format!("{process:?}")
+}
+
+/// The same records in a file of one process, as earlier versions wrote them.
+fn file_of_one(records: &[Record]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut journal = crate::journal::Writer::new(&mut bytes, ONE_PROCESS).unwrap();
+    for record in [Record::Header(Box::new(header()))].iter().chain(records) {
+        let mut bytes = Vec::new();
+        record.put(&mut bytes);
+        journal.append(record.tag(), &bytes).unwrap();
+    }
+    bytes
+}
+
+#[test]
+fn files_of_one_process_are_read() {
+    let (one, host) = (file_of_one(&small_file()), file(&small_file()));
+    assert_eq!(told(&read_back(&one)), told(&read_back(&host)));
+}
+
+/// Keeps each write by itself.
+#[derive(Clone, Default)]
+struct Batches(Rc<RefCell<Vec<Vec<u8>>>>);
+
+impl std::io::Write for Batches {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.borrow_mut().push(bytes.to_vec());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Appends the records of some processes to one file, a batch of each in turn.
+fn shared(processes: &[(u32, &[Record])]) -> Vec<u8> {
+    let of_process = |&(pid, records): &(u32, &[Record])| {
+        let batches = Batches::default();
+        let mut writer = Writer::new(batches.clone(), Header { pid, ..header() }).unwrap();
+        for record in records {
+            writer.append(record).unwrap();
+            writer.flush().unwrap();
+        }
+        batches.0.take()
+    };
+    let batches: Vec<Vec<Vec<u8>>> = processes.iter().map(of_process).collect();
+    let most = batches.iter().map(Vec::len).max().unwrap_or(0);
+    let turns = (0..most).flat_map(|turn| batches.iter().filter_map(move |all| all.get(turn)));
+    turns.flatten().copied().collect()
+}
+
+#[test]
+fn processes_of_a_host_share_a_file() {
+    let all = small_file();
+    let bytes = shared(&[(1, &all), (2, &all[..4]), (3, &all)]);
+    let found = read(&bytes, Path::new("test")).unwrap();
+    assert!(found.gaps.is_empty());
+    for (process, (pid, records)) in
+        found.processes.iter().zip([(1, &all[..]), (2, &all[..4]), (3, &all[..])])
+    {
+        let mut alone = Vec::new();
+        let mut writer = Writer::new(&mut alone, Header { pid, ..header() }).unwrap();
+        for record in records {
+            writer.append(record).unwrap();
+        }
+        writer.flush().unwrap();
+        assert_eq!(told(process), told(&read_back(&alone)));
+    }
+
+    // Damage to one block is damage to one process.
+    for at in 24..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0x55;
+        let again = read(&damaged, Path::new("test")).unwrap();
+        assert!(!again.gaps.is_empty(), "byte {at}");
+        let again: Vec<String> = again.processes.iter().map(told).collect();
+        let same = found.processes.iter().filter(|&process| again.contains(&told(process)));
+        assert!(same.count() >= 2, "byte {at}");
+    }
+}
+
+#[test]
+fn processes_that_nobody_asked_for_are_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("host.samples");
+    let all = small_file();
+    std::fs::write(&path, shared(&[(1, &all), (2, &all), (3, &all)])).unwrap();
+    let read = || read(&std::fs::read(&path).unwrap(), &path).unwrap();
+    leave_out(&path, &[read().processes[0].id(), read().processes[2].id()]).unwrap();
+    let left = read();
+    assert_eq!((left.processes.len(), left.processes[0].pid), (1, 2));
+    assert!(left.gaps.is_empty());
+}
+
+#[test]
+fn a_write_that_the_disk_cut_is_the_last_one() {
+    struct Small(Vec<u8>, usize);
+    impl std::io::Write for &mut Small {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            let room = bytes.len().min(self.1 - self.0.len());
+            self.0.extend_from_slice(&bytes[..room]);
+            Ok(room)
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut disk = Small(Vec::new(), 400);
+    let mut writer = Writer::new(&mut disk, header()).unwrap();
+    writer.flush().unwrap();
+    for record in small_file() {
+        writer.append(&record).unwrap();
+    }
+    let error = writer.flush().unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::WriteZero);
+    // Another process goes on behind the cut block.
+    let bytes = [disk.0, file(&[])].concat();
+    let found = read(&bytes, Path::new("test")).unwrap();
+    assert_eq!(found.gaps.iter().count(), 1);
+    assert!(!found.processes[0].complete);
 }
 
 #[test]
@@ -177,9 +310,9 @@ fn the_samples_of_a_run_stand_by_rank() {
     let run = RunDirectory::create(Some(&folder.path().join("run")), "").unwrap();
     assert_eq!(load(&run), RunSamples::default());
     std::fs::create_dir(super::folder(run.path())).unwrap();
-    for (pid, rank) in [(1, None), (2, Some(1)), (3, Some(0))] {
+    for (host, rank) in [("c", None), ("b", Some(1)), ("a host", Some(0))] {
         let world = rank.map(|rank| Record::World(World { rank: Rank(rank), size: 2, id: 5 }));
-        let path = super::folder(run.path()).join(file_name("a host", pid, 0));
+        let path = super::folder(run.path()).join(file_name(host, ProcessId::default()));
         std::fs::write(path, file(&world.into_iter().collect::<Vec<_>>())).unwrap();
     }
     std::fs::write(super::folder(run.path()).join("x.samples"), "nonsense").unwrap();
@@ -187,7 +320,8 @@ fn the_samples_of_a_run_stand_by_rank() {
     let ranks: Vec<_> = all.processes.iter().map(|p| p.world.map(|w| w.rank.0)).collect();
     assert_eq!(ranks, [Some(0), Some(1), None]);
     assert_eq!(all.gaps.iter().count(), 1);
-    assert_eq!(file_name("a host", 3, 2), "a_host-3.2.samples");
+    let name = file_name("a host", ProcessId::default());
+    assert!(name.starts_with("a_host-") && name.ends_with(".samples"), "{name}");
 }
 
 fn entries() -> impl Strategy<Value = Entries> {
@@ -293,6 +427,9 @@ proptest! {
         let tags = small_file();
         let tag = tags[tag % tags.len()].tag();
         let _ = Record::get(tag, &bytes);
+        if let Some((_, record)) = ProcessId::split(&bytes) {
+            let _ = Record::get(tag, record);
+        }
     }
 
     #[test]
@@ -300,9 +437,9 @@ proptest! {
         let mut bytes = file(&small_file());
         let at = at.index(bytes.len());
         bytes[at] ^= flip;
-        if let Ok(process) = read(&bytes, Path::new("test")) {
-            exercise(&process);
-            prop_assert!(!process.gaps.is_empty());
+        if let Ok(found) = read(&bytes, Path::new("test")) {
+            found.processes.iter().for_each(exercise);
+            prop_assert!(!found.gaps.is_empty());
         }
     }
 }

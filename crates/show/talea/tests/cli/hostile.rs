@@ -1,11 +1,14 @@
 //! Runs that are damaged, incomplete or no runs at all: an error or a gap, never a bug, never a
 //! silent wrong answer.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 use std::process::Stdio;
 
 use super::bench::{Bench, Mpi, stderr};
+use super::survive::records;
 
 /// Every view must end with 0 or 2 and without the word `bug`.
 #[track_caller]
@@ -48,17 +51,12 @@ fn live_run(bench: &Bench) -> Option<Vec<Vec<u8>>> {
     };
     // Nothing is where `talea run` looks for it.
     assert_eq!(code, Some(3), "{said}");
-    let files = fs::read_dir(&live).unwrap().map(|entry| entry.unwrap().path());
-    Some(
-        files
-            .map(|path| {
-                let mut bytes = fs::read(path).unwrap();
-                let used = bytes.iter().rposition(|&byte| byte != 0).unwrap_or(0);
-                bytes.truncate(used + 1);
-                bytes
-            })
-            .collect(),
-    )
+    let mut files = records(&live);
+    for bytes in &mut files {
+        let used = bytes.iter().rposition(|&byte| byte != 0).unwrap_or(0);
+        bytes.truncate(used + 1);
+    }
+    Some(files)
 }
 
 #[test]
@@ -68,9 +66,20 @@ fn damaged_live_files_are_gaps() {
     let put = |number: usize, bytes: &[u8]| {
         fs::write(bench.path(&format!("run/live/{number}.live")), bytes).unwrap();
     };
-    for entry in fs::read_dir(bench.path("run/live")).unwrap() {
-        fs::remove_file(entry.unwrap().path()).unwrap();
+    let entries = fs::read_dir(bench.path("run/live")).unwrap();
+    let paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(paths.len(), 1, "{paths:?}");
+    // The head of the host's file, and those of its records.
+    let shared = File::options().read(true).write(true).open(&paths[0]).unwrap();
+    for at in (0..36).chain([65_536, 65_540, 65_700]) {
+        let mut byte = [0];
+        shared.read_exact_at(&mut byte, at).unwrap();
+        shared.write_all_at(&[!byte[0]], at).unwrap();
+        check_views(&bench, "run", &format!("byte {at} of the host's file turned over"));
+        shared.write_all_at(&byte, at).unwrap();
     }
+    assert_eq!(bench.json(&["show", "run", "stats", "--json"])["ranks"], 2);
+    fs::remove_file(&paths[0]).unwrap();
     put(1, &files[1]);
     // Truncated anywhere, also inside the header.
     for part in 0..16 {

@@ -188,7 +188,7 @@ fn ranks_are_sampled_and_probed_under_every_mpi() {
 }
 
 #[test]
-fn children_write_files_of_their_own() {
+fn children_have_samples_of_their_own() {
     let (Some(bench), Some(program)) = (Bench::new(), shares()) else { return };
     let words = [program.display().to_string(), "fork".to_owned(), "0.5".to_owned()];
     bench.record("run", &["--sample", "500Hz"], &words);

@@ -6,21 +6,25 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use talea_run::live::LiveProcess;
+use talea_run::mapped::{live_records, read_live};
 use talea_run::recording::Open;
 use talea_run::{RunDirectory, trace};
 
 use super::bench::{Bench, Mpi};
 
-/// The process ids in the names of the live files, `HOST-PID-START.live`.
-pub(super) fn pids(live: &Path) -> Vec<u32> {
+/// The records of processes in a folder of live files.
+pub(super) fn records(live: &Path) -> Vec<Vec<u8>> {
     let entries = std::fs::read_dir(live).into_iter().flatten().flatten();
-    let mut pids: Vec<u32> = entries
-        .filter_map(|entry| {
-            let name = entry.file_name().into_string().ok()?;
-            let mut parts = name.strip_suffix(".live")?.rsplit('-');
-            parts.nth(1)?.parse().ok()
-        })
-        .collect();
+    let records = entries.flat_map(|entry| live_records(&entry.path()).unwrap_or_default());
+    let records = records.filter(|record| record.has_head);
+    records.filter_map(|record| read_live(&record).ok()).collect()
+}
+
+/// The process ids of the records in a folder of live files.
+pub(super) fn pids(live: &Path) -> Vec<u32> {
+    let pid = |bytes: Vec<u8>| LiveProcess::read(&bytes).ok().map(|process| process.header.pid);
+    let mut pids: Vec<u32> = records(live).into_iter().filter_map(pid).collect();
     pids.sort_unstable();
     pids
 }
