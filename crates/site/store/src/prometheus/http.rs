@@ -301,7 +301,8 @@ fn refusal(body: &mut ureq::Body) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(300).collect()
 }
 
-/// A time in milliseconds since 1970 as both engines read it without rounding.
+/// A time in milliseconds since 1970 as both engines read it. They cut it to milliseconds, one of
+/// them as a number of seconds that may be too small: a fifth of a millisecond more stays in it.
 pub(super) fn rfc3339(milliseconds: u64) -> String {
     let (days, rest) = (milliseconds / 86_400_000, milliseconds % 86_400_000);
     // Days to date after Howard Hinnant, "chrono-compatible low-level date algorithms",
@@ -316,7 +317,7 @@ pub(super) fn rfc3339(milliseconds: u64) -> String {
     let year = year_of_era + era * 400 + u64::from(month <= 2);
     let (seconds, part) = (rest / 1000, rest % 1000);
     let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{part:03}Z")
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{part:03}2Z")
 }
 
 #[cfg(test)]
@@ -327,6 +328,19 @@ mod tests {
     fn dates() {
         let shown = [0, 951_782_399_999, 951_782_400_000, 1_735_689_600_123, 4_102_444_799_001];
         insta::assert_snapshot!(shown.map(rfc3339).join("\n"));
+    }
+
+    /// `VictoriaMetrics` 1.79 makes seconds of nanoseconds, and milliseconds of these.
+    #[test]
+    fn times_are_not_cut_to_the_millisecond_before() {
+        let read = |nanos: u64| (nanos as f64 / 1e9 * 1e3) as u64;
+        let mut cut = 0;
+        for at in 0..100_000 {
+            let milliseconds = 1_795_611_676_802 + at * 7_919;
+            assert_eq!(read(milliseconds * 1_000_000 + 200_000), milliseconds);
+            cut += u64::from(read(milliseconds * 1_000_000) != milliseconds);
+        }
+        assert!(cut > 5_000, "{cut}");
     }
 
     #[test]
