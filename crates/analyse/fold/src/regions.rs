@@ -53,8 +53,8 @@ pub enum Region {
 }
 
 impl Region {
-    /// The type of the value.
-    fn event_type(self) -> Option<u32> {
+    /// The type of the value; `None` for states, and for stretches between calls.
+    pub fn event_type(self) -> Option<u32> {
         match self {
             Self::Value { event_type, .. } => Some(event_type),
             _ => None,

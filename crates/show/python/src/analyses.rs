@@ -84,7 +84,7 @@ pub(crate) fn fold(
         points: args.points as usize,
     };
     compute(py, &inputs, || {
-        let read = Inputs::load(&inputs, &mut |_| ()).map_err(text)?;
+        let read = Inputs::load_for(&inputs, &options, &mut |_| ()).map_err(text)?;
         json(&read.fold(&options).map_err(text)?.data)
     })
 }

@@ -174,9 +174,15 @@ fn source(source: Source) -> &'static str {
 }
 
 fn left_out(study: &Study, share: impl Fn(f64) -> Option<f64>) -> Vec<LeftOutData> {
-    let reasons = match &study.whole {
-        Some(whole) => whole.left_out.clone(),
-        None => reasons(study),
+    let reasons = if let Some(whole) = &study.whole {
+        whole.left_out.clone()
+    } else {
+        let counted = |burst: u32| {
+            let duration = study.bursts.duration[burst as usize];
+            if duration.is_finite() { duration } else { 0.0 }
+        };
+        let how = (&study.dimensions[..], study.shortest.0);
+        reasons(&study.outside, &study.prepared.left_out, how, counted)
     };
     let row = |(reason, (bursts, time))| LeftOutData { reason, bursts, time_share: share(time) };
     let bursts = outside(study);
@@ -196,26 +202,28 @@ fn outside(study: &Study) -> u64 {
     study.whole.as_ref().map_or(study.looked.outside, |whole| whole.outside)
 }
 
-/// Number and time of bursts without a point, by reason.
-fn reasons(study: &Study) -> BTreeMap<String, (u64, f64)> {
+/// Number and time of bursts without a point, by reason: those out of the range of a text, and
+/// those that `preparation` left out; `time` is that of a burst.
+pub(super) fn reasons(
+    ranges: &[(String, Vec<u32>)],
+    left_out: &[(u32, LeftOut)],
+    (dimensions, shortest): (&[Dimension], f64),
+    time: impl Fn(u32) -> f64,
+) -> BTreeMap<String, (u64, f64)> {
     let mut reasons = BTreeMap::<String, (u64, f64)>::new();
-    let counted = |burst: u32| {
-        let duration = study.bursts.duration[burst as usize];
-        if duration.is_finite() { duration } else { 0.0 }
-    };
-    for (text, out) in study.outside.iter().filter(|(_, out)| !out.is_empty()) {
+    for (text, out) in ranges.iter().filter(|(_, out)| !out.is_empty()) {
         let sum = reasons.entry(format!("their {text} is out of range")).or_default();
         for &burst in out {
-            *sum = (sum.0 + 1, sum.1 + counted(burst));
+            *sum = (sum.0 + 1, sum.1 + time(burst));
         }
     }
     let mut of_points = BTreeMap::<LeftOut, (u64, f64)>::new();
-    for &(burst, reason) in &study.prepared.left_out {
+    for &(burst, reason) in left_out {
         let sum = of_points.entry(reason).or_insert((0, 0.0));
-        *sum = (sum.0 + 1, sum.1 + counted(burst));
+        *sum = (sum.0 + 1, sum.1 + time(burst));
     }
     for (reason, (bursts, time)) in of_points {
-        let sum = reasons.entry(words(reason, &study.dimensions, study.shortest.0)).or_default();
+        let sum = reasons.entry(words(reason, dimensions, shortest)).or_default();
         *sum = (sum.0 + bursts, sum.1 + time);
     }
     reasons

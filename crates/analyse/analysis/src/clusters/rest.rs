@@ -14,7 +14,8 @@ use talea_cluster::{Clustering, Label};
 use talea_metric::measure::{Chosen as Part, Span};
 use talea_model::Rank;
 
-use super::points::{self, words};
+use super::fill::reasons;
+use super::points;
 use super::study::Chosen;
 use super::whole::{Tally, Whole};
 use super::{Options, Study, StudyError};
@@ -46,7 +47,9 @@ pub(crate) fn complete(
         return Ok(());
     }
     let begin = Instant::now();
-    let eps = study.eps.iter().copied().fold(0.0, f64::max);
+    let [eps] = study.eps[..] else {
+        return Err(StudyError::OneRadius("a run with more calls than are held in memory").into());
+    };
     let labels = &study.clustering.labels;
     let classifier = Classifier::new(&study.prepared.points, labels, eps);
     let context = Context { study, how, classifier: classifier.map_err(StudyError::from)? };
@@ -94,6 +97,9 @@ impl Study {
         *clusters = order.iter().filter_map(|&label| clusters.get(label - 1).copied()).collect();
         if self.eps.len() == order.len() && order.len() > 1 {
             self.eps = order.iter().map(|&label| self.eps[label - 1]).collect();
+        }
+        for kept in self.check.iter_mut().flat_map(|check| &mut check.kept) {
+            kept.found = label_of[kept.found.0 as usize];
         }
         let scores = &self.score.clusters;
         self.score.clusters =
@@ -201,16 +207,13 @@ impl Thread<'_> {
         let found = &mut self.found;
         found.bursts += bursts.len() as u64;
         found.time += bursts.duration.iter().sum::<f64>();
-        let ranged = outside.iter().flat_map(|(text, out)| {
-            out.iter().map(move |&burst| (burst, format!("their {text} is out of range")))
-        });
-        let reasons = prepared
-            .left_out
-            .iter()
-            .map(|&(burst, reason)| (burst, words(reason, &study.dimensions, shortest)));
-        for (burst, reason) in ranged.chain(reasons) {
+        let sums =
+            reasons(&outside, &prepared.left_out, (&study.dimensions[..], shortest), |burst| {
+                bursts.duration[burst as usize]
+            });
+        for (reason, (count, time)) in sums {
             let sum = found.left_out.entry(reason).or_default();
-            *sum = (sum.0 + 1, sum.1 + bursts.duration[burst as usize]);
+            *sum = (sum.0 + count, sum.1 + time);
         }
         for (&burst, label) in prepared.bursts.iter().zip(labels) {
             let at = burst as usize;
@@ -231,7 +234,7 @@ impl Thread<'_> {
             if site >= times.len() {
                 times.resize(site + 1, 0);
             }
-            times[site] += nanos;
+            times[site] = times[site].saturating_add(nanos);
         }
         Ok(())
     }
@@ -251,8 +254,9 @@ impl Thread<'_> {
             *sum = (sum.0 + bursts, sum.1 + time);
         }
         for ((all, mut own), times) in whole.labels.iter_mut().zip(found.labels).zip(self.times) {
-            for (site, nanos) in sites.iter().zip(times) {
-                *own.places.entry((site.caller, site.line)).or_default() += nanos;
+            for (site, nanos) in sites.iter().zip(times).filter(|&(_, nanos)| nanos > 0) {
+                let sum = own.places.entry((site.caller, site.line)).or_default();
+                *sum = sum.saturating_add(nanos);
             }
             all.add(own);
         }

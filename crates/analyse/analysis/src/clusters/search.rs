@@ -12,7 +12,7 @@ use talea_cluster::refine::refine;
 use talea_cluster::sequence::Spmdiness;
 use talea_cluster::subset::{Subset, choose};
 use talea_cluster::{Clustering, Points};
-use talea_model::Rank;
+use talea_model::{GapKind, Rank};
 
 use super::points::may_use_edges;
 use super::study::{Check, Chosen};
@@ -51,6 +51,10 @@ impl Study {
                 auto::radii(points, scales, self.min_points)
             }
         };
+        if how.edges == Edges::Yes && !self.bursts.in_window.is_empty() {
+            let detail = "bursts are not separated by the calls at their ends, as only some are held in memory; name a part by --from and --to";
+            self.bursts.gap(GapKind::Unsupported, 0, detail.to_owned());
+        }
         let (found, apart) = self.best(how, &radii)?;
         self.eps_from = match how.eps {
             Eps::Given(_) => "given",

@@ -127,7 +127,10 @@ pub fn study(mut bursts: Bursts, looked: Looked, how: &Options) -> Result<Study,
         Some(_) if !timed => return Err(StudyError::NoDurations),
         _ if how.no_prepare || !timed => (0.0, false),
         Some(given) => (given, false),
-        None => (auto::shortest(&bursts.duration, auto::SHORT), true),
+        None => {
+            let of_all = bursts.all_durations.as_ref().map(|all| all.shortest(auto::SHORT));
+            (of_all.unwrap_or_else(|| auto::shortest(&bursts.duration, auto::SHORT)), true)
+        }
     };
     let (preparation, outside) = points::preparation(&bursts, &dimensions, how, shortest.0)?;
     let prepared = points::points(&bursts, &columns, &preparation, &outside, how, timed, None)?;

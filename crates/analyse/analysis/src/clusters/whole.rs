@@ -103,7 +103,8 @@ impl Tally {
             own.sum += more.sum;
         }
         for (place, nanos) in other.places {
-            *self.places.entry(place).or_default() += nanos;
+            let sum = self.places.entry(place).or_default();
+            *sum = sum.saturating_add(nanos);
         }
     }
 }

@@ -115,7 +115,8 @@ impl Seen {
     fn new(records: &impl Records, location: u32) -> Self {
         let mut intervals = Intervals::new(|_, _: &EventRecord<'_>| ());
         let (mut calls, mut is_active) = (Vec::new(), false);
-        let mut probes = 0;
+        // The first probe has no rate, nor have those at its time.
+        let (mut first_probe, mut has_rate) = (None, false);
         let mut close = |kind: u32, begin: u64, end: u64| {
             is_active = true;
             if types::MPI.contains(&kind) {
@@ -123,13 +124,14 @@ impl Seen {
             }
         };
         records.events(location, &mut |event| {
-            probes += u64::from(probes < 2 && event.types.iter().any(|&kind| is_counter(kind)));
+            if !has_rate && event.types.iter().any(|&kind| is_counter(kind)) {
+                has_rate = event.time > *first_probe.get_or_insert(event.time);
+            }
             intervals.event(&event, |kind, (begin, ..), end| close(kind, begin, end));
         });
         let duration = records.head().duration.0;
         intervals.end(duration, |kind, (begin, ..), end| close(kind, begin, end));
-        // The first probe has no rate.
-        Self { is_active: is_active || probes > 1, calls: Calls::new(calls) }
+        Self { is_active: is_active || has_rate, calls: Calls::new(calls) }
     }
 }
 

@@ -3,15 +3,20 @@
 //! Owns reading several inputs, their names, and the error for a run without samples; the analysis
 //! of traces is [`super::analyse`]'s.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use talea_fold::regions;
 use talea_metric::measure::{Chosen, Part, Span};
+use talea_model::trace::types;
 use talea_model::{Gaps, Trace};
 use talea_results::regions::RegionRow;
 
-use super::{AnalyseError, FoldOptions, Folded, analyse, regions};
+use super::{AnalyseError, FoldOptions, Folded, analyse};
 use crate::Progress;
-use crate::input::{self, InputError, Wanted};
+use crate::input::{self, Extent, Input, InputError, Wanted};
+
+/// Calls of a sampled run up to which they are read for every fold: half a gigabyte.
+const MOST_CALLS: u64 = 1_000_000;
 
 /// Traces to fold together.
 #[derive(Debug, Default)]
@@ -56,11 +61,41 @@ pub struct Listed {
 }
 
 impl Inputs {
-    /// Reads traces and runs.
+    /// Reads traces and runs with all of their records.
     pub fn load(paths: &[PathBuf], progress: Progress<'_>) -> Result<Self, InputError> {
+        let whole = Extent::default();
+        Self::read(paths, |path| input::load(path, Wanted::All, whole, &mut *progress))
+    }
+
+    /// Reads traces and runs for one fold: of one sampled run with more than a million calls not
+    /// the calls, unless the region is made of them.
+    pub fn load_for(
+        paths: &[PathBuf],
+        what: &FoldOptions,
+        progress: Progress<'_>,
+    ) -> Result<Self, InputError> {
+        let region =
+            regions::Wanted { region: what.region.as_deref(), value: what.value.as_deref() };
+        let is_inside = |trace: &Trace| {
+            let chosen = regions::choose(trace, &region).ok();
+            chosen.and_then(|choice| choice.region.event_type()).is_some_and(|kind| {
+                [types::ITERATION, types::MARKED].contains(&kind) || types::LOOP.contains(&kind)
+            })
+        };
+        // The choice in the first of several inputs applies to all.
+        if paths.len() != 1 || what.extent == super::Extent::WithoutMpi {
+            return Self::load(paths, progress);
+        }
+        Self::read(paths, |path| input::load_inside(path, MOST_CALLS, is_inside, &mut *progress))
+    }
+
+    fn read(
+        paths: &[PathBuf],
+        mut load: impl FnMut(&Path) -> Result<Input, InputError>,
+    ) -> Result<Self, InputError> {
         let mut inputs = Self::default();
         for path in paths {
-            let input = input::load(path, Wanted::All, input::Extent::default(), &mut *progress)?;
+            let input = load(path)?;
             let name = path.display().to_string();
             let unsampled = input.unsampled.map(|command| (command, name.clone()));
             inputs.unsampled = inputs.unsampled.or(unsampled);
@@ -97,7 +132,7 @@ impl Inputs {
             // Damage is reported by the fold itself.
             let span = Span::select(trace, part, &mut Gaps::default())
                 .map_err(|source| AnalyseError::Part { source, input: input.clone() })?;
-            let (input, regions) = (input.clone(), regions(trace, span));
+            let (input, regions) = (input.clone(), super::regions(trace, span));
             Ok(Listed { input, chosen: span.chosen, regions })
         };
         self.traces.iter().map(list).collect()

@@ -66,7 +66,7 @@ pub enum InputError {
 pub enum Wanted {
     /// All.
     All,
-    /// Those between calls: of a run without samples, its [`Computation`] alone.
+    /// Those between calls: of a run its [`Computation`], and its samples.
     #[default]
     Computation,
     /// The same with the time outside MPI.
@@ -104,21 +104,49 @@ pub fn load(
     extent: Extent,
     progress: Progress<'_>,
 ) -> Result<Input, InputError> {
+    let time = match wanted {
+        Wanted::All => None,
+        Wanted::Computation => Some(Time::Computing),
+        Wanted::Measurement => Some(Time::OutsideMpi),
+    };
+    load_run(path, progress, |analysis| {
+        match time.and_then(|time| run::computation(analysis, time, extent)) {
+            Some((trace, computation)) => (trace, Some(computation)),
+            None => (run::trace(analysis), None),
+        }
+    })
+}
+
+/// Reads what the user named; of a sampled run with more than `most` calls without the calls, if
+/// `suffices` is true of that.
+pub(crate) fn load_inside(
+    path: &Path,
+    most: u64,
+    suffices: impl Fn(&Trace) -> bool,
+    progress: Progress<'_>,
+) -> Result<Input, InputError> {
+    load_run(path, progress, |analysis| {
+        let has_samples = run::has_samples(analysis);
+        let without_calls = (has_samples && analysis.run.recording.events() > most)
+            .then(|| run::inside(analysis))
+            .filter(|trace| suffices(trace));
+        (without_calls.unwrap_or_else(|| run::trace(analysis)), None)
+    })
+}
+
+/// Reads a trace, or of a run what `records` makes.
+fn load_run(
+    path: &Path,
+    progress: Progress<'_>,
+    records: impl FnOnce(&Analysis<'_>) -> (Trace, Option<Computation>),
+) -> Result<Input, InputError> {
     let run = match open(path, &mut *progress)? {
         Opened::Trace(trace) => return Ok(Input { trace: *trace, ..Input::default() }),
         Opened::Run(run) => run,
     };
     let is_sampled = run.metadata.options.contains_key("sample_counter");
     let analysis = Analysis::new(&run, progress);
-    let computed = match wanted {
-        Wanted::All => None,
-        Wanted::Computation => run::computation(&analysis, Time::Computing, extent),
-        Wanted::Measurement => run::computation(&analysis, Time::OutsideMpi, extent),
-    };
-    let (trace, computation) = match computed {
-        Some((trace, computation)) => (trace, Some(computation)),
-        None => (run::trace(&analysis), None),
-    };
+    let (trace, computation) = records(&analysis);
     let many = analysis.hosts().len() > 1;
     let of = |host: &Host| {
         let on = if many { format!("on `{}`: ", host.name) } else { String::new() };

@@ -3,11 +3,12 @@
 //! Owns the numbers that calls, callers and states get, which are those of Extrae where it has one,
 //! so that Paraver and its configurations show them. Iterations of loops are events of
 //! [`types::ITERATION`] and [`types::LOOP`], phases that the program marks those of
-//! [`types::MARKED`]. An analysis of what lies between calls takes [`computation`], which holds no
-//! records.
+//! [`types::MARKED`]. An analysis of what lies between calls takes [`computation`], and one of what
+//! happens inside iterations [`inside()`]: both hold no records of calls.
 
 mod between;
 mod calls;
+mod inside;
 mod loops;
 mod names;
 mod order;
@@ -15,18 +16,22 @@ mod places;
 mod samples;
 mod stream;
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
+use talea_flow::iterations::TimedEvent;
 use talea_model::trace::{Communicator, Events, Members, MessageRecord, Messages, States};
-use talea_model::{Gap, GapKind, Nanos, Trace};
+use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
 use talea_run::live::record;
 
 pub use self::between::{Computation, Extent, Time, computation};
 pub(crate) use self::between::{Stretch, Visited, Visitor, activities, visit};
 use self::calls::{plans, records};
+pub use self::inside::inside;
 use self::loops::{Loops, turns};
 pub use self::loops::{label, loop_names};
 use self::names::{Callers, Calls};
-use self::places::{Places, locations};
+use self::places::{Places, Row, locations};
 use self::samples::{Pictures, Sampled};
 pub use self::stream::{Counts, Stream, stream};
 use crate::Analysis;
@@ -60,32 +65,17 @@ pub fn trace(analysis: &Analysis<'_>) -> Trace {
     let mut loops = Loops::default();
     let mut pictures = Pictures::new(&sites, &mut callers);
     let mut parts: Vec<(States, Events)> = Vec::with_capacity(found.len() + 1);
-    let mut of_samples = Trace::default();
-    let mut done = 0;
-    for (at, sampled) in sampled.iter().enumerate() {
-        let process = recording.processes.get(at);
-        let threads = process.map_or(0, |process| process.threads.len());
-        if let Some(sampled) = sampled {
-            let own = rows.iter().zip(&found).skip(done);
-            let own = own.take_while(|(row, _)| row.at.process == at);
-            for (row, (.., calls)) in own {
-                let (number, location) = (row.thread.number, row.location);
-                sampled.add_caller(number, location, calls, &mut pictures, &mut of_samples);
-            }
-            if let Some(first) = places.location(at, threads) {
-                sampled.add_others(first, &mut pictures, &mut of_samples);
-            }
-        }
-        done += rows[done..].iter().take_while(|row| row.at.process == at).count();
-    }
+    let sampling = Sampling { analysis, run_samples: &run_samples, sampled: &sampled };
+    let of_samples = sampling.records(&rows, &places, &mut pictures, |at| {
+        let (.., calls) = &found[at];
+        Cow::Borrowed(calls)
+    });
     for (row, (states, mut events, turns, _)) in rows.iter().zip(found) {
         loops.add(turns, row.location, &mut events);
         parts.push((states, events));
     }
-    parts.push((of_samples.states, of_samples.events));
-    let levels = pictures.label(&mut trace.labels, &mut trace.gaps);
-    trace.gaps.merge(unresolved);
-    samples::note_unplaced(&run_samples, sampled.iter().flatten().count(), &mut trace);
+    parts.push(of_samples);
+    let levels = sampling.label(pictures, unresolved, &mut trace);
     let messages = all_messages(analysis, &places, &mut trace);
     communicators(analysis, &mut trace);
     calls.label(&mut trace.labels);
@@ -94,6 +84,56 @@ pub fn trace(analysis: &Analysis<'_>) -> Trace {
     order::merge(&parts, &messages, &mut trace);
     loops.label(&mut trace);
     trace
+}
+
+/// True if the run has files of samples.
+pub(crate) fn has_samples(analysis: &Analysis<'_>) -> bool {
+    talea_run::samples::files(&analysis.run.directory).is_ok_and(|files| !files.is_empty())
+}
+
+/// The samples of a run, and the threads that they belong to.
+struct Sampling<'a, 's> {
+    analysis: &'a Analysis<'a>,
+    run_samples: &'s RunSamples,
+    sampled: &'s [Option<Sampled<'s>>],
+}
+
+impl Sampling<'_, '_> {
+    /// Records of all samples; `calls` gives the calls of the thread in a row, to which probes
+    /// belong.
+    fn records<'c>(
+        &self,
+        rows: &[Row<'_>],
+        places: &Places,
+        pictures: &mut Pictures<'_, '_>,
+        mut calls: impl FnMut(usize) -> Cow<'c, [TimedEvent]>,
+    ) -> (States, Events) {
+        let processes = &self.analysis.run.recording.processes;
+        let mut found = Trace::default();
+        let mut next = 0;
+        for (at, sampled) in self.sampled.iter().enumerate() {
+            let begin = next;
+            next += rows[begin..].iter().take_while(|row| row.at.process == at).count();
+            let Some(sampled) = sampled else { continue };
+            for (number, row) in rows.iter().enumerate().take(next).skip(begin) {
+                let calls = calls(number);
+                sampled.add_caller(row.thread.number, row.location, &calls, pictures, &mut found);
+            }
+            let threads = processes.get(at).map_or(0, |process| process.threads.len());
+            if let Some(first) = places.location(at, threads) {
+                sampled.add_others(first, pictures, &mut found);
+            }
+        }
+        (found.states, found.events)
+    }
+
+    /// Labels of samples, and what is not known of them; returns the number of levels of stacks.
+    fn label(&self, pictures: Pictures<'_, '_>, unresolved: Gaps, trace: &mut Trace) -> u32 {
+        let levels = pictures.label(&mut trace.labels, &mut trace.gaps);
+        trace.gaps.merge(unresolved);
+        samples::note_unplaced(self.run_samples, self.sampled.iter().flatten().count(), trace);
+        levels
+    }
 }
 
 /// The samples of each process, in the order of the recording.

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use talea_metric::Expression;
 use talea_metric::efficiency::Scaling;
-use talea_metric::measure::{MeasureError, Part, Span};
+use talea_metric::measure::{Activities, MeasureError, Part, Span};
 use talea_model::Gaps;
 
 use crate::Progress;
@@ -111,22 +111,23 @@ pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Vec<Study>, 
         let input = input::load(path, Wanted::Measurement, extent, &mut *progress)?;
         progress("measuring");
         let failed = |source| MetricsError::Measure { source, path: path.clone() };
-        let activities = match &input.computation {
-            Some(computation) => {
+        let mut study = match &input.computation {
+            Some(computation) if computation.is_thinned() => {
                 let span = Span::select(&input.trace, options.part, &mut Gaps::default());
-                let span = span.map_err(failed)?;
-                if computation.is_thinned() {
-                    let locations = input.trace.locations.len();
-                    let read = (extent, span);
-                    Some(input::activities(path, locations, read, &mut *progress)?)
-                } else {
-                    computation.activities(span)
-                }
+                let read = (extent, span.map_err(failed)?);
+                let locations = input.trace.locations.len();
+                let sums = input::activities(path, locations, read, &mut *progress)?;
+                let activities = Some(Activities::Sums(&sums));
+                Study::new(path, &input, activities, options.part, &models)
             }
-            None => None,
-        };
-        let study = Study::new(path, &input, activities.as_deref(), options.part, &models);
-        let mut study = study.map_err(failed)?;
+            Some(computation) => {
+                let of = |location| computation.stretches(location);
+                let activities = Some(Activities::Stretches(&of));
+                Study::new(path, &input, activities, options.part, &models)
+            }
+            None => Study::new(path, &input, None, options.part, &models),
+        }
+        .map_err(failed)?;
         study.note_crowding(&input.crowding);
         if options.clusters {
             let gaps = &mut study.gaps;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use talea_metric::efficiency::{Factor, Run, Scaling, factors};
 use talea_metric::expression::Absent;
 use talea_metric::measure::{
-    Activity, MeasureError, Measured, Numbers, Part, measure, measure_activities,
+    Activities, MeasureError, Measured, Numbers, Part, measure, measure_activities,
 };
 use talea_metric::model::{Node, Problem, Split};
 use talea_metric::synonyms::Known;
@@ -94,7 +94,7 @@ impl Study {
     pub(super) fn new(
         path: &Path,
         input: &Input,
-        activities: Option<&[Activity]>,
+        activities: Option<Activities<'_>>,
         part: Part,
         models: &Models,
     ) -> Result<Self, MeasureError> {

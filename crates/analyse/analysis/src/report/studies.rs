@@ -66,16 +66,21 @@ pub(super) fn studies(analysis: &Analysis<'_>) -> (Vec<Study>, Gaps) {
 }
 
 fn all(analysis: &Analysis<'_>, missing: &mut Gaps) -> Vec<Study> {
-    let samples = talea_run::samples::files(&analysis.run.directory);
-    let sampled = samples.is_ok_and(|files| !files.is_empty());
-    let depth = Depth::for_recording(&analysis.run.recording, sampled);
+    let depth = Depth::for_recording(&analysis.run.recording, run::has_samples(analysis));
     if !depth.folded && !depth.clustered {
         return Vec::new();
     }
-    let trace = run::trace(analysis);
+    let trace = if depth.clustered { run::trace(analysis) } else { run::inside(analysis) };
     let mut studies = Vec::new();
     if trace.events.types.iter().any(|kind| types::SAMPLE_CALLER.contains(kind)) {
         studies.extend(inside(analysis, &trace, missing));
+        // Without loops and phases calls say what is repeated.
+        if studies.is_empty() {
+            let whole = (!depth.clustered).then(|| run::trace(analysis));
+            let folded = fold(whole.as_ref().unwrap_or(&trace), None).ok();
+            let known = &analysis.run.recording.gaps;
+            studies.extend(folded.map(|one| folded_study(&one.data, None, known)));
+        }
     }
     let known = &analysis.run.recording.gaps;
     if !depth.clustered {
@@ -145,12 +150,12 @@ fn phases(trace: &Trace) -> Vec<i64> {
     found.filter_map(value).take(MOST_LOOPS).collect()
 }
 
+fn fold(trace: &Trace, region: Option<String>) -> Result<folding::Folded, folding::AnalyseError> {
+    let what = folding::FoldOptions { region, ..folding::FoldOptions::default() };
+    folding::analyse(&[(String::new(), trace)], &what)
+}
+
 fn inside(analysis: &Analysis<'_>, trace: &Trace, missing: &mut Gaps) -> Vec<Study> {
-    let named = [(String::new(), trace)];
-    let fold = |region: Option<String>| {
-        let what = folding::FoldOptions { region, ..folding::FoldOptions::default() };
-        folding::analyse(&named, &what)
-    };
     let mut not_folded = |what: String, error: folding::AnalyseError| {
         let detail = format!("{what} is not folded: {error}");
         missing.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
@@ -158,7 +163,7 @@ fn inside(analysis: &Analysis<'_>, trace: &Trace, missing: &mut Gaps) -> Vec<Stu
     let known = &analysis.run.recording.gaps;
     let mut studies = Vec::new();
     for one in loops(analysis, trace) {
-        match fold(Some(one.region)) {
+        match fold(trace, Some(one.region)) {
             // A few executions that are alike say nothing; `talea fold` shows them on request.
             Ok(folded) if !one.main && folded.data.all.folded < LEAST_ITERATIONS as u64 => {}
             Ok(folded) => {
@@ -169,7 +174,7 @@ fn inside(analysis: &Analysis<'_>, trace: &Trace, missing: &mut Gaps) -> Vec<Stu
         }
     }
     for value in phases(trace) {
-        match fold(Some(format!("{}={value}", types::MARKED))) {
+        match fold(trace, Some(format!("{}={value}", types::MARKED))) {
             Ok(folded) => {
                 let mut study = folded_study(&folded.data, None, known);
                 study.title = format!("Phase {}", folded.data.region.name);
@@ -180,10 +185,6 @@ fn inside(analysis: &Analysis<'_>, trace: &Trace, missing: &mut Gaps) -> Vec<Stu
                 not_folded(format!("phase `{name}`"), error);
             }
         }
-    }
-    if studies.is_empty() {
-        let folded = fold(None).ok();
-        studies.extend(folded.map(|one| folded_study(&one.data, None, known)));
     }
     studies
 }

@@ -28,7 +28,7 @@ struct Sum {
     impossible: bool,
 }
 
-struct Walk<'a> {
+pub(super) struct Walk<'a> {
     column_of: &'a BTreeMap<u32, usize>,
     sums: Vec<Sum>,
     /// The last two times at which counters were read.
@@ -44,10 +44,31 @@ struct Walk<'a> {
     call: Option<(u32, i64)>,
 }
 
-/// Fills columns of counters, sites and sets; `known` are the sites that bursts have already.
+/// Fills columns of counters, sites and sets; `known` are the functions that bursts have already.
 pub(super) fn fill(trace: &Trace, events: &ByLocation, bursts: &mut Bursts, known: Sites) {
     let known = known.into_all();
     let mut sites = Sites::default();
+    columns(trace, events, bursts, |bursts, place, walk| {
+        let own = &mut bursts.site[place];
+        let mut site = known[*own as usize];
+        site.call = walk.call.unwrap_or_default();
+        // Instances know their function already.
+        if bursts.source != Source::Regions && site.caller == 0 {
+            site.caller = walk.caller.map_or(0, |(_, value)| value);
+            site.line = walk.line.map_or(0, |(_, value)| value);
+        }
+        *own = sites.number(site);
+    });
+    bursts.sites = sites.into_all();
+}
+
+/// Fills columns of counters and sets. Each burst is met once, with what stands at its end.
+pub(super) fn columns(
+    trace: &Trace,
+    events: &ByLocation,
+    bursts: &mut Bursts,
+    mut met: impl FnMut(&mut Bursts, usize, &Walk<'_>),
+) {
     let types = types(trace, bursts);
     let column_of: BTreeMap<u32, usize> = types.iter().copied().zip(0..).collect();
     let mut columns = vec![Vec::with_capacity(bursts.len()); types.len()];
@@ -95,19 +116,10 @@ pub(super) fn fill(trace: &Trace, events: &ByLocation, bursts: &mut Bursts, know
                 let is_there = sum.at_end && !sum.impossible && !walk.changed;
                 column.push(if is_there { sum.value } else { f64::NAN });
             }
-            let own = &mut bursts.site[place];
-            let mut site = known[*own as usize];
-            site.call = walk.call.unwrap_or_default();
-            // Instances know their function already.
-            if bursts.source != Source::Regions && site.caller == 0 {
-                site.caller = walk.caller.map_or(0, |(_, value)| value);
-                site.line = walk.line.map_or(0, |(_, value)| value);
-            }
-            *own = sites.number(site);
+            met(bursts, place, &walk);
             place += 1;
         }
     }
-    bursts.sites = sites.into_all();
     if sets.iter().any(|&set| set != 0) {
         bursts.set = sets;
     }

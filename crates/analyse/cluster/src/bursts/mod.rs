@@ -27,6 +27,8 @@ use talea_model::{Gap, GapKind, Gaps, Rank};
 pub use names::counter_name;
 pub use sites::{Site, Sites};
 
+use crate::thinning::Durations;
+
 /// Maximum number of counters kept; of more, those with most values.
 pub const MOST_COUNTERS: usize = 64;
 
@@ -82,6 +84,8 @@ pub struct Bursts {
     /// True for bursts whose neighbours in their thread are there too; empty where all bursts are
     /// there. See [`crate::thinning`].
     pub in_window: Vec<bool>,
+    /// Durations of all bursts, where only some are there.
+    pub all_durations: Option<Durations>,
     /// Event types that name functions and lines of [`Self::sites`].
     pub site_types: [u32; 2],
     /// Gaps.
@@ -164,6 +168,7 @@ impl Bursts {
             edge: of(&self.edge, places),
             set: of(&self.set, places),
             in_window: of(&self.in_window, places),
+            all_durations: self.all_durations.clone(),
             site_types: self.site_types,
             gaps: self.gaps.clone(),
         }
@@ -189,6 +194,12 @@ pub fn bursts(trace: &Trace) -> Bursts {
 }
 
 impl Bursts {
+    /// Reads the counters of bursts that are known with their sites from the events of a trace,
+    /// which may lack those of calls.
+    pub fn read_counters(&mut self, trace: &Trace) {
+        counters::columns(trace, &trace.events_by_location(), self, |_, _, _| ());
+    }
+
     /// Numbers the edges, and notes the absence of bursts on some or all of `locations`.
     pub fn complete(&mut self, locations: usize) {
         edges::fill(self);

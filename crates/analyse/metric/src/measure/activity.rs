@@ -1,6 +1,6 @@
-//! Activity of a location whose records were not kept.
+//! Activity of locations whose records were not kept.
 //!
-//! Owns the sums of its intervals in a part of the trace.
+//! Owns the sums of a location's intervals in a part of the trace.
 
 use talea_model::Nanos;
 
@@ -51,4 +51,22 @@ pub struct Activity {
     pub running: Intervals,
     /// Time outside MPI.
     pub outside: Intervals,
+}
+
+/// All stretches of a location, whatever part is analysed, in the order of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stretches {
+    /// Begin and end of those of computation, in nanoseconds.
+    pub running: Vec<(u64, u64)>,
+    /// Begin and end of those outside MPI, in nanoseconds.
+    pub outside: Vec<(u64, u64)>,
+}
+
+/// Activity of all locations, in place of most records.
+#[derive(Clone, Copy)]
+pub enum Activities<'a> {
+    /// Sums in the analysed part, by location; there are no counters to attribute.
+    Sums(&'a [Activity]),
+    /// The stretches of a location.
+    Stretches(&'a dyn Fn(u32) -> Stretches),
 }

@@ -20,10 +20,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use talea_model::trace::{Place, types};
 use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
 
-pub use activity::{Activity, Intervals};
+pub use activity::{Activities, Activity, Intervals, Stretches};
 pub use counters::{Counted, counter_name};
 pub use node::NodeCounter;
 pub use span::{Chosen, Part, Span};
+
+use span::Interval;
 
 use crate::efficiency::{Run, Share};
 use crate::expression::Absent;
@@ -98,12 +100,12 @@ pub fn measure(trace: &Trace, part: Part) -> Result<Numbers, MeasureError> {
     measured(trace, None, part)
 }
 
-/// Measures a part of a trace without counters that has of each location its activity in the part,
-/// [`Span::select`], in place of most records: those that are left show the applications, the begin
-/// and end of MPI, and the end of the trace.
+/// Measures a part of a trace that has of each location its activity in place of most records:
+/// those that are left show the applications, counters, the begin and end of MPI, and the end of
+/// the trace. Sums are those of the part, [`Span::select`].
 pub fn measure_activities(
     trace: &Trace,
-    activities: &[Activity],
+    activities: Activities<'_>,
     part: Part,
 ) -> Result<Numbers, MeasureError> {
     measured(trace, Some(activities), part)
@@ -111,7 +113,7 @@ pub fn measure_activities(
 
 fn measured(
     trace: &Trace,
-    activities: Option<&[Activity]>,
+    activities: Option<Activities<'_>>,
     part: Part,
 ) -> Result<Numbers, MeasureError> {
     let mut gaps = Gaps::default();
@@ -134,24 +136,37 @@ fn measured(
             continue;
         }
         let application = place.application;
-        let (useful, outside, counted) = if let Some(&Activity { running, outside }) =
-            activities.and_then(|all| all.get(location as usize))
-        {
-            let outside = mpi.is_there().then_some(outside);
-            (source.sums(application, running, outside, span), outside, None)
-        } else {
-            let outside = mpi.outside(trace, events.rows(location), span);
-            let running = useful::running(trace, states.rows(location));
-            let useful = source.intervals(application, running, outside.as_deref(), span);
+        let of_intervals = |useful: Vec<Interval>, outside: Option<Vec<Interval>>| {
             let outside = outside.as_deref().map(Intervals::from_intervals);
-            (Intervals::from_intervals(&useful), outside, Some(useful))
+            (Intervals::from_intervals(&useful), outside, useful)
+        };
+        let (useful, outside, counted) = match activities {
+            Some(Activities::Sums(all)) => {
+                let Activity { running, outside } =
+                    all.get(location as usize).copied().unwrap_or_default();
+                let outside = mpi.is_there().then_some(outside);
+                (source.sums(application, running, outside, span), outside, Vec::new())
+            }
+            Some(Activities::Stretches(known)) => {
+                let Stretches { running, outside } = known(location);
+                let clipped = || outside.iter().filter_map(|&(from, to)| span.clip(from, to));
+                let outside: Option<Vec<Interval>> = mpi.is_there().then(|| clipped().collect());
+                let running = running.into_iter();
+                let useful = source.intervals(application, running, outside.as_deref(), span);
+                of_intervals(useful, outside)
+            }
+            None => {
+                let outside = mpi.outside(trace, events.rows(location), span);
+                let running = useful::running(trace, states.rows(location));
+                let useful = source.intervals(application, running, outside.as_deref(), span);
+                of_intervals(useful, outside)
+            }
         };
         // Of a program beside the one with MPI only computing locations are analysed: a thread of
         // it may read counters of nodes.
         if useful.count == 0 && !mpi.has_application(place.application) {
             continue;
         }
-        let counted = counted.unwrap_or_default();
         let (sums, probes) =
             columns.sums(trace, events.rows(location), &counted, span, &mut losses);
         locations.push(Measured {

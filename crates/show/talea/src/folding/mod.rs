@@ -90,8 +90,13 @@ impl Expected for FoldError {
 /// Folds.
 pub(crate) fn fold(options: &Options) -> Result<(), FoldError> {
     let mut progress = Progress::new();
-    let inputs = Inputs::load(&options.inputs, &mut progress.steps())?;
-    if let Print::List | Print::ListJson = options.print {
+    let is_list = matches!(options.print, Print::List | Print::ListJson);
+    let inputs = if is_list || options.out_prv.is_some() {
+        Inputs::load(&options.inputs, &mut progress.steps())
+    } else {
+        Inputs::load_for(&options.inputs, &options.what, &mut progress.steps())
+    }?;
+    if is_list {
         drop(progress);
         return Ok(print(&list::list(inputs.regions(options.what.part)?, options.print))?);
     }

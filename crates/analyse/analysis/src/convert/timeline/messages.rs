@@ -1,7 +1,7 @@
 //! Messages between the calls of threads.
 //!
 //! Owns the assignment of each end of a message to a call, and the arrows, which go forward in
-//! time. Ends are found thread by thread; of a message some forty bytes are kept.
+//! time. Ends are found thread by thread; of a message 64 bytes are kept.
 
 use std::collections::BTreeMap;
 

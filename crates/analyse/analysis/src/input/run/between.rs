@@ -3,29 +3,35 @@
 //! Owns the way from a recording to bursts that holds no record: each thread is read once, without
 //! arguments, and a burst takes some thirty bytes. The result is that of
 //! [`talea_cluster::bursts::bursts`] for the whole trace. Of more calls than memory should hold
-//! bursts, some are kept, by [`Thinning`]; [`visit`] meets all of them once more. Where computation
-//! takes more than the times of calls, as with samples, there is none.
+//! bursts, some are kept, by [`Thinning`]; [`visit`] meets all of them once more. Samples and
+//! readings of counters are few beside calls: they stay records, and bursts get their counters from
+//! them.
 
+mod again;
 mod outside;
 mod walk;
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 use talea_cluster::bursts::{Bursts, Site, Sites, Source};
-use talea_cluster::thinning::{Kept, Thinning};
-use talea_metric::measure::{Activity, Part, Span};
+use talea_cluster::thinning::{Durations, Kept, Thinning};
+use talea_metric::measure::{Part, Stretches};
 use talea_model::notation::grouped;
-use talea_model::trace::types;
+use talea_model::trace::{Events, StateRecord, States, types};
 use talea_model::{Gap, GapKind, Nanos, Rank, Trace};
 use talea_run::recording::Thread;
 use talea_run::sampled::SampleSites;
 
+pub(crate) use self::again::{Visited, activities, visit};
 use self::outside::Outside;
 use self::walk::{Records, walk};
 pub(crate) use self::walk::{Stretch, Visitor};
-use super::calls::{NodePlan, plans};
+use super::calls::{NodePlan, plans, times};
 use super::names::{self, Callers, Calls};
 use super::places::{Places, Row};
-use super::{beginning, order, sampled, samples};
+use super::samples::Pictures;
+use super::{Sampling, beginning, order, sampled};
 use crate::Analysis;
 
 /// Extent of the computation that is read.
@@ -34,7 +40,8 @@ pub struct Extent {
     /// The part of the run that will be analysed. Of a run with more than [`Self::most`] calls no
     /// more than this part is read, if it lies between two times.
     pub part: Part,
-    /// Calls up to which all bursts are kept. Of more, at most two fifths of this number.
+    /// Calls up to which all bursts are kept. Of more, at most two fifths of this number; all of a
+    /// run with samples, whose counters a second reading would not have.
     pub most: u64,
 }
 
@@ -76,26 +83,18 @@ impl Computation {
         self.is_thinned
     }
 
-    /// The activity of each location in a part of the run, where time outside MPI is wanted, and
-    /// all bursts were kept.
-    pub fn activities(&self, span: Span) -> Option<Vec<Activity>> {
-        let mut all = Vec::new();
-        let mut begin = 0;
-        for (location, outside) in (0..).zip(self.outside.as_ref()?) {
-            let own = &self.bursts.rank[begin..];
-            let end = begin + own.partition_point(|rank| rank.0 <= location);
-            let mut activity = Activity::default();
-            for (&from, &to) in self.bursts.begin[begin..end].iter().zip(&self.bursts.end[begin..])
-            {
-                activity.running.add(span, from, to);
-            }
-            for &(from, to) in outside {
-                activity.outside.add(span, from, to);
-            }
-            all.push(activity);
-            begin = end;
+    /// The stretches of a location, those outside MPI only where they were wanted; not all where
+    /// bursts are thinned.
+    pub fn stretches(&self, location: u32) -> Stretches {
+        let bursts = &self.bursts;
+        let begin = bursts.rank.partition_point(|rank| rank.0 < location);
+        let end = bursts.rank.partition_point(|rank| rank.0 <= location);
+        let (begins, ends) = (&bursts.begin[begin..end], &bursts.end[begin..end]);
+        let outside = self.outside.as_ref().and_then(|all| all.get(location as usize));
+        Stretches {
+            running: begins.iter().copied().zip(ends.iter().copied()).collect(),
+            outside: outside.cloned().unwrap_or_default(),
         }
-        Some(all)
     }
 }
 
@@ -109,6 +108,12 @@ struct Own {
     /// Where bursts are thinned, one for each.
     in_window: Vec<bool>,
     thinning: Option<Thinning>,
+    /// Of all bursts but the first and the last, which precede and follow MPI, where bursts are
+    /// thinned.
+    durations: Durations,
+    /// The duration of the last burst so far, which is not the first.
+    last: Option<u64>,
+    is_begun: bool,
     /// Time outside MPI, where it is wanted and nothing is thinned.
     outside: Option<(Outside, Vec<(u64, u64)>)>,
 }
@@ -117,6 +122,12 @@ impl Visitor for Own {
     fn stretch(&mut self, Stretch { begin, end, site }: Stretch) {
         if let Some(thinning) = &mut self.thinning {
             let kept = thinning.next(site, end - begin);
+            if self.is_begun
+                && let Some(before) = self.last.replace(end - begin)
+            {
+                self.durations.add(before);
+            }
+            self.is_begun = true;
             if kept == Kept::No {
                 return;
             }
@@ -137,6 +148,8 @@ impl Visitor for Own {
         if let Some((outside, found)) = &mut self.outside {
             outside.until(until, |from, to| found.push((from, to)));
         }
+        // Its cells may be many.
+        self.thinning = None;
     }
 }
 
@@ -148,25 +161,42 @@ struct Threads<'a> {
     plans: Vec<Vec<NodePlan>>,
     calls: Calls,
     callers: Callers<'a>,
+    /// Records of samples, where the run has some and they are wanted.
+    samples: Option<(States, Events)>,
+    /// Number of levels of their stacks.
+    levels: u32,
+}
+
+/// Records of samples.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OfSamples {
+    /// They are read.
+    Read,
+    /// They are left out, as by a second reading of calls.
+    LeftOut,
 }
 
 impl<'a> Threads<'a> {
-    /// Those of a run without samples.
-    fn new(analysis: &'a Analysis<'a>) -> Option<Self> {
+    fn new(analysis: &'a Analysis<'a>, records: OfSamples) -> Self {
         let run_samples = talea_run::samples::load(&analysis.run.directory);
-        if !run_samples.processes.is_empty() {
-            return None;
-        }
-        let unresolved = SampleSites::load(&analysis.run.directory, &run_samples).gaps;
+        let sites = SampleSites::load(&analysis.run.directory, &run_samples);
+        let unresolved = sites.gaps.clone();
         let sampled = sampled(analysis, &run_samples);
         let (mut trace, places): (Trace, Places) = beginning(analysis, &sampled);
-        trace.gaps.merge(unresolved);
-        samples::note_unplaced(&run_samples, 0, &mut trace);
         let calls = Calls::new(&analysis.run.recording);
         let mut callers = Callers::new(analysis);
         let rows = places.rows(analysis, &sampled);
-        let plans = rows.iter().map(|row| plans(analysis, row, &calls, &mut callers)).collect();
-        Some(Self { trace, rows, plans, calls, callers })
+        let plans: Vec<_> =
+            rows.iter().map(|row| plans(analysis, row, &calls, &mut callers)).collect();
+        let mut pictures = Pictures::new(&sites, &mut callers);
+        let sampling = Sampling { analysis, run_samples: &run_samples, sampled: &sampled };
+        let samples =
+            (records == OfSamples::Read && sampled.iter().any(Option::is_some)).then(|| {
+                let calls = |at: usize| Cow::Owned(times(analysis, &rows[at]));
+                sampling.records(&rows, &places, &mut pictures, calls)
+            });
+        let levels = sampling.label(pictures, unresolved, &mut trace);
+        Self { trace, rows, plans, calls, callers, samples, levels }
     }
 }
 
@@ -190,8 +220,10 @@ fn calls_in(analysis: &Analysis<'_>, row: &Row<'_>, part: Option<(Nanos, Nanos)>
         let mut events = row.process.events(&analysis.run.recording, row.thread);
         events.skip_to(time).iter().sum()
     };
-    // Those that begin before the end of the part, and one after it.
-    let end = if to == Nanos(u64::MAX) { kept } else { before(to) + before(to) / 512 + 2 };
+    // Those that begin before the end of the part, and one after it; some that end up to a
+    // thousandth before a time are not left out before it.
+    let past = Nanos(to.0.saturating_add(to.0 / 1023 + 1));
+    let end = if past == Nanos(u64::MAX) { kept } else { before(past) + 2 };
     end.min(kept).saturating_sub(before(from))
 }
 
@@ -202,11 +234,13 @@ pub fn computation(
     wanted: Time,
     extent: Extent,
 ) -> Option<(Trace, Computation)> {
-    let Threads { mut trace, rows, plans, calls, callers } = Threads::new(analysis)?;
+    let Threads { mut trace, rows, plans, calls, callers, samples, levels } =
+        Threads::new(analysis, OfSamples::Read);
     let part = range(analysis, extent);
     let counts: Vec<u64> = rows.par_iter().map(|row| calls_in(analysis, row, part)).collect();
     let all: u64 = counts.iter().sum();
-    let is_thinned = all > extent.most;
+    // A second reading would have no counters.
+    let is_thinned = all > extent.most && samples.is_none();
     let room = extent.most / 5;
     let rare = room / rows.len().max(1) as u64;
     let each = rows.par_iter().zip(&plans).zip(&counts).map(|((row, plans), &count)| {
@@ -226,7 +260,7 @@ pub fn computation(
         return None;
     }
     calls.label(&mut trace.labels);
-    callers.label(0, &mut trace.labels);
+    callers.label(levels, &mut trace.labels);
     names::states(&mut trace.labels);
     let last = found.iter().map(|(records, _)| Nanos(records.last)).max().unwrap_or_default();
     trace.duration = trace.duration.max(last);
@@ -240,7 +274,7 @@ pub fn computation(
             ),
         );
     }
-    let (trace, mut computation) = together(&rows, found, trace);
+    let (trace, mut computation) = together(&rows, found, samples, trace);
     if is_thinned {
         computation.is_thinned = true;
         let (kept, all) = (computation.bursts.len(), computation.all);
@@ -262,9 +296,12 @@ fn note(trace: &mut Trace, detail: String) {
     trace.gaps.note(Gap { kind: GapKind::MemoryBound, rank: None, detail, count: 0 });
 }
 
+/// The bursts of all threads, and the trace with the records that are left. Threads that only
+/// samples know compute all the time.
 fn together(
     rows: &[Row<'_>],
     found: Vec<(Records, Own)>,
+    samples: Option<(States, Events)>,
     mut trace: Trace,
 ) -> (Trace, Computation) {
     let mut bursts = Bursts {
@@ -272,16 +309,23 @@ fn together(
         site_types: [*types::CALLER.start(), *types::CALLER_LINE.start()],
         ..Bursts::default()
     };
-    let count = found.iter().map(|(_, own)| own.begins.len()).sum();
+    let alone: Vec<StateRecord> = samples.iter().flat_map(|(states, _)| states.iter()).collect();
+    let count = alone.len() + found.iter().map(|(_, own)| own.begins.len()).sum::<usize>();
     bursts.rank.reserve_exact(count);
     bursts.begin.reserve_exact(count);
     bursts.end.reserve_exact(count);
     bursts.site.reserve_exact(count);
-    let mut outside = vec![Vec::new(); trace.locations.len()];
+    // A thread without calls is outside MPI.
+    let mut outside = vec![vec![(0, u64::MAX)]; trace.locations.len()];
     let mut sites = Sites::default();
-    let mut parts = Vec::with_capacity(rows.len());
-    let mut all = 0;
+    let mut parts = Vec::with_capacity(rows.len() + 1);
+    let mut all = alone.len() as u64;
+    let mut durations = Durations::default();
+    let mut alone = alone.into_iter().peekable();
     for (row, (records, own)) in rows.iter().zip(found) {
+        while let Some(state) = alone.next_if(|state| state.location < row.location) {
+            add_alone(state, &mut bursts, &mut sites);
+        }
         let numbers: Vec<u32> =
             records.sites.into_all().into_iter().map(|site| sites.number(site)).collect();
         bursts.rank.resize(bursts.rank.len() + own.begins.len(), Rank(row.location));
@@ -289,90 +333,34 @@ fn together(
         bursts.end.extend_from_slice(&own.ends);
         bursts.site.extend(own.site.iter().map(|&site| numbers[site as usize]));
         bursts.in_window.extend_from_slice(&own.in_window);
+        durations.merge(&own.durations);
         if let Some((place, (_, own))) = outside.get_mut(row.location as usize).zip(own.outside) {
             *place = own;
         }
         parts.push((records.states, records.events));
         all += records.stretches;
     }
+    for state in alone {
+        add_alone(state, &mut bursts, &mut sites);
+    }
+    bursts.all_durations = (!bursts.in_window.is_empty()).then_some(durations);
+    let has_samples = samples.is_some();
+    parts.extend(samples);
     let spans = bursts.begin.iter().zip(&bursts.end);
     bursts.duration = spans.map(|(begin, end)| (end - begin) as f64).collect();
     bursts.sites = sites.into_all();
-    bursts.complete(trace.locations.len());
     order::merge(&parts, &talea_model::trace::Messages::default(), &mut trace);
+    if has_samples {
+        bursts.read_counters(&trace);
+    }
+    bursts.complete(trace.locations.len());
     (trace, Computation { bursts, all, is_thinned: false, outside: Some(outside) })
 }
 
-/// A thread that was visited.
-pub(crate) struct Visited<V> {
-    /// Its location.
-    pub(crate) location: u32,
-    /// The sites of its stretches, by number.
-    pub(crate) sites: Vec<Site>,
-    /// The visitor.
-    pub(crate) visitor: V,
-}
-
-/// Threads that are visited side by side, before `done` takes them.
-const TOGETHER: usize = 256;
-
-/// Reads what [`computation`] read once more: each thread meets a visitor of its own, which `done`
-/// takes in the order of locations. Nothing where there is no computation.
-pub(crate) fn visit<V: Visitor + Send>(
-    analysis: &Analysis<'_>,
-    extent: Extent,
-    visitor: impl Fn(u32) -> V + Sync,
-    mut done: impl FnMut(Visited<V>),
-) {
-    let Some(Threads { rows, plans, .. }) = Threads::new(analysis) else { return };
-    let part = range(analysis, extent);
-    for (rows, plans) in rows.chunks(TOGETHER).zip(plans.chunks(TOGETHER)) {
-        let each = rows.par_iter().zip(plans).filter_map(|(row, plans)| {
-            let mut visitor = visitor(row.location);
-            let records = walk(analysis, row, plans, part, &mut visitor)?;
-            let sites = records.sites.into_all();
-            Some(Visited { location: row.location, sites, visitor })
-        });
-        each.collect::<Vec<_>>().into_iter().for_each(&mut done);
-    }
-}
-
-/// Sums of a thread's activity in a part of the run.
-struct Active {
-    span: Span,
-    outside: Outside,
-    sums: Activity,
-}
-
-impl Visitor for Active {
-    fn stretch(&mut self, stretch: Stretch) {
-        self.sums.running.add(self.span, stretch.begin, stretch.end);
-    }
-
-    fn call(&mut self, begin: u64, end: u64) {
-        let sums = &mut self.sums.outside;
-        self.outside.call(begin, end, |from, to| sums.add(self.span, from, to));
-    }
-
-    fn end(&mut self, until: u64) {
-        let sums = &mut self.sums.outside;
-        self.outside.until(until, |from, to| sums.add(self.span, from, to));
-    }
-}
-
-/// The activity of each of so many locations in a part of the run, which is read once more.
-pub(crate) fn activities(
-    analysis: &Analysis<'_>,
-    locations: usize,
-    extent: Extent,
-    span: Span,
-) -> Vec<Activity> {
-    let mut all = vec![Activity::default(); locations];
-    let active = |_| Active { span, outside: Outside::new(), sums: Activity::default() };
-    visit(analysis, extent, active, |visited| {
-        if let Some(place) = all.get_mut(visited.location as usize) {
-            *place = visited.visitor.sums;
-        }
-    });
-    all
+/// Adds the one burst of a thread that makes no calls.
+fn add_alone(state: StateRecord, bursts: &mut Bursts, sites: &mut Sites) {
+    bursts.rank.push(Rank(state.location));
+    bursts.begin.push(state.begin);
+    bursts.end.push(state.end);
+    bursts.site.push(sites.number(Site::default()));
 }

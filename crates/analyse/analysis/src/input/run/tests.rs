@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use talea_cluster::bursts::{Bursts, bursts};
 use talea_formats::paraver;
-use talea_metric::measure::{Part, Span, measure, measure_activities};
+use talea_metric::measure::{Activities, Part, Span, measure, measure_activities};
+use talea_model::trace::{EventRecord, types};
 use talea_model::{Gaps, Trace};
 use talea_run::load::load;
 use tempfile::TempDir;
@@ -20,7 +21,9 @@ pub(crate) fn samples() -> Vec<TempDir> {
         let paths = entries.map(|entry| entry.unwrap().path());
         paths.filter(|path| path.is_dir()).collect()
     };
-    for from in inside(&here).iter().flat_map(|version| inside(version)) {
+    let sampled = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../show/talea/tests/golden/halo");
+    let unsampled = inside(&here).into_iter().flat_map(|version| inside(&version));
+    for from in unsampled.chain([sampled]) {
         let to = TempDir::new().unwrap();
         copy(&from, to.path());
         found.push(to);
@@ -42,6 +45,10 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
+fn is_sampled(analysis: &Analysis<'_>) -> bool {
+    !talea_run::samples::files(&analysis.run.directory).unwrap().is_empty()
+}
+
 /// Calls `check` with each run that has times.
 fn each(mut check: impl FnMut(&Analysis<'_>)) {
     for folder in samples() {
@@ -52,7 +59,7 @@ fn each(mut check: impl FnMut(&Analysis<'_>)) {
 
 #[test]
 fn computations_are_those_that_records_show() {
-    let mut found = 0;
+    let (mut found, mut counted) = (0, 0);
     each(|analysis| {
         let whole = trace(analysis);
         let extent = Extent::default();
@@ -67,6 +74,10 @@ fn computations_are_those_that_records_show() {
             (&expected.rank, &expected.begin, &expected.end)
         );
         assert_eq!((&own.duration, &own.edge), (&expected.duration, &expected.edge));
+        // In words, as an absent count is no number.
+        assert_eq!(format!("{:?}", own.counters), format!("{:?}", expected.counters));
+        assert_eq!(own.set, expected.set);
+        counted += usize::from(!own.counters.is_empty());
         assert_eq!(named(own), named(&expected));
         assert_eq!((own.source, own.site_types), (expected.source, expected.site_types));
         assert_eq!((&own.gaps, &bare.locations), (&expected.gaps, &whole.locations));
@@ -75,14 +86,19 @@ fn computations_are_those_that_records_show() {
             assert_eq!(span(&bare), span(&whole));
             let expected = measure(&whole, part);
             let span = span(&bare).unwrap();
-            let held = computation.activities(span).unwrap();
-            assert_eq!(measure_activities(&bare, &held, part), expected);
-            let read = activities(analysis, bare.locations.len(), extent, span);
-            assert_eq!(measure_activities(&bare, &read, part), expected);
+            let held = |location| computation.stretches(location);
+            let activities = Activities::Stretches(&held);
+            let found = measure_activities(&bare, activities, part);
+            assert_eq!(format!("{found:?}"), format!("{expected:?}"));
+            if is_sampled(analysis) {
+                continue;
+            }
+            let read = super::activities(analysis, bare.locations.len(), extent, span);
+            assert_eq!(measure_activities(&bare, Activities::Sums(&read), part), expected);
         }
         found += 1;
     });
-    assert!(found > 0);
+    assert!(found > 0 && counted > 0);
 }
 
 /// Halves of the bursts of a run with more calls than are held.
@@ -92,17 +108,14 @@ fn thinned_bursts_are_some_of_all() {
     each(|analysis| {
         let read =
             |most| computation(analysis, Time::OutsideMpi, Extent { part: Part::default(), most });
-        let Some((bare, all)) = read(Extent::MOST) else { return };
+        let Some((bare, all)) = read(Extent::MOST).filter(|_| !is_sampled(analysis)) else {
+            return;
+        };
         let all = all.bursts;
         let most = all.len() as u64 / 2;
         let (trace, thinned) = read(most).unwrap();
         let kept = &thinned.bursts;
-        assert!(
-            thinned.is_thinned()
-                && thinned
-                    .activities(Span::select(&trace, Part::Whole, &mut Gaps::default()).unwrap())
-                    .is_none()
-        );
+        assert!(thinned.is_thinned());
         assert_eq!((thinned.all, kept.in_window.len()), (all.len() as u64, kept.len()));
         assert!((1..=2 * most as usize / 5).contains(&kept.len()), "{} of {most}", kept.len());
         assert!(
@@ -173,4 +186,32 @@ fn lines_that_are_made_as_they_are_written_are_those_of_the_trace() {
         found += 1;
     });
     assert!(found > 0);
+}
+
+#[test]
+fn what_happens_inside_iterations_needs_no_calls() {
+    let mut found = 0;
+    each(|analysis| {
+        let (whole, bare) = (trace(analysis), inside(analysis));
+        let kept = |kind: &u32| {
+            types::is_counter(*kind)
+                || types::LOOP.contains(kind)
+                || types::SAMPLE_CALLER.contains(kind)
+                || types::SAMPLE_LINE.contains(kind)
+                || [types::ITERATION, types::MARKED, types::COUNTER_SET].contains(kind)
+        };
+        let told = |of: &Trace| -> Vec<String> {
+            let event =
+                |event: EventRecord<'_>| event.types.iter().any(kept).then(|| format!("{event:?}"));
+            of.events.iter().filter_map(event).collect()
+        };
+        assert_eq!(told(&bare), told(&whole));
+        for part in [Part::BetweenInitAndFinalize, Part::Whole] {
+            let span = |trace: &Trace| Span::select(trace, part, &mut Gaps::default());
+            assert_eq!(span(&bare), span(&whole));
+        }
+        assert_eq!((&bare.locations, bare.duration), (&whole.locations, whole.duration));
+        found += usize::from(is_sampled(analysis));
+    });
+    assert_eq!(found, 1);
 }

@@ -142,9 +142,12 @@ pub(super) fn walk(
     let mut walk = Walk { location, records: Records::default(), open: None, visitor };
     let mut before: Option<(Nanos, Nanos)> = None;
     let mut events = row.process.events(&analysis.run.recording, row.thread).without_arguments();
-    let mut is_begin = true;
-    if let Some((from, _)) = part {
-        is_begin = events.skip_to(from).iter().all(|&visits| visits == 0);
+    // End of the last call before the part.
+    let mut skipped = None;
+    if let Some((from, _)) = part
+        && events.skip_to(from).iter().any(|&visits| visits > 0)
+    {
+        skipped = Some(events.end());
     }
     // Numbers of the sites of nodes, as they are met.
     let mut numbers = vec![None; plans.len()];
@@ -152,19 +155,18 @@ pub(super) fn walk(
         let (Some(begin), Some(duration)) = (event.begin, event.duration) else { break };
         let node = event.node.0 as usize;
         let Some(plan) = plans.get(node) else { continue };
-        let gap = event.gap.unwrap_or_default();
         let end = begin + duration;
         let since = if let Some((last, since)) = before {
             if begin < last {
                 return None;
             }
             since
-        } else if is_begin {
+        } else if let Some(end) = skipped {
+            end
+        } else {
             let (start, came) = row.came(begin);
             walk.records.state(location, start, came, types::NOT_CREATED);
             came
-        } else {
-            Nanos(begin.0.saturating_sub(gap.0))
         };
         if since < begin {
             let number = &mut numbers[node];
@@ -184,7 +186,7 @@ pub(super) fn walk(
         walk.visitor.call(begin.0, end.0);
         before = Some((begin, end));
     }
-    let [last, went, end] = row.went(before.map(|(_, end)| end));
+    let [last, went, end] = row.went(before.map(|(_, end)| end).or(skipped));
     walk.stretch(last, went, |sites| sites.number(Site::default()));
     walk.records.state(location, went, end, types::NOT_CREATED);
     Some(walk.end(u64::MAX))

@@ -14,7 +14,7 @@ use crate::input::run::names::{self, Callers};
 
 /// Stacks and counters in the numbers of the trace.
 pub(in crate::input::run) struct Pictures<'a, 'b> {
-    sites: &'a SampleSites,
+    sites: &'b SampleSites,
     callers: &'b mut Callers<'a>,
     stacks: HashMap<(usize, u32), Vec<(u32, i64)>>,
     /// Number and label of each counter.
@@ -30,7 +30,7 @@ pub(in crate::input::run) struct Pictures<'a, 'b> {
 
 impl<'a, 'b> Pictures<'a, 'b> {
     /// None yet.
-    pub(in crate::input::run) fn new(sites: &'a SampleSites, callers: &'b mut Callers<'a>) -> Self {
+    pub(in crate::input::run) fn new(sites: &'b SampleSites, callers: &'b mut Callers<'a>) -> Self {
         Self {
             sites,
             callers,
