@@ -44,8 +44,8 @@ const HELP: &str = "cargo xtask TASK
   bench mark             what markers of phases take, in C and Rust
   bench paraver          reading and writing traces, per second of processor time
   bench sample           run time that samples at 100 Hz add
-  bench scale            views, report and metrics of a run of seven million calls; `scale ends` (after the program's end) and `scale
-                         peers` (programs that read exports) for parts; `scale ranks` for generated runs of 512 to 131,072 ranks
+  bench scale            views, report and metrics of a run of seven million calls; `scale ends` (after the program's end), `scale
+                         sampled` (a run with samples) and `scale peers` (programs that read exports) for parts; `scale ranks` for generated runs of 512 to 131,072 ranks
   bench serve            batches of a thousand agents, and the questions of a job's page over thirty days
   bench shares           the shares that the agent sees, beside perf record -a of the same minute, and its idle time beside /proc/stat;
                          `shares idle` for the second table
@@ -130,6 +130,7 @@ fn task(words: &[&str]) -> Result<(), String> {
         ["bench", "scale"] => bench::scale::run(),
         ["bench", "scale", "ends"] => bench::scale::ends(),
         ["bench", "scale", "peers"] => bench::scale::peers(),
+        ["bench", "scale", "sampled"] => bench::scale::sampled(),
         ["bench", "scale", "ranks"] => bench::ranks::run(),
         ["bench", "truth"] => bench::truth::run(bench::truth::Output::Rows),
         ["bench", "truth", "--trees"] => bench::truth::run(bench::truth::Output::Trees),

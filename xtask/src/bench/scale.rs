@@ -20,8 +20,10 @@ const STEPS: u32 = 3000;
 /// Counted runs of each command.
 const ROUNDS: usize = 3;
 
-/// Commands by name, with the words around the run and the file that they write, if any.
-const COMMANDS: [(&str, &[&str], &[&str]); 10] = [
+/// A command by name, with the words around the run.
+type Timed = (&'static str, &'static [&'static str], &'static [&'static str]);
+
+const COMMANDS: [Timed; 10] = [
     ("show structure", &["show"], &["structure"]),
     ("show calls", &["show"], &["calls"]),
     ("show classes", &["show"], &["classes"]),
@@ -34,11 +36,41 @@ const COMMANDS: [(&str, &[&str], &[&str]); 10] = [
     ("convert to Perfetto", &["convert"], &["-", "--format", "perfetto"]),
 ];
 
+/// Commands that read what happens inside and between calls.
+const OF_SAMPLES: [Timed; 4] = [
+    ("fold", &["fold"], &[]),
+    ("cluster", &["cluster"], &[]),
+    ("metrics", &["metrics"], &[]),
+    ("report", &["report", "--out", "-"], &[]),
+];
+
 /// Prints all tables.
 pub(crate) fn run() -> Result<(), String> {
     ends()?;
     in_folder(tables)?;
+    sampled()?;
     peers()
+}
+
+/// Prints the time of analyses of a run that was sampled.
+pub(crate) fn sampled() -> Result<(), String> {
+    in_folder(|folder| {
+        let ours = built("talea")?;
+        let theirs = before().map(|_| built_before("talea")).transpose()?;
+        let [run, earlier] = ["run", "before"].map(|name| folder.join(name));
+        heading("Analyses of millions of calls with samples, 4 ranks, Open MPI");
+        let how = ["--sample", "100Hz", "--no-report"];
+        record(&ours, &run, STEPS, &how)?;
+        // The first reader does the work that the command left.
+        timed(&ours, &["show"], &run, &["structure"])?;
+        println!("{} events.\n", events(&ours, &run)?);
+        if let Some(theirs) = &theirs {
+            record(theirs, &earlier, STEPS, &how)?;
+            timed(theirs, &["show"], &earlier, &["structure"])?;
+        }
+        let before = theirs.as_deref().map(|theirs| (theirs, earlier.as_path()));
+        compare(before, (&ours, &run), &OF_SAMPLES)
+    })
 }
 
 /// Prints the time that `talea run` takes after the end of programs, by number of calls.
@@ -50,7 +82,7 @@ pub(crate) fn ends() -> Result<(), String> {
 pub(crate) fn peers() -> Result<(), String> {
     in_folder(|folder| {
         let (talea, run) = (built("talea")?, folder.join("run"));
-        record(&talea, &run, STEPS / 10)?;
+        record(&talea, &run, STEPS / 10, &[])?;
         peers::compare(&talea, &run)
     })
 }
@@ -67,7 +99,7 @@ fn tables(folder: &Path) -> Result<(), String> {
     let theirs = before().map(|_| built_before("talea")).transpose()?;
     let run = folder.join("run");
     heading("Views of millions of calls, 4 ranks, Open MPI");
-    let (program, whole) = record(&ours, &run, STEPS)?;
+    let (program, whole) = record(&ours, &run, STEPS, &[])?;
     // The first reader does the work that the command left.
     let (reading, memory) = timed(&ours, &["show"], &run, &["structure"])?;
     let events = events(&ours, &run)?;
@@ -80,21 +112,38 @@ fn tables(folder: &Path) -> Result<(), String> {
     // Each build reads what it recorded: an earlier one may not read our form.
     let earlier = folder.join("before");
     if let Some(theirs) = &theirs {
-        let (program, whole) = record(theirs, &earlier, STEPS)?;
+        let (program, whole) = record(theirs, &earlier, STEPS, &[])?;
         println!("Before: the program took {program:.1} s, `talea run` {whole:.1} s.\n");
     }
+    let before = theirs.as_deref().map(|theirs| (theirs, earlier.as_path()));
+    compare(before, (&ours, &run), &COMMANDS)?;
+    let mut first: Vec<f64> = Vec::new();
+    for _ in 0..ROUNDS {
+        let _ = std::fs::remove_file(run.join("summary.talea"));
+        first.push(timed(&ours, &["show"], &run, &["structure"])?.0);
+    }
+    println!("| `show structure`, without sums | | {:.2} | |", median(&mut first));
+    parts(&run)
+}
+
+/// Prints a table of commands of one or two builds, each with its run.
+fn compare(
+    theirs: Option<(&Path, &Path)>,
+    (ours, run): (&Path, &Path),
+    commands: &[Timed],
+) -> Result<(), String> {
     println!("Median of {ROUNDS} runs; in brackets the peak of memory in MB.\n");
     println!("| command | before, s | now, s | before / now |\n|---|---|---|---|");
-    for (name, first, last) in COMMANDS {
+    for (name, first, last) in commands {
         let (mut old, mut new) = (Vec::new(), Vec::new());
         let (mut old_memory, mut new_memory) = (0, 0);
         for _ in 0..ROUNDS {
-            if let Some(theirs) = &theirs {
-                let (seconds, memory) = timed(theirs, first, &earlier, last)?;
+            if let Some((theirs, earlier)) = theirs {
+                let (seconds, memory) = timed(theirs, first, earlier, last)?;
                 old.push(seconds);
                 old_memory = old_memory.max(memory);
             }
-            let (seconds, memory) = timed(&ours, first, &run, last)?;
+            let (seconds, memory) = timed(ours, first, run, last)?;
             new.push(seconds);
             new_memory = new_memory.max(memory);
         }
@@ -104,13 +153,7 @@ fn tables(folder: &Path) -> Result<(), String> {
         let ratio = if known { format!("{:.1}", old / new) } else { String::new() };
         println!("| `{name}` | {before} | {new:.2} ({new_memory}) | {ratio} |");
     }
-    let mut first: Vec<f64> = Vec::new();
-    for _ in 0..ROUNDS {
-        let _ = std::fs::remove_file(run.join("summary.talea"));
-        first.push(timed(&ours, &["show"], &run, &["structure"])?.0);
-    }
-    println!("| `show structure`, without sums | | {:.2} | |", median(&mut first));
-    parts(&run)
+    Ok(())
 }
 
 /// Time of reading all events, and those of a hundredth of the run at several places, on one core
@@ -185,7 +228,7 @@ fn print_ends(talea: &Path, folder: &Path) -> Result<(), String> {
         let (mut count, mut report) = (0, "");
         for _ in 0..ROUNDS {
             let run = folder.join("end");
-            let (program, whole) = record(talea, &run, steps)?;
+            let (program, whole) = record(talea, &run, steps, &[])?;
             programs.push(program);
             after.push(whole - program);
             report = if run.join("report.html").exists() { "made" } else { "left" };
@@ -204,9 +247,9 @@ fn print_ends(talea: &Path, folder: &Path) -> Result<(), String> {
 }
 
 /// Records the program; seconds of the program, and of the whole command.
-fn record(talea: &Path, run: &Path, steps: u32) -> Result<(f64, f64), String> {
+fn record(talea: &Path, run: &Path, steps: u32, how: &[&str]) -> Result<(f64, f64), String> {
     let mut command = Command::new(talea);
-    prepared(&mut command).arg("run").arg("--out").arg(run);
+    prepared(&mut command).arg("run").args(how).arg("--out").arg(run);
     command.args(["--", "mpirun.openmpi", "-n", "4", "apps/bin/openmpi/halo", "--size", "2"]);
     command.args(["--vars", "40", "--periodic", "--steps", &steps.to_string()]);
     let begin = Instant::now();
