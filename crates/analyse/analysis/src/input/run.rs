@@ -21,12 +21,12 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 use talea_flow::iterations::TimedEvent;
 use talea_model::trace::{Communicator, Events, Members, MessageRecord, Messages, States};
-use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
+use talea_model::{Gap, GapKind, Nanos, Trace};
 use talea_run::live::record;
 
 pub use self::between::{Computation, Extent, Time, computation};
 pub(crate) use self::between::{Stretch, Visited, Visitor, activities, visit};
-use self::calls::{plans, records};
+use self::calls::{NodePlan, plans, records};
 pub use self::inside::inside;
 use self::loops::{Loops, turns};
 pub use self::loops::{label, loop_names};
@@ -41,16 +41,9 @@ use talea_run::samples::RunSamples;
 
 /// Everything that was recorded, as columns.
 pub fn trace(analysis: &Analysis<'_>) -> Trace {
-    let recording = &analysis.run.recording;
-    let run_samples = talea_run::samples::load(&analysis.run.directory);
-    let sites = SampleSites::load(&analysis.run.directory, &run_samples);
-    let unresolved = sites.gaps.clone();
-    let sampled = sampled(analysis, &run_samples);
-    let (mut trace, places) = beginning(analysis, &sampled);
-    let calls = Calls::new(recording);
-    let mut callers = Callers::new(analysis);
-    let rows = places.rows(analysis, &sampled);
-    let plans: Vec<_> = rows.iter().map(|row| plans(analysis, row, &calls, &mut callers)).collect();
+    let files = SampleFiles::load(analysis);
+    let Setup { mut trace, places, sampled, rows, plans, calls, mut callers } =
+        Setup::new(analysis, &files);
     let found: Vec<_> = rows
         .par_iter()
         .zip(&plans)
@@ -63,9 +56,9 @@ pub fn trace(analysis: &Analysis<'_>) -> Trace {
         })
         .collect();
     let mut loops = Loops::default();
-    let mut pictures = Pictures::new(&sites, &mut callers);
+    let mut pictures = Pictures::new(&files.sites, &mut callers);
     let mut parts: Vec<(States, Events)> = Vec::with_capacity(found.len() + 1);
-    let sampling = Sampling { analysis, run_samples: &run_samples, sampled: &sampled };
+    let sampling = Sampling { analysis, files: &files, sampled: &sampled };
     let of_samples = sampling.records(&rows, &places, &mut pictures, |at| {
         let (.., calls) = &found[at];
         Cow::Borrowed(calls)
@@ -75,7 +68,7 @@ pub fn trace(analysis: &Analysis<'_>) -> Trace {
         parts.push((states, events));
     }
     parts.push(of_samples);
-    let levels = sampling.label(pictures, unresolved, &mut trace);
+    let levels = sampling.label(pictures, &mut trace);
     let messages = all_messages(analysis, &places, &mut trace);
     communicators(analysis, &mut trace);
     calls.label(&mut trace.labels);
@@ -91,10 +84,50 @@ pub(crate) fn has_samples(analysis: &Analysis<'_>) -> bool {
     talea_run::samples::files(&analysis.run.directory).is_ok_and(|files| !files.is_empty())
 }
 
+/// The samples of a run, and their addresses in the source.
+struct SampleFiles {
+    samples: RunSamples,
+    sites: SampleSites,
+}
+
+impl SampleFiles {
+    fn load(analysis: &Analysis<'_>) -> Self {
+        let samples = talea_run::samples::load(&analysis.run.directory);
+        let sites = SampleSites::load(&analysis.run.directory, &samples);
+        Self { samples, sites }
+    }
+}
+
+/// Threads of a run, and the names of their calls, before any is read.
+struct Setup<'a, 's> {
+    /// The trace without records.
+    trace: Trace,
+    places: Places,
+    /// The samples of each process.
+    sampled: Vec<Option<Sampled<'s>>>,
+    rows: Vec<Row<'a>>,
+    /// For each row the plans of its nodes.
+    plans: Vec<Vec<NodePlan>>,
+    calls: Calls,
+    callers: Callers<'a>,
+}
+
+impl<'a, 's> Setup<'a, 's> {
+    fn new(analysis: &'a Analysis<'a>, files: &'s SampleFiles) -> Self {
+        let sampled = sampled(analysis, &files.samples);
+        let (trace, places) = beginning(analysis, &sampled);
+        let calls = Calls::new(&analysis.run.recording);
+        let mut callers = Callers::new(analysis);
+        let rows = places.rows(analysis, &sampled);
+        let plans = rows.iter().map(|row| plans(analysis, row, &calls, &mut callers)).collect();
+        Self { trace, places, sampled, rows, plans, calls, callers }
+    }
+}
+
 /// The samples of a run, and the threads that they belong to.
 struct Sampling<'a, 's> {
     analysis: &'a Analysis<'a>,
-    run_samples: &'s RunSamples,
+    files: &'s SampleFiles,
     sampled: &'s [Option<Sampled<'s>>],
 }
 
@@ -128,10 +161,10 @@ impl Sampling<'_, '_> {
     }
 
     /// Labels of samples, and what is not known of them; returns the number of levels of stacks.
-    fn label(&self, pictures: Pictures<'_, '_>, unresolved: Gaps, trace: &mut Trace) -> u32 {
+    fn label(&self, pictures: Pictures<'_, '_>, trace: &mut Trace) -> u32 {
         let levels = pictures.label(&mut trace.labels, &mut trace.gaps);
-        trace.gaps.merge(unresolved);
-        samples::note_unplaced(self.run_samples, self.sampled.iter().flatten().count(), trace);
+        trace.gaps.merge(self.files.sites.gaps.clone());
+        samples::note_unplaced(&self.files.samples, self.sampled.iter().flatten().count(), trace);
         levels
     }
 }

@@ -21,17 +21,16 @@ use talea_model::notation::grouped;
 use talea_model::trace::{Events, StateRecord, States, types};
 use talea_model::{Gap, GapKind, Nanos, Rank, Trace};
 use talea_run::recording::Thread;
-use talea_run::sampled::SampleSites;
 
 pub(crate) use self::again::{Visited, activities, visit};
 use self::outside::Outside;
 use self::walk::{Records, walk};
 pub(crate) use self::walk::{Stretch, Visitor};
-use super::calls::{NodePlan, plans, times};
+use super::calls::{NodePlan, times};
 use super::names::{self, Callers, Calls};
-use super::places::{Places, Row};
+use super::places::Row;
 use super::samples::Pictures;
-use super::{Sampling, beginning, order, sampled};
+use super::{SampleFiles, Sampling, Setup, order};
 use crate::Analysis;
 
 /// Extent of the computation that is read.
@@ -178,24 +177,17 @@ enum OfSamples {
 
 impl<'a> Threads<'a> {
     fn new(analysis: &'a Analysis<'a>, records: OfSamples) -> Self {
-        let run_samples = talea_run::samples::load(&analysis.run.directory);
-        let sites = SampleSites::load(&analysis.run.directory, &run_samples);
-        let unresolved = sites.gaps.clone();
-        let sampled = sampled(analysis, &run_samples);
-        let (mut trace, places): (Trace, Places) = beginning(analysis, &sampled);
-        let calls = Calls::new(&analysis.run.recording);
-        let mut callers = Callers::new(analysis);
-        let rows = places.rows(analysis, &sampled);
-        let plans: Vec<_> =
-            rows.iter().map(|row| plans(analysis, row, &calls, &mut callers)).collect();
-        let mut pictures = Pictures::new(&sites, &mut callers);
-        let sampling = Sampling { analysis, run_samples: &run_samples, sampled: &sampled };
+        let files = SampleFiles::load(analysis);
+        let Setup { mut trace, places, sampled, rows, plans, calls, mut callers } =
+            Setup::new(analysis, &files);
+        let mut pictures = Pictures::new(&files.sites, &mut callers);
+        let sampling = Sampling { analysis, files: &files, sampled: &sampled };
         let samples =
             (records == OfSamples::Read && sampled.iter().any(Option::is_some)).then(|| {
                 let calls = |at: usize| Cow::Owned(times(analysis, &rows[at]));
                 sampling.records(&rows, &places, &mut pictures, calls)
             });
-        let levels = sampling.label(pictures, unresolved, &mut trace);
+        let levels = sampling.label(pictures, &mut trace);
         Self { trace, rows, plans, calls, callers, samples, levels }
     }
 }

@@ -9,29 +9,21 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 use talea_model::Trace;
 use talea_model::trace::{EventRecord, Events, Messages, States};
-use talea_run::sampled::SampleSites;
 
-use super::calls::{NodePlan, plans, times};
+use super::calls::{NodePlan, times};
 use super::loops::{Loops, turns};
-use super::names::{self, Callers, Calls};
+use super::names;
 use super::samples::Pictures;
-use super::{Sampling, beginning, order, sampled};
+use super::{SampleFiles, Sampling, Setup, order};
 use crate::Analysis;
 
 /// The trace of a sampled run without its calls: instances of loops and of marked phases, samples
 /// and readings of counters are those of [`super::trace`].
 pub fn inside(analysis: &Analysis<'_>) -> Trace {
-    let recording = &analysis.run.recording;
-    let run_samples = talea_run::samples::load(&analysis.run.directory);
-    let sites = SampleSites::load(&analysis.run.directory, &run_samples);
-    let unresolved = sites.gaps.clone();
-    let sampled = sampled(analysis, &run_samples);
-    let (mut trace, places) = beginning(analysis, &sampled);
-    let calls = Calls::new(recording);
-    let mut callers = Callers::new(analysis);
-    let rows = places.rows(analysis, &sampled);
+    let files = SampleFiles::load(analysis);
     // Functions and lines get the numbers that they have beside calls.
-    let plans: Vec<_> = rows.iter().map(|row| plans(analysis, row, &calls, &mut callers)).collect();
+    let Setup { mut trace, places, sampled, rows, plans, calls, mut callers } =
+        Setup::new(analysis, &files);
     let each = rows.par_iter().zip(&plans).map(|(row, plans)| {
         let calls = times(analysis, row);
         let mut events = Events::default();
@@ -53,12 +45,12 @@ pub fn inside(analysis: &Analysis<'_>) -> Trace {
         loops.add(turns, row.location, &mut events);
         parts.push((States::default(), events));
     }
-    let mut pictures = Pictures::new(&sites, &mut callers);
-    let sampling = Sampling { analysis, run_samples: &run_samples, sampled: &sampled };
+    let mut pictures = Pictures::new(&files.sites, &mut callers);
+    let sampling = Sampling { analysis, files: &files, sampled: &sampled };
     let of_samples = sampling
         .records(&rows, &places, &mut pictures, |at| Cow::Owned(times(analysis, &rows[at])));
     parts.push(of_samples);
-    let levels = sampling.label(pictures, unresolved, &mut trace);
+    let levels = sampling.label(pictures, &mut trace);
     calls.label(&mut trace.labels);
     callers.label(levels, &mut trace.labels);
     names::states(&mut trace.labels);

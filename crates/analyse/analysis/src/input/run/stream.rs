@@ -14,13 +14,12 @@ use rayon::prelude::*;
 use talea_formats::paraver::{RecordLines, write_head};
 use talea_model::Trace;
 use talea_model::trace::{EventRecord, Events, Locations, Messages, RecordKind, StateRecord};
-use talea_run::sampled::SampleSites;
 
-use super::calls::{CallWalk, NodePlan, Sink, plans};
+use super::calls::{CallWalk, NodePlan, Sink};
 use super::loops::{Loops, turns};
-use super::names::{self, Callers, Calls};
+use super::names;
 use super::places::Row;
-use super::{all_messages, beginning, communicators, sampled, samples};
+use super::{SampleFiles, Setup, all_messages, communicators, samples};
 use crate::Analysis;
 
 /// Lines of all threads that are held at a time.
@@ -56,18 +55,13 @@ pub struct Counts {
 /// A run in the order of time; none where more than calls is known, as samples are, or where calls
 /// of a thread are not in the order of time.
 pub fn stream<'a>(analysis: &'a Analysis<'a>) -> Option<Stream<'a>> {
-    let recording = &analysis.run.recording;
-    let run_samples = talea_run::samples::load(&analysis.run.directory);
-    if !run_samples.processes.is_empty() {
+    let files = SampleFiles::load(analysis);
+    if !files.samples.processes.is_empty() {
         return None;
     }
-    let unresolved = SampleSites::load(&analysis.run.directory, &run_samples).gaps;
-    let sampled = sampled(analysis, &run_samples);
-    let (mut head, places) = beginning(analysis, &sampled);
-    let calls = Calls::new(recording);
-    let mut callers = Callers::new(analysis);
-    let rows = places.rows(analysis, &sampled);
-    let plans: Vec<_> = rows.iter().map(|row| plans(analysis, row, &calls, &mut callers)).collect();
+    let unresolved = files.sites.gaps.clone();
+    let Setup { trace: mut head, places, rows, plans, calls, callers, .. } =
+        Setup::new(analysis, &files);
     let found = rows.par_iter().map(|row| {
         let calls = super::calls::times(analysis, row);
         let is_sorted = calls.is_sorted_by_key(|call| call.begin);
@@ -82,7 +76,7 @@ pub fn stream<'a>(analysis: &'a Analysis<'a>) -> Option<Stream<'a>> {
         marks.push(events);
     }
     head.gaps.merge(unresolved);
-    samples::note_unplaced(&run_samples, 0, &mut head);
+    samples::note_unplaced(&files.samples, 0, &mut head);
     let messages = by_time(all_messages(analysis, &places, &mut head));
     communicators(analysis, &mut head);
     calls.label(&mut head.labels);
