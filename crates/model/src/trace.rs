@@ -16,6 +16,7 @@ mod labels;
 mod lines;
 mod locations;
 mod messages;
+mod records;
 #[cfg(test)]
 mod tests;
 pub mod types;
@@ -26,6 +27,7 @@ pub use labels::{EventType, Gradient, Labels, RawSection, StateLabel, ValueSet};
 pub use lines::Lines;
 pub use locations::{Level, Locations, MOST_LOCATIONS, Place, TooManyLocations};
 pub use messages::{MessageRecord, Messages};
+pub use records::{InMemory, Records};
 
 use crate::gaps::Gaps;
 use crate::units::Nanos;

@@ -39,6 +39,7 @@ const NEARLY_ALL: f64 = 0.9;
 /// All findings, most important first.
 pub fn findings(analysis: &Analysis<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
+    found.extend(running(analysis));
     found.extend(ended_early(analysis));
     let placed = badly_placed(analysis);
     let (first, later) =
@@ -250,7 +251,8 @@ fn uneven(analysis: &Analysis<'_>) -> Option<Finding> {
     if analysis.is_crowded() {
         return None;
     }
-    let finished = |&at: &usize| analysis.process(at).ended == Ended::Finalized;
+    let finished =
+        |&at: &usize| matches!(analysis.process(at).ended, Ended::Finalized | Ended::Running);
     let places: Vec<usize> = (0..compute.len()).filter(finished).collect();
     if places.len() < 2 {
         return None;
@@ -321,10 +323,20 @@ fn classes(analysis: &Analysis<'_>) -> Option<Finding> {
     Some(Finding { text, target: Target::Class { id } })
 }
 
+/// Ranks that are running.
+fn running(analysis: &Analysis<'_>) -> Option<Finding> {
+    let all = analysis.ranks.len();
+    let running = (0..all).filter(|&at| analysis.process(at).ended == Ended::Running).count();
+    (running > 0).then(|| Finding {
+        text: format!("{running} of {all} ranks are running; figures are those so far."),
+        target: Target::Run,
+    })
+}
+
 /// Ranks that did not reach the end.
 fn ended_early(analysis: &Analysis<'_>) -> Vec<Finding> {
     let early: Vec<usize> = (0..analysis.ranks.len())
-        .filter(|&at| analysis.process(at).ended != Ended::Finalized)
+        .filter(|&at| !matches!(analysis.process(at).ended, Ended::Finalized | Ended::Running))
         .collect();
     let one = |&at: &usize| {
         let (process, study) = (analysis.process(at), &analysis.ranks[at]);

@@ -26,7 +26,7 @@ pub use self::without::without_mpi;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use talea_model::trace::{StateRecord, UNKNOWN_TIME, types};
+use talea_model::trace::{InMemory, Records, UNKNOWN_TIME, types};
 use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
 
 use crate::project::Instances;
@@ -170,12 +170,12 @@ pub fn is_iteration(event_type: u32) -> bool {
 
 /// Every region of a trace, by falling time; those that share one name (all iterations) are one.
 pub fn possible(trace: &Trace) -> Vec<Possible> {
-    possible_within(trace, &|_, _| true)
+    possible_within(&InMemory::new(trace), &|_, _| true)
 }
 
 /// Every region of a part of a trace: instances whose begin and end are `inside`. Regions without
 /// any there are left out.
-pub fn possible_within(trace: &Trace, inside: &dyn Fn(u64, u64) -> bool) -> Vec<Possible> {
+pub fn possible_within(records: &dyn Records, inside: &dyn Fn(u64, u64) -> bool) -> Vec<Possible> {
     #[derive(Default)]
     struct Sum {
         instances: u64,
@@ -194,7 +194,7 @@ pub fn possible_within(trace: &Trace, inside: &dyn Fn(u64, u64) -> bool) -> Vec<
             sum.last = Some(location);
         }
     };
-    spans::walk(trace, is_region_type, &mut |span| {
+    spans::walk(records, is_region_type, &mut |span| {
         if !inside(span.begin, span.end) {
             return;
         }
@@ -202,15 +202,14 @@ pub fn possible_within(trace: &Trace, inside: &dyn Fn(u64, u64) -> bool) -> Vec<
         let region = Region::Value { event_type: span.event_type, value };
         add(region, span.location, Nanos(span.end) - Nanos(span.begin));
     });
-    let ended = |one: &StateRecord| {
-        one.end != UNKNOWN_TIME && one.end >= one.begin && inside(one.begin, one.end)
-    };
-    let mut states: Vec<StateRecord> = trace.states.iter().filter(ended).collect();
-    states.sort_by_key(|one| one.location);
-    for one in states {
-        add(Region::State(one.state), one.location, Nanos(one.end) - Nanos(one.begin));
+    for location in 0..records.head().locations.len() as u32 {
+        records.states(location, &mut |one| {
+            if one.end != UNKNOWN_TIME && one.end >= one.begin && inside(one.begin, one.end) {
+                add(Region::State(one.state), location, Nanos(one.end) - Nanos(one.begin));
+            }
+        });
     }
-    let names = Names::new(trace);
+    let names = Names::new(records.head());
     let mut found: Vec<Possible> = sums
         .into_iter()
         .map(|(region, sum)| Possible {
@@ -222,7 +221,7 @@ pub fn possible_within(trace: &Trace, inside: &dyn Fn(u64, u64) -> bool) -> Vec<
             locations: sum.locations,
         })
         .collect();
-    found.extend(anchors_within(trace, inside).into_iter().map(|anchor| Possible {
+    found.extend(anchors_within(records, inside).into_iter().map(|anchor| Possible {
         region: anchor.region,
         name: names.name(anchor.region),
         of: names.kind(anchor.region),

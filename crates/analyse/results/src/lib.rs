@@ -143,9 +143,9 @@ pub struct RunInfo {
     pub times_bound: String,
     /// Times of single calls below this are unknown; 0 where they are exact or not kept.
     pub times_resolution: Nanos,
-    /// End of the program (`exit code 0`, `signal 9`).
+    /// End of the program (`exit code 0`, `signal 9`), `running`, or `unknown`.
     pub exit: String,
-    /// True when the program ended normally.
+    /// True when the program ended normally, or is running.
     pub ok: bool,
 }
 
@@ -353,9 +353,10 @@ pub struct RankRow {
     pub bytes: Bytes,
     /// Number of recorded calls.
     pub events: u64,
-    /// Text of its end: `finished`, `MPI_Abort(3) after 41.2 s`, `killed or crashed after 41.2 s`.
+    /// Text of its end: `finished`, `MPI_Abort(3) after 41.2 s`, `killed or crashed after 41.2 s`,
+    /// `running, 41.2 s so far`.
     pub end: String,
-    /// True when it ended normally.
+    /// True when it ended normally, or is running.
     pub ok: bool,
     /// Its threads, where it has several.
     #[serde(skip_serializing_if = "Vec::is_empty")]

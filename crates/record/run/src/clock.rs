@@ -81,7 +81,8 @@ impl ClockMap {
     }
 }
 
-/// A map for ticks that mostly ascend slowly: remembers the line of the last one.
+/// A map for ticks that mostly ascend slowly: remembers the line of the last one, and divides by a
+/// product.
 #[derive(Clone, Debug)]
 pub(crate) struct Hand<'a> {
     map: &'a ClockMap,
@@ -89,11 +90,16 @@ pub(crate) struct Hand<'a> {
     from: u64,
     to: u64,
     line: [SyncPoint; 3],
+    /// Nanoseconds and ticks from the line's first point to its second.
+    slope: (u64, u64),
+    /// 2^64 ticks by those ticks, rounded down, or one less.
+    reciprocal: u64,
 }
 
 impl<'a> Hand<'a> {
     pub(crate) fn new(map: &'a ClockMap) -> Self {
-        Self { map, from: 0, to: 0, line: [map.points[0]; 3] }
+        let line = [map.points[0]; 3];
+        Self { map, from: 0, to: 0, line, slope: (0, 1), reciprocal: u64::MAX }
     }
 
     /// As [`ClockMap::nanos`].
@@ -104,9 +110,23 @@ impl<'a> Hand<'a> {
             self.from = next.checked_sub(1).map_or(0, |before| self.map.points[before].tick);
             self.to = self.map.points.get(next).map_or(u64::MAX, |point| point.tick);
             self.line = self.map.line(tick);
+            let [a, b, _] = self.line;
+            self.slope = (b.at.0 - a.at.0, b.tick - a.tick);
+            self.reciprocal = u64::MAX / self.slope.1;
         }
         let [a, b, origin] = self.line;
-        along(a, b, origin, tick)
+        let (rise, run) = self.slope;
+        let since = tick.checked_sub(origin.tick);
+        let Some(product) = since.and_then(|since| since.checked_mul(rise)) else {
+            return along(a, b, origin, tick);
+        };
+        // Two too small at most.
+        let mut risen = ((u128::from(product) * u128::from(self.reciprocal)) >> 64) as u64;
+        let mut left = product - risen * run;
+        while left >= run {
+            (risen, left) = (risen + 1, left - run);
+        }
+        Nanos(origin.at.0.saturating_add(risen))
     }
 }
 
@@ -178,6 +198,9 @@ mod tests {
             let all = points.iter().map(|&(tick, at)| SyncPoint { tick, at: Nanos(at) }).collect();
             let Ok(map) = ClockMap::new(all) else { return Ok(()) };
             ticks.extend(points.iter().map(|p| p.0));
+            // As close to points as those of recordings.
+            let near = |p: &(u64, u64)| [1, 1000, 123_456_789].map(|n| p.0.wrapping_add(n));
+            ticks.extend(points.iter().flat_map(near));
             ticks.sort_unstable();
             let times: Vec<_> = ticks.iter().map(|&tick| map.nanos(tick)).collect();
             let mut hand = Hand::new(&map);

@@ -16,8 +16,9 @@ use talea_model::{Bytes, Gap, GapKind};
 use crate::bundle::{Bundle, BundleError, ProcessKey, ProcessTimes};
 use crate::container::{Container, Layout, LayoutError, SectionId, Tag};
 use crate::directory::{RunDirectory, beside};
+use crate::live::layout::state;
 use crate::live::{LiveError, LiveProcess};
-use crate::mapped::{LiveRecord, live_records, read_live};
+use crate::mapped::{LiveRecord, is_mapped_by, live_records, read_live};
 use crate::recording::{Recording, Sizes};
 pub use left_behind::pack_left_behind;
 
@@ -248,8 +249,12 @@ impl Loaded {
         match read {
             // Left by a command that was killed after it had packed it.
             Ok((process, _)) if self.packed.contains(&ProcessKey::from_live(&process)) => {}
-            Ok((process, length)) => {
+            Ok((mut process, length)) => {
                 self.identities.push(None);
+                let header = &mut process.header;
+                if header.state == state::RECORDING && is_mapped_by(&record.path, header.pid) {
+                    header.state = state::RUNNING;
+                }
                 let (bundle, times) = Bundle::from_mapped(process);
                 self.times.push(ProcessTimes::Mapped(times));
                 self.sizes.total += Bytes(length);

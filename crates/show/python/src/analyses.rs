@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use talea_analysis::clusters::{self, Edges, Eps};
-use talea_analysis::folding::{Extent, FoldOptions, Groups, Inputs, Ranks, Trial, outliers};
+use talea_analysis::folding::{self, Extent, FoldOptions, Groups, Inputs, Ranks, Trial, outliers};
 use talea_analysis::metrics::{self as measuring, Own};
 use talea_analysis::tracks::{self, PerTask, Windows};
 use talea_metric::efficiency::Scaling;
@@ -26,8 +26,7 @@ fn text(error: impl std::fmt::Display) -> String {
 pub(crate) fn regions(py: Python<'_>, inputs: Vec<PathBuf>, part: PartArgs) -> PyResult<String> {
     let part = part.part()?;
     compute(py, &inputs, || {
-        let read = Inputs::load(&inputs, &mut |_| ()).map_err(text)?;
-        let listed = read.regions(part).map_err(text)?;
+        let listed = folding::list(&inputs, part, &mut |_| ()).map_err(text)?;
         let lists =
             listed.into_iter().map(|one| RegionList { input: one.input, regions: one.regions });
         json(&lists.collect::<Vec<_>>())
@@ -84,7 +83,7 @@ pub(crate) fn fold(
         points: args.points as usize,
     };
     compute(py, &inputs, || {
-        let read = Inputs::load_for(&inputs, &options, &mut |_| ()).map_err(text)?;
+        let read = Inputs::load(&inputs, &options, &mut |_| ()).map_err(text)?;
         json(&read.fold(&options).map_err(text)?.data)
     })
 }

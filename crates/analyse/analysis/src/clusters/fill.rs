@@ -356,6 +356,7 @@ fn fill_whole(study: &Study, names: &Names<'_>, whole: &Whole, data: &mut Cluste
     let held = whole.held();
     let share = |time: f64| (held > 0.0).then(|| time / held);
     data.noise_time_share = whole.labels.first().and_then(|noise| share(noise.time()));
+    let ins = find(&study.bursts, "PAPI_TOT_INS");
     for (row, tally) in data.clusters.iter_mut().zip(whole.labels.iter().skip(1)) {
         row.points = tally.points;
         row.ranks = tally.ranks;
@@ -368,6 +369,13 @@ fn fill_whole(study: &Study, names: &Names<'_>, whole: &Whole, data: &mut Cluste
         }
         let places = tally.places.iter().map(|(&place, &nanos)| (place, nanos as f64));
         row.site = most_timed(&study.bursts, names, places, tally.time());
+        row.ipc = tally.counts.ipc();
+        row.mips = ins.and_then(|place| tally.counts.counters.get(place)?.rate());
+        for (counter, counted) in row.counters.iter_mut().zip(&tally.counts.counters) {
+            counter.measured = counted.measured;
+            counter.mean = counted.mean();
+            counter.extrapolated = counted.mean().map(|mean| mean * tally.points as f64);
+        }
     }
 }
 

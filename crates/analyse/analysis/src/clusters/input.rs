@@ -18,6 +18,8 @@ use crate::{Progress, input};
 pub struct Clustered {
     /// The trace; absent for a table.
     pub trace: Option<Trace>,
+    /// True if the trace has all of its records: of a run mostly those of its samples are there.
+    pub has_records: bool,
     /// Bursts and their clusters.
     pub study: Study,
     /// The result.
@@ -52,7 +54,8 @@ pub fn cluster(
     progress("clustering");
     let failed = |source| ClusterError::Study { source, path: path.to_owned() };
     let mut study = study(source.bursts, source.part, options).map_err(failed)?;
-    complete(&mut study, path, options, &mut *progress).map_err(|error| match error {
+    let from = (path, source.trace.as_ref());
+    complete(&mut study, from, options, &mut *progress).map_err(|error| match error {
         RestError::Input(error) => SourceError::from(error).into(),
         RestError::Study(error) => failed(error),
     })?;
@@ -64,5 +67,5 @@ pub fn cluster(
     }
     data.seconds.read = read;
     data.seconds.bursts = source.seconds;
-    Ok(Clustered { trace: source.trace, study, data })
+    Ok(Clustered { trace: source.trace, has_records: source.has_records, study, data })
 }

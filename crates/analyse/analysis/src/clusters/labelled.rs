@@ -1,14 +1,21 @@
 //! A trace with the clusters of its bursts as events, as the BSC `ClusteringSuite` writes them.
 //!
 //! Owns their values and places: at the beginning of a burst its cluster, or the reason why it has
-//! none; 0 at its end. Records keep their order; events of an earlier clustering are replaced.
+//! none; 0 at its end. Records keep their order; events of an earlier clustering are replaced. Of a
+//! run the records are made as they are written.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use talea_cluster::prepare::LeftOut;
+use talea_metric::measure::Chosen;
 use talea_model::trace::{EventType, Lines, RecordKind, Trace, ValueSet, types};
 
-use super::Study;
+use super::values::values;
+use super::{Clustered, Study};
+use crate::convert::paraver::{self, SaveError};
+use crate::input::run::{self, Additions, BurstValues, Values};
+use crate::input::{self, InputError, Opened};
+use crate::{Analysis, Progress};
 
 /// Number of the gradient of clusters.
 const GRADIENT: u32 = 9;
@@ -23,29 +30,113 @@ struct Added {
     value: i64,
 }
 
-/// The value of each burst.
-fn values(study: &Study) -> Vec<i64> {
-    let mut values = vec![types::CLUSTER_RANGE; study.bursts.len()];
-    for &(burst, reason) in &study.prepared.left_out {
-        values[burst as usize] = match reason {
-            LeftOut::Duration | LeftOut::NoDuration => types::CLUSTER_DURATION,
-            LeftOut::Missing(_) => types::CLUSTER_MISSING,
-            LeftOut::Range(_) | LeftOut::NotPositive(_) => types::CLUSTER_RANGE,
-        };
+/// Errors of writing an input with its clusters.
+#[derive(Debug, thiserror::Error)]
+pub enum LabelledError {
+    /// The input, which is read once more.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The files.
+    #[error(transparent)]
+    Save(#[from] SaveError),
+}
+
+/// Writes the input at `path` with the clusters of its bursts to `out`; false of a table, which is
+/// no trace.
+pub fn save_labelled(
+    clustered: &mut Clustered,
+    path: &Path,
+    out: &Path,
+    progress: Progress<'_>,
+) -> Result<bool, LabelledError> {
+    let study = &clustered.study;
+    let Some(trace) = clustered.trace.take() else { return Ok(false) };
+    let whole = if clustered.has_records {
+        trace
+    } else {
+        let Opened::Run(run) = input::open(path, &mut *progress)? else { return Ok(false) };
+        let analysis = Analysis::new(&run, &mut *progress);
+        progress("writing");
+        if let Some(mut stream) = run::stream(&analysis) {
+            label(&mut stream.head, study.clustering.clusters.len());
+            let values = OfStudy::new(study);
+            let added = Additions { values: Some(&values), ..Additions::default() };
+            paraver::save_stream(&stream, &added, out)?;
+            return Ok(true);
+        }
+        run::trace(&analysis)
+    };
+    progress("writing");
+    paraver::save(&labelled(whole, study), out)?;
+    Ok(true)
+}
+
+/// The values of a study's bursts.
+fn values_of(study: &Study) -> Vec<u32> {
+    let labels = study.clustering.labels.iter().copied();
+    let points = study.prepared.bursts.iter().copied().zip(labels);
+    values(study.bursts.len(), &study.prepared.left_out, points)
+}
+
+/// The values of the bursts that a study held in memory, or of all.
+struct OfStudy<'a> {
+    study: &'a Study,
+    held: Vec<u32>,
+}
+
+impl<'a> OfStudy<'a> {
+    fn new(study: &'a Study) -> Self {
+        let held = if study.whole.is_some() { Vec::new() } else { values_of(study) };
+        Self { study, held }
     }
-    for (&burst, label) in study.prepared.bursts.iter().zip(&study.clustering.labels) {
-        values[burst as usize] = match label.place() {
-            Some(place) => types::CLUSTER_FIRST + place as i64,
-            None => types::CLUSTER_NOISE,
-        };
+
+    /// The values of a location's bursts: one for each in the analysed part.
+    fn of_all<'b>(&'b self, values: &'b [u32]) -> Values<'b> {
+        let span = self.study.looked.span;
+        let mut values = values.iter();
+        Box::new(move |begin, end| {
+            let holds =
+                span.is_none_or(|span| span.chosen == Chosen::Whole || span.holds(begin, end));
+            if holds { values.next().map(|&value| i64::from(value)) } else { None }
+        })
     }
-    values
+
+    /// The values of a location's bursts in memory.
+    fn of_held(&self, location: u32) -> Values<'_> {
+        let bursts = &self.study.bursts;
+        let mut next = bursts.rank.partition_point(|rank| rank.0 < location);
+        Box::new(move |begin, end| {
+            let is_it = bursts.rank.get(next).is_some_and(|rank| rank.0 == location)
+                && (bursts.begin[next], bursts.end[next]) == (begin, end);
+            if !is_it {
+                return None;
+            }
+            next += 1;
+            self.held.get(next - 1).map(|&value| i64::from(value))
+        })
+    }
+}
+
+impl BurstValues for OfStudy<'_> {
+    fn event_type(&self) -> u32 {
+        types::CLUSTER
+    }
+
+    fn values(&self, location: u32) -> Values<'_> {
+        match &self.study.whole {
+            Some(whole) => {
+                self.of_all(whole.values.get(location as usize).map_or(&[], Vec::as_slice))
+            }
+            None => self.of_held(location),
+        }
+    }
 }
 
 fn added(study: &Study) -> Vec<Added> {
     let bursts = &study.bursts;
     let mut added = Vec::with_capacity(2 * bursts.len());
-    for (at, value) in values(study).into_iter().enumerate() {
+    for (at, value) in values_of(study).into_iter().enumerate() {
+        let value = i64::from(value);
         let (begin, end, location) = (bursts.begin[at], bursts.end[at], bursts.rank[at].0);
         // A burst without extent would begin after its end.
         if begin < end {
@@ -151,4 +242,79 @@ fn label(trace: &mut Trace, clusters: usize) {
         precision: None,
         values: Some(labels.value_sets.len() as u32 - 1),
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use talea_run::load::load;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::clusters::{Labels, Options, cluster};
+    use crate::input::run::tests::samples;
+
+    /// Clusters a run, writes it with them, and reads the files and the run's trace.
+    fn written(folder: &Path, most: Option<u64>) -> Option<(Clustered, [Vec<u8>; 2], Trace)> {
+        let options = Options { labels: Labels::Kept, most, ..Options::default() };
+        let mut clustered = cluster(folder, &options, &mut |_| ()).ok()?;
+        if clustered.has_records {
+            return None;
+        }
+        let out = TempDir::new().unwrap();
+        let prv = out.path().join("a.prv");
+        assert!(save_labelled(&mut clustered, folder, &prv, &mut |_| ()).unwrap());
+        let files = [&prv, &prv.with_extension("pcf")].map(|file| std::fs::read(file).unwrap());
+        let run = load(folder).unwrap();
+        Some((clustered, files, run::trace(&Analysis::new(&run, &mut |_| ()))))
+    }
+
+    #[test]
+    fn runs_are_written_with_clusters_as_their_traces_are() {
+        let mut found = 0;
+        for folder in samples() {
+            let Some((clustered, files, whole)) = written(folder.path(), None) else { continue };
+            let out = TempDir::new().unwrap();
+            let prv = out.path().join("a.prv");
+            paraver::save(&labelled(whole, &clustered.study), &prv).unwrap();
+            let expected = [&prv, &prv.with_extension("pcf")];
+            assert!(files == expected.map(|file| std::fs::read(file).unwrap()));
+            found += 1;
+        }
+        assert!(found > 1);
+    }
+
+    /// Each burst of a run of which some are held has the cluster in which it was counted.
+    #[test]
+    fn bursts_that_are_not_in_memory_are_written_with_their_clusters() {
+        let mut found = 0;
+        for folder in samples() {
+            let Some((all, ..)) = written(folder.path(), None) else { continue };
+            let most = all.study.bursts.len() as u64 / 2;
+            let Some((clustered, [prv, _], whole)) = written(folder.path(), Some(most)) else {
+                continue;
+            };
+            let Some(figures) = &clustered.study.whole else { continue };
+            let text = String::from_utf8(prv).unwrap();
+            let mut counts = BTreeMap::<i64, u64>::new();
+            let mut lines = 0;
+            let first = format!("{}:", types::CLUSTER);
+            for line in text.lines().skip(1).filter(|line| !line.starts_with('c')) {
+                match line.splitn(7, ':').nth(6).and_then(|rest| rest.strip_prefix(&first)) {
+                    Some(value) => *counts.entry(value.parse().unwrap()).or_default() += 1,
+                    None => lines += 1,
+                }
+            }
+            assert_eq!(lines, whole.order.len());
+            let points = figures.labels.iter().map(|one| one.points);
+            let values = std::iter::once(types::CLUSTER_NOISE).chain(types::CLUSTER_FIRST..);
+            for (value, points) in values.zip(points) {
+                assert_eq!(counts.remove(&value).unwrap_or_default(), points, "{value}");
+            }
+            let left_out: u64 = figures.left_out.values().map(|(bursts, _)| bursts).sum();
+            assert_eq!(counts.remove(&0), Some(figures.bursts));
+            assert_eq!(counts.values().sum::<u64>(), left_out);
+            found += 1;
+        }
+        assert!(found > 0);
+    }
 }

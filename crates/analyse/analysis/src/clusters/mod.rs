@@ -4,6 +4,7 @@
 //! them, [`search`] clusters those; [`study`] has the whole result. [`fill`] makes the data that
 //! text, JSON, pictures and pages show.
 
+mod counts;
 mod drawn;
 mod error;
 mod fill;
@@ -17,6 +18,7 @@ mod rest;
 mod search;
 pub mod source;
 pub mod study;
+mod values;
 mod whole;
 
 use talea_cluster::bursts::Bursts;
@@ -28,9 +30,9 @@ pub use error::StudyError;
 pub use fill::{data, dimension_data, mean, place as site_of, sums};
 pub use findings::{place as site_name, score};
 pub use input::{ClusterError, Clustered, cluster};
-pub use labelled::labelled;
+pub use labelled::{LabelledError, labelled, save_labelled};
 pub use names::Names;
-pub use options::{Edges, Eps, Options, SubsetRule, subset};
+pub use options::{Edges, Eps, Labels, Options, SubsetRule, subset};
 pub use points::{described, dimensions, may_use_edges};
 pub use rest::RestError;
 pub(crate) use rest::complete;

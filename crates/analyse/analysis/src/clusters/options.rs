@@ -5,8 +5,6 @@
 use talea_cluster::prepare::Range;
 use talea_metric::measure::Part;
 
-use crate::input::Wanted;
-
 /// The radius.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Eps {
@@ -45,6 +43,16 @@ pub enum SubsetRule {
     Thin(Option<usize>),
 }
 
+/// Labels of bursts that are not in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Labels {
+    /// They are counted.
+    #[default]
+    Counted,
+    /// Each is kept, 4 bytes a burst, for [`super::save_labelled`].
+    Kept,
+}
+
 /// All options that determine clusters.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -66,8 +74,8 @@ pub struct Options {
     pub no_prepare: bool,
     /// The analysed part of a trace.
     pub part: Part,
-    /// Records of a run that are read: all where the trace is written again.
-    pub records: Wanted,
+    /// Labels of bursts that are not in memory.
+    pub labels: Labels,
     /// Calls of a run up to which all of its bursts are held in memory;
     /// [`crate::input::Extent::MOST`] where absent. Of more calls some bursts are held and
     /// clustered, and all are classified.

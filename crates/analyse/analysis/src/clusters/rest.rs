@@ -1,24 +1,28 @@
 //! Classification of all bursts of a run, where only some were held in memory and clustered.
 //!
 //! Owns the second reading: each burst takes the label of the nearest clustered point as it
-//! streams by, so that numbers, times, ranks, ranges and call sites of clusters are those of all
-//! bursts. Clusters are then numbered by their time.
+//! streams by, so that numbers, times, ranks, ranges, counters and call sites of clusters are those
+//! of all bursts. Counters come from the events that the first reading kept. Clusters are then
+//! numbered by their time.
 
 use std::path::Path;
 use std::time::Instant;
 
-use talea_cluster::bursts::{Bursts, Site, Source};
+use talea_cluster::bursts::{Bursts, Counter, CounterEvents, CounterReader, Site, Source};
 use talea_cluster::classify::Classifier;
 use talea_cluster::prepare::Spacing;
 use talea_cluster::{Clustering, Label};
 use talea_metric::measure::{Chosen as Part, Span};
-use talea_model::Rank;
+use talea_model::trace::types;
+use talea_model::{Rank, Trace};
 
+use super::counts::Both;
 use super::fill::reasons;
 use super::points;
 use super::study::Chosen;
+use super::values::values;
 use super::whole::{Tally, Whole};
-use super::{Options, Study, StudyError};
+use super::{Labels, Options, Study, StudyError};
 use crate::Progress;
 use crate::input::{self, Extent, InputError, Stretch, Visitor};
 
@@ -36,28 +40,39 @@ pub enum RestError {
     Study(#[from] StudyError),
 }
 
-/// Completes a study of a run at `path`, if only some of its bursts were kept.
+/// Completes a study of a run at `path`, if only some of its bursts were kept; `trace` is the one
+/// without records that they were kept beside.
 pub(crate) fn complete(
     study: &mut Study,
-    path: &Path,
+    (path, trace): (&Path, Option<&Trace>),
     how: &Options,
     progress: Progress<'_>,
 ) -> Result<(), RestError> {
-    if study.bursts.in_window.is_empty() {
-        return Ok(());
-    }
+    let Some(trace) = trace.filter(|_| !study.bursts.in_window.is_empty()) else { return Ok(()) };
     let begin = Instant::now();
     let [eps] = study.eps[..] else {
         return Err(StudyError::OneRadius("a run with more calls than are held in memory").into());
     };
     let labels = &study.clustering.labels;
     let classifier = Classifier::new(&study.prepared.points, labels, eps);
-    let context = Context { study, how, classifier: classifier.map_err(StudyError::from)? };
+    let events = trace.events_by_location();
+    let types: Vec<u32> = study.bursts.counters.iter().map(|one| one.event_type).collect();
+    let context = Context {
+        study,
+        how,
+        classifier: classifier.map_err(StudyError::from)?,
+        counters: CounterEvents::new(trace, &events, &types),
+        both: Both::from_bursts(&study.bursts),
+    };
     let extent = how.extent();
     let mut whole = Whole { labels: context.tallies(), ..Whole::default() };
     let mut failed = None;
     let thread = |location| context.thread(location);
-    input::visit(path, extent, &mut *progress, thread, |thread| {
+    input::visit(path, extent, &mut *progress, thread, |mut thread| {
+        if how.labels == Labels::Kept {
+            whole.values.resize(thread.location as usize, Vec::new());
+            whole.values.push(std::mem::take(&mut thread.visitor.values));
+        }
         failed = failed.take().or(thread.visitor.into_whole(&thread.sites, &mut whole).err());
     })?;
     if let Some(error) = failed {
@@ -101,6 +116,11 @@ impl Study {
         for kept in self.check.iter_mut().flat_map(|check| &mut check.kept) {
             kept.found = label_of[kept.found.0 as usize];
         }
+        let first = types::CLUSTER_FIRST as u32;
+        for value in whole.values.iter_mut().flatten().filter(|value| **value >= first) {
+            let place = label_of[(*value - first) as usize + 1].place().unwrap_or_default();
+            *value = first + place as u32;
+        }
         let scores = &self.score.clusters;
         self.score.clusters =
             order.iter().map(|&label| scores.get(label - 1).copied().flatten()).collect();
@@ -115,27 +135,39 @@ struct Context<'a> {
     study: &'a Study,
     how: &'a Options,
     classifier: Classifier,
+    /// Where the counters of bursts come from.
+    counters: CounterEvents<'a>,
+    both: Option<Both>,
 }
 
 impl Context<'_> {
     fn tallies(&self) -> Vec<Tally> {
-        let empty = Tally::for_dimensions(self.study.dimensions.len());
+        let counters = self.study.bursts.counters.len();
+        let empty = Tally::new(self.study.dimensions.len(), counters);
         vec![empty; self.study.clustering.clusters.len() + 1]
     }
 
     fn thread(&self, location: u32) -> Thread<'_> {
         let of_source = &self.study.bursts;
+        let empty = |one: &Counter| Counter {
+            event_type: one.event_type,
+            name: one.name.clone(),
+            values: Vec::new(),
+        };
         let bursts = Bursts {
             source: Source::States,
             site_types: of_source.site_types,
+            counters: of_source.counters.iter().map(empty).collect(),
             ..Bursts::default()
         };
         Thread {
             context: self,
             location,
             bursts,
+            reader: self.counters.reader(location),
             found: Whole { labels: self.tallies(), ..Whole::default() },
             times: vec![Vec::new(); self.study.clustering.clusters.len() + 1],
+            values: Vec::new(),
             failed: None,
         }
     }
@@ -146,9 +178,13 @@ struct Thread<'a> {
     context: &'a Context<'a>,
     location: u32,
     bursts: Bursts,
+    /// Stands at the last burst with counters.
+    reader: CounterReader<'a>,
     found: Whole,
     /// Time of each site, by label.
     times: Vec<Vec<u64>>,
+    /// The value of each burst, where these are kept.
+    values: Vec<u32>,
     failed: Option<StudyError>,
 }
 
@@ -192,10 +228,12 @@ impl Thread<'_> {
         bursts.end.clear();
         bursts.duration.clear();
         bursts.site.clear();
+        bursts.counters.iter_mut().for_each(|one| one.values.clear());
     }
 
     fn classified(&mut self) -> Result<(), StudyError> {
-        let Context { study, how, classifier } = self.context;
+        let Context { study, how, classifier, both, .. } = self.context;
+        self.reader.read(&mut self.bursts);
         let bursts = &self.bursts;
         let computed = points::computed(&study.dimensions, bursts)?;
         let columns = points::columns(&study.dimensions, &computed, bursts);
@@ -204,6 +242,10 @@ impl Thread<'_> {
         let scales = Some(&study.prepared.scales[..]);
         let prepared = points::points(bursts, &columns, &preparation, &outside, how, true, scales)?;
         let labels = classifier.labels(&prepared.points)?;
+        if how.labels == Labels::Kept {
+            let points = prepared.bursts.iter().copied().zip(labels.iter().copied());
+            self.values.extend(values(bursts.len(), &prepared.left_out, points));
+        }
         let found = &mut self.found;
         found.bursts += bursts.len() as u64;
         found.time += bursts.duration.iter().sum::<f64>();
@@ -221,6 +263,7 @@ impl Thread<'_> {
             let tally = &mut found.labels[label.0 as usize];
             tally.points += 1;
             tally.nanos = tally.nanos.saturating_add(nanos);
+            tally.counts.add_burst(bursts, at, *both);
             for ((values, column), one) in
                 tally.values.iter_mut().zip(&columns).zip(&study.dimensions)
             {
@@ -263,3 +306,6 @@ impl Thread<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

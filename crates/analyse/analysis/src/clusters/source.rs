@@ -17,13 +17,15 @@ use talea_model::{GapKind, Gaps, Rank, Trace};
 
 use super::Options;
 use crate::Progress;
-use crate::input::{self, Input, InputError};
+use crate::input::{self, Input, InputError, Wanted};
 
 /// An input.
 #[derive(Debug)]
 pub struct Source {
     /// The trace; absent for a table.
     pub trace: Option<Trace>,
+    /// True if the trace has all of its records.
+    pub has_records: bool,
     /// Its bursts, those of the analysed part.
     pub bursts: Bursts,
     /// The analysed part.
@@ -109,15 +111,19 @@ pub fn load(path: &Path, how: &Options, progress: Progress<'_>) -> Result<Source
         let table = table::read(BufReader::with_capacity(1 << 18, raw), wanted.as_deref())
             .map_err(failed)?;
         let bursts = of_table(table, how).map_err(failed)?;
-        return Ok(Source { trace: None, bursts, part: Looked::default(), seconds: 0.0 });
+        let part = Looked::default();
+        return Ok(Source { trace: None, has_records: false, bursts, part, seconds: 0.0 });
     }
-    let Input { trace, computation, .. } = input::load(path, how.records, how.extent(), progress)?;
+    let wanted = Wanted::Computation;
+    let Input { trace, computation, .. } = input::load(path, wanted, how.extent(), progress)?;
     progress("finding bursts");
     let begin = Instant::now();
+    let has_records = computation.is_none();
     let known = computation.map(|computation| computation.bursts);
     let (bursts, part) = bursts_of(&trace, known, how.part)
         .map_err(|source| SourceError::Part { source, path: path.to_owned() })?;
-    Ok(Source { trace: Some(trace), bursts, part, seconds: begin.elapsed().as_secs_f64() })
+    let seconds = begin.elapsed().as_secs_f64();
+    Ok(Source { trace: Some(trace), has_records, bursts, part, seconds })
 }
 
 /// True for a file that by its name is neither a trace nor in a run.

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 use talea_cluster::prepare::Spacing;
 
+use super::counts::Counts;
+
 /// A place in the program, by the values of its function and line.
 type Place = (i64, i64);
 
@@ -24,6 +26,9 @@ pub struct Whole {
     pub left_out: BTreeMap<String, (u64, f64)>,
     /// Figures of noise and of each cluster, by label.
     pub labels: Vec<Tally>,
+    /// The value of [`CLUSTER`](talea_model::trace::types::CLUSTER) of each burst in the analysed
+    /// part, by location, where these are wanted.
+    pub values: Vec<Vec<u32>>,
 }
 
 impl Whole {
@@ -49,6 +54,8 @@ pub struct Tally {
     pub(super) nanos: u64,
     /// For each dimension.
     pub(super) values: Vec<Values>,
+    /// Of the counters of bursts.
+    pub(super) counts: Counts,
     /// Time of each place in the program, in nanoseconds.
     pub places: BTreeMap<Place, u64>,
 }
@@ -69,8 +76,9 @@ impl Default for Values {
 }
 
 impl Tally {
-    pub(super) fn for_dimensions(dimensions: usize) -> Self {
-        Self { values: vec![Values::default(); dimensions], ..Self::default() }
+    pub(super) fn new(dimensions: usize, counters: usize) -> Self {
+        let values = vec![Values::default(); dimensions];
+        Self { values, counts: Counts::new(counters), ..Self::default() }
     }
 
     /// The time of the points, in nanoseconds.
@@ -102,6 +110,7 @@ impl Tally {
             own.high = own.high.max(more.high);
             own.sum += more.sum;
         }
+        self.counts.add(&other.counts);
         for (place, nanos) in other.places {
             let sum = self.places.entry(place).or_default();
             *sum = sum.saturating_add(nanos);

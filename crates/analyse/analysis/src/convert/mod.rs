@@ -20,12 +20,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use talea_formats::profile::{self, Chrome, Perfetto};
+use talea_model::trace::InMemory;
 use talea_model::{Gaps, Trace};
 
-use self::timeline::{InMemory, Records};
+use self::timeline::WithMessages;
 use crate::Analysis;
 use crate::Progress;
-use crate::input::run::Stream;
+use crate::input::run::{Additions, Stream};
 use crate::input::{self, InputError, Opened, run};
 
 /// Forms of a trace.
@@ -225,7 +226,7 @@ fn save_stream(
     gaps: &mut Gaps,
 ) -> Result<Vec<Count>, ConvertError> {
     if format == Format::Paraver {
-        let counts = paraver::save_stream(stream, out)?;
+        let counts = paraver::save_stream(stream, &Additions::default(), out)?;
         return Ok(records(counts.states, counts.events, counts.messages));
     }
     let failed = |source| ConvertError::Write { source, path: out.to_owned() };
@@ -234,7 +235,7 @@ fn save_stream(
 
 /// Writes a form of slices.
 fn slices(
-    records: &impl Records,
+    records: &impl WithMessages,
     format: Format,
     out: &Path,
     gaps: &mut Gaps,

@@ -13,7 +13,7 @@ use talea_model::Trace;
 
 use super::file::{self, Draft};
 use crate::input::paraver::sibling;
-use crate::input::run::{Counts, Stream};
+use crate::input::run::{Additions, Counts, Stream};
 
 /// Errors of saving a trace.
 #[derive(Debug, thiserror::Error)]
@@ -42,11 +42,15 @@ pub fn save(trace: &Trace, path: &Path) -> Result<(), SaveError> {
     save_with(trace, path, |out| paraver::write(trace, out))
 }
 
-/// The same of a run, whose records are made as they are written.
-pub(super) fn save_stream(stream: &Stream<'_>, path: &Path) -> Result<Counts, SaveError> {
+/// The same of a run, whose records are made as they are written, with further events.
+pub(crate) fn save_stream(
+    stream: &Stream<'_>,
+    added: &Additions<'_>,
+    path: &Path,
+) -> Result<Counts, SaveError> {
     let mut counts = Counts::default();
     save_with(&stream.head, path, |out| {
-        counts = stream.write(out)?;
+        counts = stream.write_with(added, out)?;
         Ok(())
     })?;
     Ok(counts)

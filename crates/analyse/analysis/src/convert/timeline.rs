@@ -17,12 +17,12 @@ use rayon::prelude::*;
 use talea_formats::profile::{
     Argument, FlowEnd, Series, Slice, TimelineCounts, Track, TrackName, TrackWriter,
 };
-use talea_model::trace::EventRecord;
 use talea_model::trace::types::{self, is_counter};
+use talea_model::trace::{EventRecord, Records};
 use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
 
 use self::messages::{Calls, Messages};
-pub(super) use self::records::{InMemory, Records};
+pub(super) use self::records::WithMessages;
 use crate::labels::{has_threads, named, process_name, site, thread_name};
 
 /// Category of MPI calls in [`Slice::category`].
@@ -44,7 +44,7 @@ fn category(event_type: u32) -> Option<&'static str> {
 /// Writes all threads with activity, by the writer that `start` makes for their names. Items
 /// without a place in a timeline are gaps. Returns the number of threads too.
 pub(super) fn write<W: TrackWriter>(
-    records: &impl Records,
+    records: &impl WithMessages,
     start: impl FnOnce(&[TrackName]) -> io::Result<W>,
     gaps: &mut Gaps,
 ) -> io::Result<(TimelineCounts, usize)> {

@@ -1,8 +1,8 @@
 //! Ends of processes in words.
 //!
-//! Owns the distinction between processes that a signal to `talea run` ended and those that may
-//! have ended before. Nothing says when a process crashed: the time of its last event is compared
-//! with that of the signal.
+//! Owns the distinction between processes that are running, those that a signal to `talea run`
+//! ended, and those that may have ended before. Nothing says when a process crashed: the time of
+//! its last event is compared with that of the signal.
 
 use talea_model::Nanos;
 use talea_run::Metadata;
@@ -18,6 +18,7 @@ pub fn end(metadata: &Metadata, process: &Process, begin: Nanos, last: Nanos) ->
     match process.ended {
         Ended::Finalized => "finished".to_owned(),
         Ended::Aborted(code) => format!("MPI_Abort({code}) after {lasted}"),
+        Ended::Running => format!("running, {lasted} so far"),
         Ended::Exited => format!("exit without MPI_Finalize after {lasted}"),
         Ended::Killed => match metadata.interrupted {
             Some(signal) => {

@@ -8,14 +8,19 @@
 //! 600,000,002 its phases from 1, 630,000,000 the routine.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use talea_fold::{Curve, Synthetic, synthetic};
-use talea_model::trace::{EventType, RecordKind, ValueSet, types};
+use talea_model::trace::{EventRecord, EventType, Events, RecordKind, ValueSet, types};
 use talea_model::{Nanos, Trace};
 use talea_report::data::folded::FoldedData;
 
 use super::analyse::Folded;
 use super::options::{Extent, FoldOptions};
+use crate::convert::paraver::{self, SaveError};
+use crate::input::run::{self, Additions};
+use crate::input::{self, InputError, Opened};
+use crate::{Analysis, Progress};
 
 /// Marks the instance; the value is its group, from 1.
 const GROUP: u32 = 600_000_001;
@@ -39,11 +44,112 @@ pub enum InjectError {
     NoCurves,
 }
 
+/// Errors of writing an input with folded counters.
+#[derive(Debug, thiserror::Error)]
+pub enum SaveFoldedError {
+    /// The input, which is read once more.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The injection.
+    #[error(transparent)]
+    Inject(#[from] InjectError),
+    /// The files.
+    #[error(transparent)]
+    Save(#[from] SaveError),
+}
+
 /// Pairs of type and value at one time.
 type Pairs = Vec<(u32, i64)>;
 
+/// Folded counters for one instance.
+struct Injection {
+    location: u32,
+    begin: Nanos,
+    end: Nanos,
+    /// The counters, whose own readings are replaced.
+    counters: BTreeSet<u32>,
+    /// All new events by time.
+    new: BTreeMap<u64, Pairs>,
+    labels: Labels,
+}
+
+impl Injection {
+    /// True where the instance has an event at this time.
+    fn is_inside(&self, location: u32, time: u64) -> bool {
+        location == self.location && Nanos(time) > self.begin && Nanos(time) <= self.end
+    }
+
+    /// The pairs of an event that stay; those of an event without remaining pairs are all replaced.
+    fn kept(&self, event: &EventRecord<'_>) -> (Vec<u32>, Vec<i64>) {
+        let is_inside = self.is_inside(event.location, event.time);
+        let is_kept = |kind: &u32| !is_inside || !self.counters.contains(kind);
+        event.types.iter().zip(event.values).filter(|&(kind, _)| is_kept(kind)).unzip()
+    }
+
+    /// Labels of the new events.
+    fn label(&self, trace: &mut Trace, region: &str) {
+        // Gradients of counters whose labels the trace lacks remain those of hardware counters.
+        for &number in self.counters.iter().filter(|&&one| types::is_counter(one)) {
+            if trace.labels.event_type(number).is_none() {
+                let (label, gradient) = (number.to_string(), GRADIENT);
+                let one = EventType { number, gradient, label, ..EventType::default() };
+                trace.labels.event_types.push(one);
+            }
+        }
+        self.labels.add(trace, region);
+    }
+}
+
+/// The run at `path` with the folded counters on one instance; its records are made as they are
+/// written.
+pub(super) fn save_run(
+    path: &Path,
+    folded: &Folded,
+    what: &FoldOptions,
+    out: &Path,
+    progress: Progress<'_>,
+) -> Result<(), SaveFoldedError> {
+    let Opened::Run(run) = input::open(path, &mut *progress)? else { return Ok(()) };
+    let analysis = Analysis::new(&run, &mut *progress);
+    progress("writing");
+    let Some(mut stream) = run::stream(&analysis) else {
+        let whole = run::trace(&analysis);
+        return Ok(paraver::save(&inject(&whole, folded, what)?, out)?);
+    };
+    let injection = injection(&stream.samples, folded, what)?;
+    let mut events = Events::default();
+    for event in stream.samples.events.iter() {
+        let (types, values) = injection.kept(&event);
+        if !types.is_empty() {
+            events.push(EventRecord { types: &types, values: &values, ..event });
+        }
+    }
+    stream.samples.events = events;
+    injection.label(&mut stream.head, &folded.data.region.name);
+    let mut first = Events::default();
+    for (&time, pairs) in &injection.new {
+        let (types, values): (Vec<u32>, Vec<i64>) = pairs.iter().copied().unzip();
+        let (location, types, values) = (injection.location, &types[..], &values[..]);
+        first.push(EventRecord { location, cpu: 0, time, types, values });
+    }
+    paraver::save_stream(&stream, &Additions { first, ..Additions::default() }, out)?;
+    Ok(())
+}
+
 /// The trace with the folded counters on one instance.
-pub fn inject(trace: &Trace, folded: &Folded, what: &FoldOptions) -> Result<Trace, InjectError> {
+pub(super) fn inject(
+    trace: &Trace,
+    folded: &Folded,
+    what: &FoldOptions,
+) -> Result<Trace, InjectError> {
+    let injection = injection(trace, folded, what)?;
+    let mut out = merged(trace, &injection);
+    injection.label(&mut out, &folded.data.region.name);
+    Ok(out)
+}
+
+/// The folded counters for one instance; a trace has its readings of counters.
+fn injection(trace: &Trace, folded: &Folded, what: &FoldOptions) -> Result<Injection, InjectError> {
     if what.extent == Extent::WithoutMpi {
         return Err(InjectError::Cut);
     }
@@ -79,11 +185,7 @@ pub fn inject(trace: &Trace, folded: &Folded, what: &FoldOptions) -> Result<Trac
     let made = synthetic(&curves, &totals, begin, end, what.points);
     let mut labels = Labels::default();
     let new = events(&folded.data, folded, &made, (begin, end), &mut labels);
-    let mut out = merged(trace, location, &new, |at, time, event_type| {
-        inside(at, time) && counters.contains(&event_type)
-    });
-    labels.add(&mut out, &folded.data.region.name);
-    Ok(out)
+    Ok(Injection { location, begin, end, counters, new, labels })
 }
 
 /// Names of routines, by their values.
@@ -101,12 +203,12 @@ impl Labels {
         at as i64 + 1
     }
 
-    fn add(self, trace: &mut Trace, region: &str) {
+    fn add(&self, trace: &mut Trace, region: &str) {
         let numbered = |what: &str, count: i64| {
             (1..=count).map(|n| (n, format!("{what} {n}"))).collect::<Vec<_>>()
         };
         let group = vec![(1, format!("folded {region}"))];
-        let routines = (1..).zip(self.routines).collect::<Vec<_>>();
+        let routines = (1..).zip(self.routines.iter().cloned()).collect::<Vec<_>>();
         for (number, gradient, label, values) in [
             (GROUP, 0, "Folded group", group),
             (PHASE, 0, "Folded phase", numbered("phase", 16)),
@@ -172,14 +274,9 @@ fn events(
     found
 }
 
-/// The trace with `new` events at `location`, each before the trace's own events of that time, and
-/// without the pairs in `gone`.
-fn merged(
-    trace: &Trace,
-    location: u32,
-    new: &BTreeMap<u64, Pairs>,
-    gone: impl Fn(u32, u64, u32) -> bool,
-) -> Trace {
+/// The trace with new events, each before the trace's own events of that time, and without the
+/// pairs that these replace.
+fn merged(trace: &Trace, injection: &Injection) -> Trace {
     let mut out = Trace {
         date: trace.date.clone(),
         unit: trace.unit,
@@ -189,13 +286,13 @@ fn merged(
         labels: trace.labels.clone(),
         ..Trace::default()
     };
-    let mut waiting = new.iter().peekable();
+    let mut waiting = injection.new.iter().peekable();
     let mut lines = trace.lines.iter().peekable();
     let mut push = |out: &mut Trace, before: u64| {
         while let Some((&time, pairs)) = waiting.next_if(|(time, _)| **time <= before) {
             let types: Vec<u32> = pairs.iter().map(|pair| pair.0).collect();
             let values: Vec<i64> = pairs.iter().map(|pair| pair.1).collect();
-            out.push_event((location, 0), time, &types, &values);
+            out.push_event((injection.location, 0), time, &types, &values);
         }
     };
     let (mut states, mut events, mut messages) = (0, 0, 0);
@@ -214,10 +311,7 @@ fn merged(
             RecordKind::Event => {
                 if let Some(event) = trace.events.get(events) {
                     push(&mut out, event.time);
-                    let kept = |event_type: u32| !gone(event.location, event.time, event_type);
-                    let pairs = event.types.iter().zip(event.values).filter(|pair| kept(*pair.0));
-                    let (types, values): (Vec<u32>, Vec<i64>) = pairs.unzip();
-                    // An event without remaining pairs had only values that the new ones replace.
+                    let (types, values) = injection.kept(&event);
                     if !types.is_empty() {
                         out.push_event((event.location, event.cpu), event.time, &types, &values);
                     }
@@ -236,17 +330,6 @@ fn merged(
     push(&mut out, u64::MAX);
     for (_, line) in lines {
         out.push_line(line);
-    }
-    // Gradients of counters whose labels the trace lacks remain those of hardware counters.
-    for event_type in
-        new.values().flatten().map(|pair| pair.0).filter(|one| types::is_counter(*one))
-    {
-        if out.labels.event_type(event_type).is_none() {
-            let label = event_type.to_string();
-            let one =
-                EventType { number: event_type, gradient: GRADIENT, label, ..EventType::default() };
-            out.labels.event_types.push(one);
-        }
     }
     out
 }

@@ -1,4 +1,4 @@
-//! From paths to a folded region, or to the list of regions.
+//! From paths to a folded region.
 //!
 //! Owns reading several inputs, their names, and the error for a run without samples; the analysis
 //! of traces is [`super::analyse`]'s.
@@ -6,14 +6,13 @@
 use std::path::{Path, PathBuf};
 
 use talea_fold::regions;
-use talea_metric::measure::{Chosen, Part, Span};
+use talea_model::Trace;
 use talea_model::trace::types;
-use talea_model::{Gaps, Trace};
-use talea_results::regions::RegionRow;
 
-use super::{AnalyseError, FoldOptions, Folded, analyse};
+use super::{AnalyseError, FoldOptions, Folded, SaveFoldedError, analyse, inject};
 use crate::Progress;
-use crate::input::{self, Extent, Input, InputError, Wanted};
+use crate::convert::paraver;
+use crate::input::{self, Extent, InputError, Wanted};
 
 /// Calls of a sampled run up to which they are read for every fold: half a gigabyte.
 const MOST_CALLS: u64 = 1_000_000;
@@ -27,6 +26,8 @@ pub struct Inputs {
     names: Vec<String>,
     /// Command and path of the first run that was recorded without samples.
     unsampled: Option<(String, String)>,
+    /// True if the first trace is that of a run without its calls.
+    is_inside: bool,
 }
 
 /// Errors of folding inputs.
@@ -49,57 +50,43 @@ pub enum FoldError {
     },
 }
 
-/// Regions of one input.
-#[derive(Debug)]
-pub struct Listed {
-    /// Path of the input.
-    pub input: String,
-    /// The analysed part.
-    pub chosen: Chosen,
-    /// Regions by falling time.
-    pub regions: Vec<RegionRow>,
-}
-
 impl Inputs {
-    /// Reads traces and runs with all of their records.
-    pub fn load(paths: &[PathBuf], progress: Progress<'_>) -> Result<Self, InputError> {
-        let whole = Extent::default();
-        Self::read(paths, |path| input::load(path, Wanted::All, whole, &mut *progress))
-    }
-
-    /// Reads traces and runs for one fold: of one sampled run with more than a million calls not
-    /// the calls, unless the region is made of them.
-    pub fn load_for(
+    /// Reads traces and runs for one fold: of sampled runs with more than a million calls not the
+    /// calls, unless the region is made of them.
+    pub fn load(
         paths: &[PathBuf],
         what: &FoldOptions,
         progress: Progress<'_>,
     ) -> Result<Self, InputError> {
-        let region =
-            regions::Wanted { region: what.region.as_deref(), value: what.value.as_deref() };
-        let is_inside = |trace: &Trace| {
-            let chosen = regions::choose(trace, &region).ok();
-            chosen.and_then(|choice| choice.region.event_type()).is_some_and(|kind| {
-                [types::ITERATION, types::MARKED].contains(&kind) || types::LOOP.contains(&kind)
-            })
-        };
-        // The choice in the first of several inputs applies to all.
-        if paths.len() != 1 || what.extent == super::Extent::WithoutMpi {
-            return Self::load(paths, progress);
-        }
-        Self::read(paths, |path| input::load_inside(path, MOST_CALLS, is_inside, &mut *progress))
+        Self::load_above(MOST_CALLS, paths, what, progress)
     }
 
-    fn read(
+    /// The same; of sampled runs with more than `most` calls without them.
+    fn load_above(
+        most: u64,
         paths: &[PathBuf],
-        mut load: impl FnMut(&Path) -> Result<Input, InputError>,
+        what: &FoldOptions,
+        progress: Progress<'_>,
     ) -> Result<Self, InputError> {
         let mut inputs = Self::default();
+        let region =
+            regions::Wanted { region: what.region.as_deref(), value: what.value.as_deref() };
         for path in paths {
-            let input = load(path)?;
+            // The choice in the first input applies to all.
+            let suffices = |trace: &Trace| {
+                is_inside(inputs.traces.first().map_or(trace, |(_, first)| first), &region)
+            };
+            let (input, is_inside) = if what.extent == super::Extent::WithoutMpi {
+                let whole = Extent::default();
+                (input::load(path, Wanted::All, whole, &mut *progress)?, false)
+            } else {
+                input::load_inside(path, most, suffices, &mut *progress)?
+            };
             let name = path.display().to_string();
             let unsampled = input.unsampled.map(|command| (command, name.clone()));
             inputs.unsampled = inputs.unsampled.or(unsampled);
             inputs.names.push(input::known_as(path));
+            inputs.is_inside |= is_inside && inputs.traces.is_empty();
             inputs.traces.push((name, input.trace));
         }
         Ok(inputs)
@@ -123,18 +110,77 @@ impl Inputs {
         Ok(folded)
     }
 
-    /// The regions of each input.
+    /// Writes the first input, at `path`, with the folded counters on one instance to `out`.
     ///
     /// # Errors
-    /// A part that is empty.
-    pub fn regions(&self, part: Part) -> Result<Vec<Listed>, AnalyseError> {
-        let list = |(input, trace): &(String, Trace)| {
-            // Damage is reported by the fold itself.
-            let span = Span::select(trace, part, &mut Gaps::default())
-                .map_err(|source| AnalyseError::Part { source, input: input.clone() })?;
-            let (input, regions) = (input.clone(), super::regions(trace, span));
-            Ok(Listed { input, chosen: span.chosen, regions })
-        };
-        self.traces.iter().map(list).collect()
+    /// Options that leave no place for them, and files that cannot be read or written.
+    pub fn save_folded(
+        &self,
+        folded: &Folded,
+        options: &FoldOptions,
+        (path, out): (&Path, &Path),
+        progress: Progress<'_>,
+    ) -> Result<(), SaveFoldedError> {
+        let Some((_, trace)) = self.traces.first() else { return Ok(()) };
+        if self.is_inside {
+            inject::save_run(path, folded, options, out, progress)
+        } else {
+            progress("writing");
+            Ok(paraver::save(&inject::inject(trace, folded, options)?, out)?)
+        }
+    }
+}
+
+/// True if the chosen region of a trace is made of iterations or marked phases, not of calls.
+fn is_inside(trace: &Trace, region: &regions::Wanted<'_>) -> bool {
+    let chosen = regions::choose(trace, region).ok();
+    chosen.and_then(|choice| choice.region.event_type()).is_some_and(|kind| {
+        [types::ITERATION, types::MARKED].contains(&kind) || types::LOOP.contains(&kind)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::input::run::tests::samples;
+
+    /// The files of the first input with its folded counters, and the result.
+    fn folded(inputs: &Inputs, path: &Path, what: &FoldOptions) -> (Vec<String>, String) {
+        let folded = inputs.fold(what).unwrap();
+        let out = TempDir::new().unwrap();
+        let prv = out.path().join("folded.prv");
+        inputs.save_folded(&folded, what, (path, &prv), &mut |_| ()).unwrap();
+        let files = ["prv", "pcf", "row"].map(|end| prv.with_extension(end));
+        let texts = files.iter().map(|file| std::fs::read_to_string(file).unwrap());
+        (texts.collect(), serde_json::to_string_pretty(&folded.data).unwrap())
+    }
+
+    #[test]
+    fn sampled_runs_are_folded_and_written_the_same_without_their_calls() {
+        let mut found = 0;
+        for folder in samples() {
+            let what = FoldOptions::default();
+            for count in [1, 2] {
+                let paths = vec![folder.path().to_owned(); count];
+                let load = |most| Inputs::load_above(most, &paths, &what, &mut |_| ());
+                let Ok(bare) = load(0) else { continue };
+                if !bare.is_inside {
+                    continue;
+                }
+                let whole = load(u64::MAX).unwrap();
+                assert!(!whole.is_inside);
+                for (bare, whole) in bare.traces.iter().zip(&whole.traces) {
+                    assert!(bare.1.events.len() < whole.1.events.len());
+                }
+                let [(bare_files, bare), (files, whole)] =
+                    [bare, whole].map(|inputs| folded(&inputs, folder.path(), &what));
+                assert!(bare_files == files && files.iter().all(|text| !text.is_empty()));
+                assert_eq!(bare, whole);
+                found += 1;
+            }
+        }
+        assert_eq!(found, 2);
     }
 }

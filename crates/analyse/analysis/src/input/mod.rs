@@ -118,20 +118,23 @@ pub fn load(
 }
 
 /// Reads what the user named; of a sampled run with more than `most` calls without the calls, if
-/// `suffices` is true of that.
+/// `suffices` is true of that. True where it is read so.
 pub(crate) fn load_inside(
     path: &Path,
     most: u64,
     suffices: impl Fn(&Trace) -> bool,
     progress: Progress<'_>,
-) -> Result<Input, InputError> {
-    load_run(path, progress, |analysis| {
+) -> Result<(Input, bool), InputError> {
+    let mut is_inside = false;
+    let input = load_run(path, progress, |analysis| {
         let has_samples = run::has_samples(analysis);
         let without_calls = (has_samples && analysis.run.recording.events() > most)
             .then(|| run::inside(analysis))
             .filter(|trace| suffices(trace));
+        is_inside = without_calls.is_some();
         (without_calls.unwrap_or_else(|| run::trace(analysis)), None)
-    })
+    })?;
+    Ok((input, is_inside))
 }
 
 /// Reads a trace, or of a run what `records` makes.
@@ -172,13 +175,14 @@ pub(crate) fn visit<V: Visitor + Send>(
     Ok(())
 }
 
-/// The activity of each location of a run in a part of it, from reading it once more.
+/// The activity of each location of a run in a part of it, from reading it once more; `trace` is
+/// that of the first reading.
 pub(crate) fn activities(
     path: &Path,
-    locations: usize,
+    trace: &Trace,
     (extent, span): (Extent, Span),
     progress: Progress<'_>,
 ) -> Result<Vec<Activity>, InputError> {
     let Opened::Run(run) = open(path, &mut *progress)? else { return Ok(Vec::new()) };
-    Ok(run::activities(&Analysis::new(&run, progress), locations, extent, span))
+    Ok(run::activities(&Analysis::new(&run, progress), trace, extent, span))
 }

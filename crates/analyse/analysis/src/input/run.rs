@@ -20,7 +20,9 @@ use std::borrow::Cow;
 
 use rayon::prelude::*;
 use talea_flow::iterations::TimedEvent;
-use talea_model::trace::{Communicator, Events, Members, MessageRecord, Messages, States};
+use talea_model::trace::{
+    Communicator, Events, Members, MessageRecord, Messages, StateRecord, States,
+};
 use talea_model::{Gap, GapKind, Nanos, Trace};
 use talea_run::live::record;
 
@@ -33,6 +35,7 @@ pub use self::loops::{label, loop_names};
 use self::names::{Callers, Calls};
 use self::places::{Places, Row, locations};
 use self::samples::{Pictures, Sampled};
+pub(crate) use self::stream::{Additions, BurstValues, Values};
 pub use self::stream::{Counts, Stream, stream};
 use crate::Analysis;
 use crate::messages;
@@ -141,7 +144,6 @@ impl Sampling<'_, '_> {
         pictures: &mut Pictures<'_, '_>,
         mut calls: impl FnMut(usize) -> Cow<'c, [TimedEvent]>,
     ) -> (States, Events) {
-        let processes = &self.analysis.run.recording.processes;
         let mut found = Trace::default();
         let mut next = 0;
         for (at, sampled) in self.sampled.iter().enumerate() {
@@ -152,12 +154,26 @@ impl Sampling<'_, '_> {
                 let calls = calls(number);
                 sampled.add_caller(row.thread.number, row.location, &calls, pictures, &mut found);
             }
-            let threads = processes.get(at).map_or(0, |process| process.threads.len());
-            if let Some(first) = places.location(at, threads) {
+            if let Some(first) = self.first_of_others(places, at) {
                 sampled.add_others(first, pictures, &mut found);
             }
         }
         (found.states, found.events)
+    }
+
+    /// The location of the first thread of a process that only samples know.
+    fn first_of_others(&self, places: &Places, process: usize) -> Option<u32> {
+        let recorded = self.analysis.run.recording.processes.get(process);
+        places.location(process, recorded.map_or(0, |process| process.threads.len()))
+    }
+
+    /// The time of each thread that only samples know, in the order of locations.
+    fn alone(&self, places: &Places) -> Vec<StateRecord> {
+        let of_process = |(at, sampled): (usize, &Option<Sampled<'_>>)| {
+            let first = self.first_of_others(places, at)?;
+            Some(sampled.as_ref()?.states_of_others(first).collect::<Vec<_>>())
+        };
+        self.sampled.iter().enumerate().filter_map(of_process).flatten().collect()
     }
 
     /// Labels of samples, and what is not known of them; returns the number of levels of stacks.

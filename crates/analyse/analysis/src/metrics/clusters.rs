@@ -84,7 +84,7 @@ fn of_part(
     let bursts = clusters::source::bursts_of(trace, known, extent.part);
     let Ok((bursts, looked)) = bursts else { return Ok(None) };
     let Ok(mut study) = clusters::study::study(bursts, looked, &how) else { return Ok(None) };
-    match clusters::complete(&mut study, path, &how, progress) {
+    match clusters::complete(&mut study, (path, Some(trace)), &how, progress) {
         Err(RestError::Input(error)) => Err(error),
         Err(RestError::Study(_)) => Ok(None),
         Ok(()) => Ok(Some(clusters::data(&study, &Names::from_trace(Some(trace)), ""))),

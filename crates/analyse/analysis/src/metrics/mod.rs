@@ -115,8 +115,7 @@ pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Vec<Study>, 
             Some(computation) if computation.is_thinned() => {
                 let span = Span::select(&input.trace, options.part, &mut Gaps::default());
                 let read = (extent, span.map_err(failed)?);
-                let locations = input.trace.locations.len();
-                let sums = input::activities(path, locations, read, &mut *progress)?;
+                let sums = input::activities(path, &input.trace, read, &mut *progress)?;
                 let activities = Some(Activities::Sums(&sums));
                 Study::new(path, &input, activities, options.part, &models)
             }

@@ -80,7 +80,9 @@ fn info(analysis: &Analysis<'_>) -> RunInfo {
             )
         }
     };
-    let early = recording.processes.iter().any(|process| process.ended != Ended::Finalized);
+    let ends = || recording.processes.iter().map(|process| process.ended);
+    let is_early = |ended: Ended| !matches!(ended, Ended::Finalized | Ended::Running);
+    let early = ends().any(is_early);
     RunInfo {
         command: metadata.command.clone(),
         hosts,
@@ -95,6 +97,7 @@ fn info(analysis: &Analysis<'_>) -> RunInfo {
         exit: match metadata.outcome {
             Some(Outcome::ExitCode(code)) => format!("exit code {code}"),
             Some(Outcome::Signal(signal)) => format!("signal {signal}"),
+            None if ends().any(|ended| ended == Ended::Running) => "running".to_owned(),
             None => "unknown".to_owned(),
         },
         ok: metadata.outcome.is_none_or(|outcome| outcome == Outcome::ExitCode(0)) && !early,
@@ -228,7 +231,7 @@ fn rank_rows(analysis: &Analysis<'_>) -> Vec<RankRow> {
             bytes: study.bytes,
             events: study.events,
             end: end(&analysis.run.metadata, process, study.begin, study.end),
-            ok: process.ended == Ended::Finalized,
+            ok: matches!(process.ended, Ended::Finalized | Ended::Running),
             threads: if study.has_threads() {
                 analysis.threads_of(at).map(thread).collect()
             } else {

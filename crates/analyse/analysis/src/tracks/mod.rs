@@ -104,7 +104,7 @@ pub enum TrackError {
 /// nothing to track.
 pub fn of_windows(trace: &Trace, windows: u64) -> Option<TrackData> {
     let (bursts, part) = source::bursts_of(trace, None, Part::default()).ok()?;
-    let source = Source { bursts, part, trace: None, seconds: 0.0 };
+    let source = Source { bursts, part, trace: None, has_records: false, seconds: 0.0 };
     let options = Options {
         inputs: Vec::new(),
         windows: Some(Windows::Count(windows)),

@@ -2,7 +2,8 @@
 //!
 //! Owns the walk over probes beside spans: each probe belongs to one burst at most, so that the
 //! work is one pass. A counter is there if the probe at the burst's end has it, and if no other set
-//! became active on the way.
+//! became active on the way. Values of a burst do not depend on the bursts that are read before it,
+//! so that any part of a location's bursts can be read, in parts of any size.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use talea_metric::catalogue::is_of_node;
 use talea_metric::limits::can_grow;
 use talea_model::GapKind;
 use talea_model::trace::types::{CALLER, CALLER_LINE, COUNTER_SET, MPI, is_counter};
-use talea_model::trace::{ByLocation, EventRecord, Trace};
+use talea_model::trace::{ByLocation, EventRecord, Events, Trace};
 
 use super::names::counter_name;
 use super::{Bursts, Counter, MOST_COUNTERS, Sites, Source};
@@ -20,15 +21,55 @@ const FREE_CELLS: usize = 1 << 22;
 /// Further cells for each value of a counter in the trace.
 const CELLS_A_VALUE: usize = 16;
 
+/// Events of a trace, and the counters that are read from them.
+#[derive(Debug)]
+pub struct CounterEvents<'a> {
+    events: &'a Events,
+    by_location: &'a ByLocation,
+    /// Columns by event type.
+    column_of: BTreeMap<u32, usize>,
+}
+
+impl<'a> CounterEvents<'a> {
+    /// Of a trace, whose events by location are `by_location`; counters of these event types are
+    /// read, in this order.
+    pub fn new(trace: &'a Trace, by_location: &'a ByLocation, types: &[u32]) -> Self {
+        let column_of = types.iter().copied().zip(0..).collect();
+        Self { events: &trace.events, by_location, column_of }
+    }
+
+    /// The reader of a location's bursts.
+    pub fn reader(&self, location: u32) -> CounterReader<'_> {
+        CounterReader {
+            events: self.events,
+            ahead: self.by_location.rows(location),
+            column_of: &self.column_of,
+            sums: vec![Sum::default(); self.column_of.len()],
+            before: None,
+            last: None,
+            set: 0,
+            changed: false,
+            caller: None,
+            line: None,
+            call: None,
+        }
+    }
+}
+
 /// One counter while a burst is summed.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     value: f64,
     at_end: bool,
     impossible: bool,
 }
 
-pub(super) struct Walk<'a> {
+/// Reads the counters of one location's bursts, which come in the order of time.
+#[derive(Debug)]
+pub struct CounterReader<'a> {
+    events: &'a Events,
+    /// Rows of the location that are not reached yet.
+    ahead: &'a [u32],
     column_of: &'a BTreeMap<u32, usize>,
     sums: Vec<Sum>,
     /// The last two times at which counters were read.
@@ -48,14 +89,14 @@ pub(super) struct Walk<'a> {
 pub(super) fn fill(trace: &Trace, events: &ByLocation, bursts: &mut Bursts, known: Sites) {
     let known = known.into_all();
     let mut sites = Sites::default();
-    columns(trace, events, bursts, |bursts, place, walk| {
+    columns(trace, events, bursts, |bursts, place, reader| {
         let own = &mut bursts.site[place];
         let mut site = known[*own as usize];
-        site.call = walk.call.unwrap_or_default();
+        site.call = reader.call.unwrap_or_default();
         // Instances know their function already.
         if bursts.source != Source::Regions && site.caller == 0 {
-            site.caller = walk.caller.map_or(0, |(_, value)| value);
-            site.line = walk.line.map_or(0, |(_, value)| value);
+            site.caller = reader.caller.map_or(0, |(_, value)| value);
+            site.line = reader.line.map_or(0, |(_, value)| value);
         }
         *own = sites.number(site);
     });
@@ -67,78 +108,51 @@ pub(super) fn columns(
     trace: &Trace,
     events: &ByLocation,
     bursts: &mut Bursts,
-    mut met: impl FnMut(&mut Bursts, usize, &Walk<'_>),
+    mut met: impl FnMut(&mut Bursts, usize, &CounterReader<'_>),
 ) {
     let types = types(trace, bursts);
-    let column_of: BTreeMap<u32, usize> = types.iter().copied().zip(0..).collect();
+    let of_trace = CounterEvents::new(trace, events, &types);
     let mut columns = vec![Vec::with_capacity(bursts.len()); types.len()];
     let mut sets = Vec::with_capacity(bursts.len());
     let (mut impossible, mut changed) = (vec![0_u64; types.len()], 0_u64);
     let mut place = 0;
     for location in 0..events.len() as u32 {
-        let mut walk = Walk {
-            column_of: &column_of,
-            sums: vec![Sum::default(); types.len()],
-            before: None,
-            last: None,
-            set: 0,
-            changed: false,
-            caller: None,
-            line: None,
-            call: None,
-        };
-        let mut ahead = events
-            .rows(location)
-            .iter()
-            .filter_map(|&row| trace.events.get(row as usize))
-            .peekable();
+        let mut reader = of_trace.reader(location);
         while place < bursts.len() && bursts.rank[place].0 == location {
-            let (begin, end) = (bursts.begin[place], bursts.end[place]);
-            while let Some(event) = ahead.next_if(|event| event.time <= begin) {
-                walk.set_of(&event);
-                walk.read(&event);
+            sets.push(reader.go_on(bursts.begin[place], bursts.end[place]));
+            changed += u64::from(reader.changed);
+            for (column, value) in columns.iter_mut().zip(reader.values()) {
+                column.push(value);
             }
-            walk.sums.fill(Sum::default());
-            (walk.changed, walk.caller, walk.line, walk.call) = (false, None, None, None);
-            let mut set = walk.set;
-            while let Some(event) = ahead.next_if(|event| event.time <= end) {
-                walk.probe(&event, event.time == end);
-                if event.time < end {
-                    set = walk.set;
-                }
+            for (count, sum) in impossible.iter_mut().zip(&reader.sums) {
+                *count += u64::from(sum.impossible);
             }
-            sets.push(set);
-            changed += u64::from(walk.changed);
-            for ((column, sum), impossible) in
-                columns.iter_mut().zip(&walk.sums).zip(&mut impossible)
-            {
-                *impossible += u64::from(sum.impossible);
-                let is_there = sum.at_end && !sum.impossible && !walk.changed;
-                column.push(if is_there { sum.value } else { f64::NAN });
-            }
-            met(bursts, place, &walk);
+            met(bursts, place, &reader);
             place += 1;
         }
     }
     if sets.iter().any(|&set| set != 0) {
         bursts.set = sets;
     }
-    let named = types.into_iter().zip(columns).map(|(event_type, values)| Counter {
+    let named = types.iter().zip(columns).map(|(&event_type, values)| Counter {
         event_type,
         name: counter_name(&trace.labels, event_type),
         values,
     });
     bursts.counters = named.collect();
+    let among = if bursts.in_window.is_empty() { "" } else { ", of bursts in memory" };
     for (at, count) in impossible.into_iter().enumerate().filter(|(_, count)| *count > 0) {
         let detail = format!(
-            "{}: {count} values were left out, below zero or larger than any processor counts",
+            "{}: {count} values were left out, below zero or larger than any processor \
+             counts{among}",
             bursts.counters[at].name
         );
         bursts.gap(GapKind::Damaged, count, detail);
     }
     if changed > 0 {
-        let detail =
-            format!("{changed} bursts have no counters: another set became active inside them");
+        let detail = format!(
+            "{changed} bursts have no counters: another set became active inside them{among}"
+        );
         bursts.gap(GapKind::Missing, changed, detail);
     }
 }
@@ -170,7 +184,60 @@ fn types(trace: &Trace, bursts: &mut Bursts) -> Vec<u32> {
     types
 }
 
-impl Walk<'_> {
+impl<'a> CounterReader<'a> {
+    /// Appends the values of further bursts of the location to their counters, which are those
+    /// that are read. The bursts are not before those that were read earlier.
+    pub fn read(&mut self, bursts: &mut Bursts) {
+        for (&begin, &end) in bursts.begin.iter().zip(&bursts.end) {
+            self.go_on(begin, end);
+            for (counter, value) in bursts.counters.iter_mut().zip(self.values()) {
+                counter.values.push(value);
+            }
+        }
+    }
+
+    /// Goes on to the end of a burst, and returns the set that was active in it.
+    fn go_on(&mut self, begin: u64, end: u64) -> i64 {
+        while let Some(event) = self.next_until(begin) {
+            self.set_of(&event);
+            self.reading(&event);
+        }
+        self.sums.fill(Sum::default());
+        (self.changed, self.caller, self.line, self.call) = (false, None, None, None);
+        let mut set = self.set;
+        while let Some(event) = self.next_until(end) {
+            self.probe(&event, event.time == end);
+            if event.time < end {
+                set = self.set;
+            }
+        }
+        set
+    }
+
+    /// The next event, if it is not after this time.
+    fn next_until(&mut self, time: u64) -> Option<EventRecord<'a>> {
+        while let Some((&row, rest)) = self.ahead.split_first() {
+            let event = self.events.get(row as usize);
+            if event.is_some_and(|event| event.time > time) {
+                return None;
+            }
+            self.ahead = rest;
+            if event.is_some() {
+                return event;
+            }
+        }
+        None
+    }
+
+    /// The value of each counter in the last burst, `NaN` where it did not count.
+    fn values(&self) -> impl Iterator<Item = f64> {
+        let changed = self.changed;
+        self.sums.iter().map(move |sum| {
+            let is_there = sum.at_end && !sum.impossible && !changed;
+            if is_there { sum.value } else { f64::NAN }
+        })
+    }
+
     fn set_of(&mut self, event: &EventRecord<'_>) -> bool {
         match event.value(COUNTER_SET) {
             Some(set) => {
@@ -182,7 +249,7 @@ impl Walk<'_> {
     }
 
     /// Records the time at which counters were read.
-    fn read(&mut self, event: &EventRecord<'_>) {
+    fn reading(&mut self, event: &EventRecord<'_>) {
         let counts = || event.types.iter().any(|one| self.column_of.contains_key(one));
         if self.last != Some(event.time) && counts() {
             self.before = self.last.replace(event.time);
@@ -190,7 +257,7 @@ impl Walk<'_> {
     }
 
     fn probe(&mut self, event: &EventRecord<'_>, at_end: bool) {
-        self.read(event);
+        self.reading(event);
         let before = self.before;
         let possible =
             |value: i64| before.map_or(value >= 0, |before| can_grow(value, event.time - before));

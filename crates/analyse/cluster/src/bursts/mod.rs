@@ -24,6 +24,7 @@ use std::collections::BTreeSet;
 use talea_model::trace::Trace;
 use talea_model::{Gap, GapKind, Gaps, Rank};
 
+pub use counters::{CounterEvents, CounterReader};
 pub use names::counter_name;
 pub use sites::{Site, Sites};
 

@@ -137,3 +137,92 @@ fn many_types_of_counters_are_bounded() {
     assert_eq!(values(&found, INS)[3], Some(100.0));
     assert!(found.gaps.iter().any(|gap| gap.kind == GapKind::MemoryBound));
 }
+
+/// A thread with two counters whose sets take turns, and bursts that do not overlap; `random` gives
+/// numbers below a bound.
+fn some_trace(mut random: impl FnMut(u64) -> u64) -> (Trace, Bursts) {
+    const CYC: u32 = 42_000_059;
+    let mut trace = trace(2);
+    let mut found = Bursts::default();
+    for location in 0..2 {
+        let (mut begin, count) = (0, random(20));
+        for _ in 0..count {
+            // Some touch, and some take no time.
+            begin += random(4) * 3;
+            let end = begin + random(5) * 3;
+            found.rank.push(Rank(location));
+            found.begin.push(begin);
+            found.end.push(end);
+            found.duration.push((end - begin) as f64);
+            begin = end;
+        }
+        let mut time = 0;
+        for _ in 0..random(80) {
+            time += random(3);
+            let mut pairs = vec![(if random(4) == 0 { CYC } else { INS }, random(9) as i64)];
+            match random(12) {
+                0 => pairs.insert(0, (talea_model::trace::types::COUNTER_SET, random(3) as i64)),
+                1 => pairs[0].1 = -1,
+                2 => pairs.push((CYC, 2)),
+                3 => pairs = vec![(70_000_001, 1)],
+                _ => {}
+            }
+            event(&mut trace, location, time, &pairs);
+        }
+    }
+    (trace, found)
+}
+
+/// The counters of the bursts at `places`, in words as an absent count is no number: parts with as
+/// many bursts as `part` says are read one after the other.
+fn read_in_parts(
+    trace: &Trace,
+    all: &Bursts,
+    places: &[u32],
+    mut part: impl FnMut() -> usize,
+) -> Vec<String> {
+    let events = trace.events_by_location();
+    let types: Vec<u32> = all.counters.iter().map(|one| one.event_type).collect();
+    let counters = CounterEvents::new(trace, &events, &types);
+    let mut found = vec![Vec::new(); types.len()];
+    for own in places.chunk_by(|&a, &b| all.rank[a as usize] == all.rank[b as usize]) {
+        let mut reader = counters.reader(all.rank[own[0] as usize].0);
+        let mut ahead = own;
+        while !ahead.is_empty() {
+            let (now, later) = ahead.split_at(part().min(ahead.len()));
+            let mut bursts = all.select(now);
+            bursts.counters.iter_mut().for_each(|one| one.values.clear());
+            reader.read(&mut bursts);
+            for (found, one) in found.iter_mut().zip(bursts.counters) {
+                found.extend(one.values);
+            }
+            ahead = later;
+        }
+    }
+    found.iter().map(|values| format!("{values:?}")).collect()
+}
+
+proptest::proptest! {
+    #[test]
+    fn counters_of_a_burst_do_not_depend_on_those_before(seed in 1_u64..u64::MAX) {
+        let mut state = seed;
+        let mut random = |below: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 8) % below
+        };
+        let (trace, mut all) = some_trace(&mut random);
+        all.read_counters(&trace);
+        let of = |places: &[u32]| -> Vec<String> {
+            let chosen = all.select(places);
+            chosen.counters.iter().map(|one| format!("{:?}", one.values)).collect()
+        };
+        let places: Vec<u32> = (0..all.len() as u32).collect();
+        let some: Vec<u32> = places.iter().copied().filter(|_| random(3) == 0).collect();
+        for places in [&places[..], &some[..]] {
+            let found = read_in_parts(&trace, &all, places, || 1 + random(7) as usize);
+            proptest::prop_assert_eq!(found, of(places));
+        }
+    }
+}

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use talea_model::trace::types;
+use talea_model::trace::{InMemory, Records, types};
 use talea_model::{Nanos, Trace};
 
 use super::Region;
@@ -40,26 +40,29 @@ pub struct Anchor {
 
 /// All anchors of a trace, the best first.
 pub fn anchors(trace: &Trace) -> Vec<Anchor> {
-    anchors_within(trace, &|_, _| true)
+    anchors_within(&InMemory::new(trace), &|_, _| true)
 }
 
 /// The same of a part of a trace: calls that begin `inside`.
-pub fn anchors_within(trace: &Trace, inside: &dyn Fn(u64, u64) -> bool) -> Vec<Anchor> {
+pub fn anchors_within(records: &dyn Records, inside: &dyn Fn(u64, u64) -> bool) -> Vec<Anchor> {
     // Times of each call, by location.
     let mut calls = BTreeMap::<(u32, i64), BTreeMap<u32, Vec<u64>>>::new();
     let (mut begin, mut end) = (u64::MAX, 0);
-    for event in trace.events.iter().filter(|event| inside(event.time, event.time)) {
-        (begin, end) = (begin.min(event.time), end.max(event.time));
-        for (&event_type, &value) in event.types.iter().zip(event.values) {
-            if value == 0 || !types::MPI.contains(&event_type) {
-                continue;
+    for location in 0..records.head().locations.len() as u32 {
+        records.events(location, &mut |event| {
+            if !inside(event.time, event.time) {
+                return;
             }
-            if calls.len() >= MOST && !calls.contains_key(&(event_type, value)) {
-                continue;
+            (begin, end) = (begin.min(event.time), end.max(event.time));
+            for (&event_type, &value) in event.types.iter().zip(event.values) {
+                let call = (event_type, value);
+                let is_call = value != 0 && types::MPI.contains(&event_type);
+                if is_call && (calls.len() < MOST || calls.contains_key(&call)) {
+                    let times = calls.entry(call).or_default();
+                    times.entry(location).or_default().push(event.time);
+                }
             }
-            let times = calls.entry((event_type, value)).or_default();
-            times.entry(event.location).or_default().push(event.time);
-        }
+        });
     }
     let whole = end.saturating_sub(begin) as f64;
     let mut found = Vec::new();
@@ -67,8 +70,6 @@ pub fn anchors_within(trace: &Trace, inside: &dyn Fn(u64, u64) -> bool) -> Vec<A
         let mut distances = Vec::new();
         let (mut covered, mut fewest) = (0.0, usize::MAX);
         for times in by_location.values() {
-            let mut times = times.clone();
-            times.sort_unstable();
             fewest = fewest.min(times.len());
             distances.extend(times.windows(2).map(|pair| (pair[1] - pair[0]) as f64));
             if let (Some(first), Some(last)) = (times.first(), times.last()) {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use talea_model::trace::{UNKNOWN_TIME, types};
+use talea_model::trace::{InMemory, Records, UNKNOWN_TIME, types};
 use talea_model::{GapKind, Nanos, Trace};
 
 use super::{Region, Spans};
@@ -51,16 +51,14 @@ fn nests(event_type: u32) -> bool {
 /// Passes on each instance of the types in `of`, location by location in the order of their ends;
 /// returns the values that never end.
 pub(super) fn walk(
-    trace: &Trace,
+    records: &dyn Records,
     of: impl Fn(u32) -> bool,
     visit: &mut dyn FnMut(Span),
 ) -> Vec<i64> {
-    let by_location = trace.events_by_location();
     let mut unended = Vec::new();
-    for location in 0..by_location.len() as u32 {
+    for location in 0..records.head().locations.len() as u32 {
         let mut open = BTreeMap::<u32, Open>::new();
-        for &row in by_location.rows(location) {
-            let Some(event) = trace.events.get(row as usize) else { continue };
+        records.events(location, &mut |event| {
             for (&event_type, &value) in event.types.iter().zip(event.values) {
                 if !of(event_type) {
                     continue;
@@ -76,7 +74,7 @@ pub(super) fn walk(
                     *one.depth.entry(value).or_default() += 1;
                 }
             }
-        }
+        });
         unended.extend(open.values().flat_map(|one| one.stack.iter().map(|open| open.0)));
     }
     unended
@@ -89,7 +87,8 @@ pub fn instances(trace: &Trace, region: Region) -> Spans {
     match region {
         Region::Value { event_type, value } => {
             let wanted = |one: i64| value.is_none_or(|value| value == one);
-            let open = walk(trace, |one| one == event_type, &mut |span| {
+            let records = InMemory::new(trace);
+            let open = walk(&records, |one| one == event_type, &mut |span| {
                 if wanted(span.value) {
                     found.push(span.location, span.value, span.begin, span.end);
                 }

@@ -2,7 +2,7 @@
 //! out of MPI. Random events must give instances that end.
 
 use proptest::prelude::*;
-use talea_model::trace::{EventType, Labels, ValueSet};
+use talea_model::trace::{EventType, InMemory, Labels, StateRecord, ValueSet};
 
 use super::*;
 
@@ -75,7 +75,7 @@ fn routines_nest_and_iterations_follow_each_other() {
     let seen: Vec<_> = all.iter().map(|one| (one.region, one.instances, one.time.0)).collect();
     assert_eq!(seen, [(of(F, Some(5)), 1, 50), (of(I, None), 2, 40), (of(F, Some(6)), 1, 30)]);
     // Of a part those that are in it.
-    let part = possible_within(&trace, &|begin, end| begin >= 10 && end <= 40);
+    let part = possible_within(&InMemory::new(&trace), &|begin, end| begin >= 10 && end <= 40);
     let seen: Vec<_> = part.iter().map(|one| (one.region, one.instances, one.time.0)).collect();
     assert_eq!(seen, [(of(F, Some(6)), 1, 30), (of(I, None), 1, 20)]);
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use talea_model::trace::types;
+use talea_model::trace::{InMemory, types};
 use talea_model::{GapKind, Nanos, Trace};
 
 use super::spans::walk;
@@ -18,7 +18,7 @@ type Calls = Vec<(u64, u64, u64)>;
 
 fn calls(trace: &Trace) -> BTreeMap<u32, Calls> {
     let mut found = BTreeMap::<u32, Vec<(u64, u64)>>::new();
-    walk(trace, |event_type| types::MPI.contains(&event_type), &mut |span| {
+    walk(&InMemory::new(trace), |event_type| types::MPI.contains(&event_type), &mut |span| {
         found.entry(span.location).or_default().push((span.begin, span.end));
     });
     let merged = |(location, mut spans): (u32, Vec<(u64, u64)>)| {

@@ -8,9 +8,10 @@
 
 use std::collections::BTreeMap;
 
-use talea_model::trace::types;
+use talea_model::trace::{ByLocation, EventRecord, types};
 use talea_model::{GapKind, Gaps, Trace};
 
+use super::activity::Intervals;
 use super::span::{Interval, Span};
 use super::{Measured, note};
 use crate::catalogue;
@@ -95,12 +96,27 @@ impl Columns {
         }
     }
 
-    /// Count of each counter during the intervals, and the number of readings in them.
+    /// True if a record has a counter.
+    fn has_some(&self, record: &EventRecord<'_>) -> bool {
+        record.types.iter().any(|one| self.places.contains_key(one))
+    }
+
+    /// The times at which any counter was read in these rows, which are by time.
+    pub(super) fn readings(&self, trace: &Trace, rows: &[u32]) -> Vec<u64> {
+        let records = rows.iter().filter_map(|&row| trace.events.get(row as usize));
+        let read = records.filter(|record| self.has_some(record));
+        let mut times: Vec<u64> = read.map(|record| record.time).collect();
+        times.dedup();
+        times
+    }
+
+    /// Count of each counter during computation, and the number of readings in it. Without its
+    /// intervals the sums of computation know its time between readings.
     pub(super) fn sums(
         &self,
         trace: &Trace,
         rows: &[u32],
-        useful: &[Interval],
+        (useful, intervals): (&Intervals, Option<&[Interval]>),
         span: Span,
         losses: &mut Losses,
     ) -> (Vec<Counted>, u64) {
@@ -108,22 +124,26 @@ impl Columns {
         // The last two times at which anything was read, and the counters read at the later one.
         let (mut before, mut last): (Option<u64>, Option<u64>) = (None, None);
         let mut seen = vec![false; self.names.len()];
-        let mut overlaps = Overlaps { intervals: useful, at: 0 };
-        let mut probes = 0;
+        let mut overlaps = intervals.map(|intervals| Overlaps { intervals, at: 0 });
+        let (mut probes, mut readings) = (0, 0);
         for &row in rows {
             let Some(record) = trace.events.get(row as usize) else { continue };
-            if !record.types.iter().any(|one| self.places.contains_key(one)) {
+            if !self.has_some(&record) {
                 continue;
             }
             let new = last != Some(record.time);
             if new {
                 before = last.replace(record.time);
+                readings += 1;
                 seen.fill(false);
             }
             // Before its first probe a location had counted nothing.
             let from = before.unwrap_or(record.time);
             let part = span.clip(from, record.time);
-            let computed = part.map_or(0, |(begin, end)| overlaps.with(begin, end));
+            let computed = part.map_or(0, |(begin, end)| match &mut overlaps {
+                Some(overlaps) => overlaps.with(begin, end),
+                None => useful.since_before(readings - 1),
+            });
             if computed == 0 {
                 continue;
             }
@@ -160,7 +180,7 @@ impl Columns {
                     .wrapping_add(probes.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
             }
         }
-        let all = super::activity::Intervals::from_intervals(useful).length.0;
+        let all = useful.length.0;
         let counted = self.names.iter().zip(sums).map(|(name, sum)| {
             if sum.impossible > 0 {
                 let lost = losses.impossible.entry(name.clone()).or_default();
@@ -182,6 +202,27 @@ impl Columns {
             Counted { value: sum.value / share, share, turns, probes }
         });
         (counted.collect(), probes)
+    }
+}
+
+/// Times at which counters of threads were read, by location: sums of a location's activity
+/// attribute its counters by them.
+pub struct Readings<'a> {
+    trace: &'a Trace,
+    events: ByLocation,
+    columns: Columns,
+}
+
+impl<'a> Readings<'a> {
+    /// Those of a trace.
+    pub fn from_trace(trace: &'a Trace) -> Self {
+        let (events, columns) = (trace.events_by_location(), Columns::from_trace(trace));
+        Self { trace, events, columns }
+    }
+
+    /// The rising times of a location.
+    pub fn times(&self, location: u32) -> Vec<u64> {
+        self.columns.readings(self.trace, self.events.rows(location))
     }
 }
 

@@ -21,7 +21,7 @@ use talea_model::trace::{Place, types};
 use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
 
 pub use activity::{Activities, Activity, Intervals, Stretches};
-pub use counters::{Counted, counter_name};
+pub use counters::{Counted, Readings, counter_name};
 pub use node::NodeCounter;
 pub use span::{Chosen, Part, Span};
 
@@ -102,7 +102,7 @@ pub fn measure(trace: &Trace, part: Part) -> Result<Numbers, MeasureError> {
 
 /// Measures a part of a trace that has of each location its activity in place of most records:
 /// those that are left show the applications, counters, the begin and end of MPI, and the end of
-/// the trace. Sums are those of the part, [`Span::select`].
+/// the trace. Sums are those of the part, [`Span::select`], with the times of [`Readings`].
 pub fn measure_activities(
     trace: &Trace,
     activities: Activities<'_>,
@@ -138,14 +138,20 @@ fn measured(
         let application = place.application;
         let of_intervals = |useful: Vec<Interval>, outside: Option<Vec<Interval>>| {
             let outside = outside.as_deref().map(Intervals::from_intervals);
-            (Intervals::from_intervals(&useful), outside, useful)
+            (Intervals::from_intervals(&useful), outside, Some(useful))
         };
         let (useful, outside, counted) = match activities {
             Some(Activities::Sums(all)) => {
                 let Activity { running, outside } =
-                    all.get(location as usize).copied().unwrap_or_default();
+                    all.get(location as usize).cloned().unwrap_or_default();
                 let outside = mpi.is_there().then_some(outside);
-                (source.sums(application, running, outside, span), outside, Vec::new())
+                let whole = || {
+                    let readings = columns.readings(trace, events.rows(location));
+                    let mut whole = Intervals::default();
+                    whole.add(span, &readings, span.begin.0, span.end.0);
+                    whole
+                };
+                (source.sums(application, running, outside.as_ref(), whole), outside, None)
             }
             Some(Activities::Stretches(known)) => {
                 let Stretches { running, outside } = known(location);
@@ -167,8 +173,9 @@ fn measured(
         if useful.count == 0 && !mpi.has_application(place.application) {
             continue;
         }
+        let computed = (&useful, counted.as_deref());
         let (sums, probes) =
-            columns.sums(trace, events.rows(location), &counted, span, &mut losses);
+            columns.sums(trace, events.rows(location), computed, span, &mut losses);
         locations.push(Measured {
             location,
             place,

@@ -314,3 +314,71 @@ fn nothing_is_no_measurement() {
     trace.locations.push_task(1, 1).unwrap();
     assert_eq!(measure(&trace, Part::Whole).unwrap_err(), MeasureError::Nothing);
 }
+
+/// A trace without calls, whose counters are read at any time.
+fn random_trace(seed: u64, states: bool) -> Trace {
+    let mut bits = seed;
+    let mut random = |below: u64| {
+        bits ^= bits << 13;
+        bits ^= bits >> 7;
+        bits ^= bits << 17;
+        (bits >> 8) % below
+    };
+    let mut trace = Trace { duration: Nanos(1_000), ..Trace::default() };
+    trace.locations.push_application();
+    for location in 0..2 {
+        trace.locations.push_task(1, 1).unwrap();
+        let mut last = 0;
+        while states && last < 900 {
+            // Some begin before the last one ends.
+            let begin = (last + random(30)).saturating_sub(8);
+            let end = begin + 9 + random(40);
+            let state = 1 + random(2) as u32;
+            trace.push_state(StateRecord { location, cpu: 1, begin, end, state });
+            last = end;
+        }
+        let mut time = 0;
+        for _ in 0..40 {
+            time += random(40);
+            trace.push_event((location, 1), time, &[42_000_050], &[random(60) as i64]);
+        }
+    }
+    trace
+}
+
+/// Compares figures from sums of activity with those from records.
+fn check_sums(trace: &Trace) {
+    let readings = Readings::from_trace(trace);
+    let (by_state, by_event) = (trace.states_by_location(), trace.events_by_location());
+    let mpi = useful::Mpi::from_trace(trace);
+    for part in [Part::default(), Part::Whole, Part::Between(Some(Nanos(7)), Some(Nanos(66)))] {
+        let span = Span::select(trace, part, &mut Gaps::default()).unwrap();
+        let activity = |location| {
+            let times = readings.times(location);
+            let mut sums = Activity::default();
+            for (begin, end) in useful::running(trace, by_state.rows(location)) {
+                sums.running.add(span, &times, begin, end);
+            }
+            let outside = mpi.outside(trace, by_event.rows(location), span);
+            for (begin, end) in outside.unwrap_or_default() {
+                sums.outside.add(span, &times, begin, end);
+            }
+            sums
+        };
+        let sums: Vec<Activity> = (0..2).map(activity).collect();
+        let found = measure_activities(trace, Activities::Sums(&sums), part);
+        // In words, as an absent count is no number.
+        assert_eq!(format!("{found:?}"), format!("{:?}", measure(trace, part)));
+    }
+}
+
+#[test]
+fn sums_of_activity_attribute_counters_as_records_do() {
+    for states in [true, false] {
+        check_sums(&trace(states));
+        for seed in 1..100_u64 {
+            let seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            check_sums(&random_trace(seed, states));
+        }
+    }
+}

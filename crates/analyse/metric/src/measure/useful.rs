@@ -139,18 +139,18 @@ impl Source {
     }
 
     /// Sums of the intervals in which a location computes, from sums of `running` and of those
-    /// outside MPI.
+    /// outside MPI; `whole` are those of the whole part.
     pub(super) fn sums(
         &self,
         application: u32,
         running: Intervals,
-        outside: Option<Intervals>,
-        span: Span,
+        outside: Option<&Intervals>,
+        whole: impl FnOnce() -> Intervals,
     ) -> Intervals {
         if self.running.contains(&application) {
             return running;
         }
-        outside.unwrap_or_else(|| Intervals::from_intervals(&[(span.begin.0, span.end.0)]))
+        outside.cloned().unwrap_or_else(whole)
     }
 
     /// Intervals in which a location computes: `running` by time, or those outside MPI.

@@ -303,7 +303,8 @@ fn choices_of(log: &NodeLog) -> Runs<i64> {
 /// without such a call, the first site represents it too. For each its node, ticks at the begin of
 /// the call or series, and polls.
 fn open_of(live: &LiveProcess) -> Vec<(&NodeLog, u64, u64)> {
-    let thread = live.threads.first().filter(|_| live.header.state == state::RECORDING);
+    let is_inside = [state::RECORDING, state::RUNNING].contains(&live.header.state);
+    let thread = live.threads.first().filter(|_| is_inside);
     let Some(thread) = thread else { return Vec::new() };
     let record = &thread.thread;
     let node = |number: u32| thread.log.nodes.get(number.checked_sub(1)? as usize);

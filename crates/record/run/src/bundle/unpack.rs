@@ -198,6 +198,7 @@ impl Bundle {
                 state::FINALIZED => Ended::Finalized,
                 state::ABORTED => Ended::Aborted(process.abort_code),
                 state::EXITED => Ended::Exited,
+                state::RUNNING => Ended::Running,
                 _ => Ended::Killed,
             },
             open: open.next(),

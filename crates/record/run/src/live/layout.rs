@@ -82,6 +82,8 @@ pub mod state {
     pub const ABORTED: u32 = 3;
     /// The process left through `exit` without `MPI_Finalize`.
     pub const EXITED: u32 = 4;
+    /// The program is running: found by a reader, in no file.
+    pub const RUNNING: u32 = 5;
 }
 
 /// A pair of readings of the tick counter and of `CLOCK_MONOTONIC`.

@@ -132,6 +132,18 @@ pub fn is_closed(path: &Path) -> bool {
     })
 }
 
+/// True if a process of this machine has the file mapped, so that it is running. False too where
+/// that is another user's secret.
+pub fn is_mapped_by(path: &Path, pid: u32) -> bool {
+    let maps = std::fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
+    let maps = String::from_utf8_lossy(&maps);
+    let (Ok(about), Some(name)) = (std::fs::metadata(path), path.file_name()) else { return false };
+    let (inode, name) = (about.ino().to_string(), name.to_string_lossy());
+    // Stacked file systems have another device there (proc_pid_maps(5)).
+    maps.lines()
+        .any(|line| line.split_ascii_whitespace().nth(4) == Some(&*inode) && line.contains(&*name))
+}
+
 /// The first bytes of a live file, at most as many as the head of a host's has.
 fn head(mut file: &File, path: &Path) -> Result<Vec<u8>, ReadLiveError> {
     let mut head = Vec::new();

@@ -92,8 +92,11 @@ pub enum Ended {
     Aborted(i32),
     /// It left through `exit` without `MPI_Finalize`.
     Exited,
-    /// It stopped without notice: killed, crashed, or its node was lost.
+    /// It stopped without notice: killed, crashed, or its node was lost. Processes that are running
+    /// on another host count as killed too.
     Killed,
+    /// It is running.
+    Running,
 }
 
 /// One process.

@@ -14,11 +14,12 @@ use talea_model::Nanos;
 
 use super::part::PartArgs;
 use super::values;
-use talea_analysis::clusters::{Edges, Eps, Options as Clustering, SubsetRule, subset as rule_of};
+use talea_analysis::clusters::{
+    Edges, Eps, Labels, Options as Clustering, SubsetRule, subset as rule_of,
+};
 
 use crate::clusters;
 use crate::tracks;
-use talea_analysis::input::Wanted;
 use talea_analysis::tracks::{Options as Tracking, PerTask, Windows};
 
 /// Group similar stretches of computation
@@ -327,9 +328,8 @@ impl From<How> for Clustering {
 
 impl From<ClusterArgs> for clusters::Options {
     fn from(args: ClusterArgs) -> Self {
-        let is_written = args.out_prv.is_some();
         let analysis = Clustering {
-            records: if is_written { Wanted::All } else { Wanted::Computation },
+            labels: if args.out_prv.is_some() { Labels::Kept } else { Labels::Counted },
             ranges: args.ranges,
             no_prepare: args.no_prepare,
             subset: args.subset,

@@ -7,12 +7,11 @@ mod text;
 
 use std::path::PathBuf;
 
-use talea_analysis::clusters::{self, SourceError};
+use talea_analysis::clusters::{self, LabelledError, SourceError};
 use talea_analysis::tracks::TrackError;
 
 use crate::exit::{Exit, Expected};
 use crate::terminal::Progress;
-use talea_analysis::convert::paraver::SaveError;
 
 pub(crate) use outputs::{print, write_file};
 pub(crate) use text::compared;
@@ -60,9 +59,9 @@ pub(crate) enum ClusterError {
         /// The file.
         path: PathBuf,
     },
-    /// A labelled trace.
+    /// A trace with clusters.
     #[error(transparent)]
-    Save(#[from] SaveError),
+    Labelled(#[from] LabelledError),
     /// Standard output.
     #[error("cannot write to standard output: {0}")]
     Output(#[from] std::io::Error),
@@ -76,6 +75,7 @@ impl Expected for ClusterError {
                 error.exit()
             }
             Self::Track(error) => error.exit(),
+            Self::Labelled(LabelledError::Input(error)) => error.exit(),
             _ => Exit::Input,
         }
     }
@@ -84,7 +84,8 @@ impl Expected for ClusterError {
 /// Reads, clusters, writes.
 pub(crate) fn cluster(options: &Options) -> Result<(), ClusterError> {
     let mut progress = Progress::new();
-    let clustered = clusters::cluster(&options.input, &options.analysis, &mut progress.steps())?;
+    let mut clustered =
+        clusters::cluster(&options.input, &options.analysis, &mut progress.steps())?;
     progress.step("writing");
-    outputs::write(options, clustered.trace, &clustered.study, &clustered.data, progress)
+    outputs::write(options, &mut clustered, progress)
 }

@@ -8,14 +8,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use talea_analysis::clusters::{SourceError, Study, labelled};
+use talea_analysis::clusters::{Clustered, SourceError, Study, save_labelled};
 use talea_formats::table::{cell, quoted};
-use talea_model::Trace;
-use talea_report::data::clusters::ClusterData;
 
 use super::{ClusterError, Options, text};
 use crate::terminal::{Palette, Progress, say};
-use talea_analysis::convert::paraver;
 
 /// Writes a file, or standard output for `-`.
 pub(crate) fn write_file(path: &Path, content: &str) -> Result<(), ClusterError> {
@@ -35,13 +32,16 @@ pub(crate) fn write_file(path: &Path, content: &str) -> Result<(), ClusterError>
 /// Writes all requested output.
 pub(super) fn write(
     options: &Options,
-    trace: Option<Trace>,
-    study: &Study,
-    data: &ClusterData,
-    progress: Progress,
+    clustered: &mut Clustered,
+    mut progress: Progress,
 ) -> Result<(), ClusterError> {
     let out = &options.out;
+    let labelled = match &out.prv {
+        Some(path) => save_labelled(clustered, &options.input, path, &mut progress.steps())?,
+        None => false,
+    };
     drop(progress);
+    let (study, data) = (&clustered.study, &clustered.data);
     let no_trace =
         |option| ClusterError::from(SourceError::NoTrace { option, path: options.input.clone() });
     if let Some(path) = &out.svg {
@@ -68,8 +68,9 @@ pub(super) fn write(
         write_file(path, &lines)?;
     }
     if let Some(path) = &out.prv {
-        let trace = trace.ok_or_else(|| no_trace("--out-prv"))?;
-        paraver::save(&labelled(trace, study), path)?;
+        if !labelled {
+            return Err(no_trace("--out-prv"));
+        }
         say(&format!("wrote `{}` with events 90000001, and the files beside it", path.display()));
     }
     let files = [&out.svg, &out.timeline, &out.html, &out.csv, &out.labels];

@@ -10,14 +10,13 @@ mod text;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use talea_analysis::folding::{self, AnalyseError, FoldOptions, InjectError, Inputs, inject};
+use talea_analysis::folding::{self, FoldOptions, Inputs, ListError, SaveFoldedError};
 use talea_analysis::input::InputError;
 use talea_report::{fold_html, fold_svg};
 use talea_run::directory::{WriteError, replace};
 
 use crate::exit::{Exit, Expected};
 use crate::terminal::{Progress, say};
-use talea_analysis::convert::paraver::{self, SaveError};
 
 /// Options of `talea fold`.
 #[derive(Clone, Debug)]
@@ -62,16 +61,13 @@ pub(crate) enum FoldError {
     Fold(#[from] folding::FoldError),
     /// A list of regions.
     #[error(transparent)]
-    Analyse(#[from] AnalyseError),
+    List(#[from] ListError),
     /// A file.
     #[error(transparent)]
     Write(#[from] WriteError),
     /// The trace with folded counters.
     #[error(transparent)]
-    Inject(#[from] InjectError),
-    /// Its files.
-    #[error(transparent)]
-    Save(#[from] SaveError),
+    Save(#[from] SaveFoldedError),
     /// Standard output.
     #[error("cannot write to standard output: {0}")]
     Output(#[from] io::Error),
@@ -80,7 +76,9 @@ pub(crate) enum FoldError {
 impl Expected for FoldError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Input(error) => error.exit(),
+            Self::Input(error)
+            | Self::List(ListError::Input(error))
+            | Self::Save(SaveFoldedError::Input(error)) => error.exit(),
             Self::Output(error) => Exit::of_output(error),
             _ => Exit::Input,
         }
@@ -91,22 +89,18 @@ impl Expected for FoldError {
 pub(crate) fn fold(options: &Options) -> Result<(), FoldError> {
     let mut progress = Progress::new();
     let is_list = matches!(options.print, Print::List | Print::ListJson);
-    let inputs = if is_list || options.out_prv.is_some() {
-        Inputs::load(&options.inputs, &mut progress.steps())
-    } else {
-        Inputs::load_for(&options.inputs, &options.what, &mut progress.steps())
-    }?;
     if is_list {
+        let listed = folding::list(&options.inputs, options.what.part, &mut progress.steps())?;
         drop(progress);
-        return Ok(print(&list::list(inputs.regions(options.what.part)?, options.print))?);
+        return Ok(print(&list::list(listed, options.print))?);
     }
+    let inputs = Inputs::load(&options.inputs, &options.what, &mut progress.steps())?;
     progress.step("folding");
     let folded = inputs.fold(&options.what)?;
     let data = &folded.data;
     if let Some(path) = &options.out_prv {
-        progress.step("writing");
-        let made = inject(&inputs.traces[0].1, &folded, &options.what)?;
-        paraver::save(&made, path)?;
+        let files = (options.inputs[0].as_path(), path.as_path());
+        inputs.save_folded(&folded, &options.what, files, &mut progress.steps())?;
     }
     if let Some(path) = &options.svg {
         replace(path, fold_svg(data).as_bytes())?;

@@ -21,11 +21,13 @@ const PART: u64 = 20;
 /// scale`.
 const ANALYSIS: Nanos = Nanos(1_500);
 /// Time on one core for clustering an event's burst, with radii that are compared.
-const CLUSTERING: Nanos = Nanos(19_000);
+const CLUSTERING: Nanos = Nanos(27_000);
 /// Time for folding the loops around an event; one core does it.
 const FOLDING: Nanos = Nanos(5_000);
 /// Time on one core for packing an event.
 const PACKING: Nanos = Nanos(300);
+/// Time on one core for packing a process without events.
+const PROCESS: Nanos = Nanos(10_000_000);
 
 /// Time for work after a program that ran for `wall`.
 pub(super) fn patience(wall: Nanos) -> Nanos {
@@ -59,7 +61,8 @@ impl Work {
         let when = |needed, time| if needed { time } else { 0 };
         let studies = when(depth.clustered, all(CLUSTERING, cores as u64))
             .saturating_add(when(depth.folded, all(FOLDING, 1)));
-        let packing = when(is_mapped, all(PACKING, side_by_side));
+        let processes = PROCESS.0.saturating_mul(ranks as u64) / side_by_side;
+        let packing = when(is_mapped, all(PACKING, side_by_side).saturating_add(processes));
         Self {
             analysis: Nanos(all(ANALYSIS, side_by_side)),
             studies: Nanos(studies),
@@ -76,7 +79,7 @@ mod tests {
     fn work_grows_with_events_and_is_shared_by_cores() {
         let plain = Depth { folded: false, clustered: false };
         let work = Work::on(4, 2, 1_000_000, plain, true);
-        let [analysis, studies, packing] = [750_000_000, 0, 150_000_000].map(Nanos);
+        let [analysis, studies, packing] = [750_000_000, 0, 160_000_000].map(Nanos);
         assert_eq!(work, Work { analysis, studies, packing });
         let nothing = Work { analysis: Nanos(0), studies: Nanos(0), packing: Nanos(0) };
         assert_eq!(Work::on(1, 0, 0, plain, false), nothing);
@@ -89,9 +92,9 @@ mod tests {
         let studies = |cores, folded, clustered| {
             Work::on(cores, 1, 100_000, Depth { folded, clustered }, true).studies
         };
-        assert_eq!(studies(2, false, true), Nanos(950_000_000));
+        assert_eq!(studies(2, false, true), Nanos(1_350_000_000));
         assert_eq!(studies(2, true, false), Nanos(500_000_000));
-        assert_eq!(studies(1, true, true), Nanos(2_400_000_000));
+        assert_eq!(studies(1, true, true), Nanos(3_200_000_000));
         let all = Depth { folded: true, clustered: true };
         assert_eq!(Work::on(2, 2, u64::MAX, all, true).studies, Nanos(u64::MAX));
     }

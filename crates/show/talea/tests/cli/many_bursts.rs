@@ -9,19 +9,38 @@ use talea_metric::efficiency::Scaling;
 use talea_metric::measure::Part;
 use talea_model::Nanos;
 use talea_report::data::clusters::{ClusterData, ClusterRow};
+use talea_run::{RunDirectory, samples};
+use talea_testing::missing;
 
 use super::bench::{Bench, Mpi};
 
 /// A run of some thousand steps, with some hundred thousand calls.
 #[track_caller]
 fn recorded() -> Option<(Bench, PathBuf)> {
+    recorded_with(&[])
+}
+
+/// The same with samples and readings of counters.
+#[track_caller]
+fn sampled() -> Option<(Bench, PathBuf)> {
+    let (bench, path) =
+        recorded_with(&["--sample", "400Hz", "--counters", "task-clock,page-faults"])?;
+    let directory = RunDirectory::open(&path).unwrap();
+    let samples = samples::load(&directory);
+    let refused = samples.processes.is_empty()
+        || samples.gaps.iter().any(|gap| gap.detail.starts_with("nothing is sampled"));
+    if refused { missing("perf_event_open takes no samples here") } else { Some((bench, path)) }
+}
+
+#[track_caller]
+fn recorded_with(options: &[&str]) -> Option<(Bench, PathBuf)> {
     let bench = Bench::new()?;
     let mpi = Mpi::any()?;
     let mut command = mpi.launch(4);
     command.push(mpi.program("halo").display().to_string());
     let words = ["--size", "2", "--vars", "8", "--steps", "1500", "--periodic"];
     command.extend(words.map(str::to_owned));
-    bench.record("run", &["--no-report"], &command);
+    bench.record("run", &[&["--no-report"][..], options].concat(), &command);
     let path = bench.path("run");
     Some((bench, path))
 }
@@ -53,17 +72,27 @@ fn parts(path: &Path) -> [Part; 2] {
     [Part::default(), half]
 }
 
-#[test]
-fn metrics_that_hold_no_bursts_are_those_that_hold_all() {
-    let Some((_bench, path)) = recorded() else { return };
-    for part in parts(&path) {
-        let mut some = measured(&path, part, false, Some(10_000));
-        let mut all = measured(&path, part, false, None);
+fn check_metrics(path: &Path) {
+    for part in parts(path) {
+        let mut some = measured(path, part, false, Some(10_000));
+        let mut all = measured(path, part, false, None);
         let gaps = [&mut some, &mut all].map(|data| data["gaps"].take());
         assert_eq!(some, all);
         let is_said = gaps[0].to_string().contains("of the run only");
         assert_eq!(is_said, matches!(part, Part::Between(..)), "{}", gaps[0]);
     }
+}
+
+#[test]
+fn metrics_that_hold_no_bursts_are_those_that_hold_all() {
+    let Some((_bench, path)) = recorded() else { return };
+    check_metrics(&path);
+}
+
+#[test]
+fn metrics_of_a_sampled_run_that_hold_no_bursts_have_its_counters() {
+    let Some((_bench, path)) = sampled() else { return };
+    check_metrics(&path);
 }
 
 /// Numbers and time of all bursts, and those without a cluster.
@@ -119,4 +148,29 @@ fn metrics_of_clusters_count_all_bursts() {
         rows.iter().map(|row| row["bursts"].as_f64().unwrap()).sum()
     };
     assert!((bursts(&some) / bursts(&all) - 1.0).abs() < 0.1, "{some} {all}");
+}
+
+#[test]
+fn clusters_of_a_sampled_run_count_all_bursts() {
+    let Some((_bench, path)) = sampled() else { return };
+    let all = cluster(&path, Part::Whole, None);
+    let some = cluster(&path, Part::Whole, Some(60_000));
+    assert!(all.study.whole.is_none());
+    // Threads that only samples know have one burst each, which is held.
+    let alone = some.trace.as_ref().unwrap().locations.len();
+    assert!(some.study.bursts.len() <= 24_000 + alone);
+    assert_eq!(sums(&some.data), sums(&all.data));
+    let left_out: u64 = some.data.left_out.iter().map(|one| one.bursts).sum();
+    assert_eq!(some.data.points + left_out, some.data.bursts);
+    // Counters are of more bursts than are held.
+    let counters = |data: &ClusterData| -> Vec<(String, u64)> {
+        let of = |row: &ClusterRow| row.counters.clone();
+        let each = data.clusters.iter().flat_map(of).map(|one| (one.name, one.measured));
+        each.collect()
+    };
+    assert!(counters(&some.data).iter().any(|&(_, measured)| measured > 0));
+    let names = |data: &ClusterData| -> Vec<String> {
+        data.clusters[0].counters.iter().map(|one| one.name.clone()).collect()
+    };
+    assert_eq!(names(&some.data), names(&all.data));
 }

@@ -98,6 +98,38 @@ fn a_killed_rank_leaves_its_record() {
     }
 }
 
+/// The run of a program that is running says so; once its ranks are killed, that.
+#[test]
+fn a_running_program_is_shown_as_running() {
+    let Some(bench) = Bench::new() else { return };
+    for mpi in Mpi::all() {
+        let live = bench.path(mpi.name).join("live");
+        let mut words: Vec<String> =
+            vec!["run".into(), "--out".into(), mpi.name.into(), "--".into()];
+        words.extend(mpi.launch(2));
+        words.push(mpi.program("halo").display().to_string());
+        words.extend(["--size", "4", "--steps", "100000000"].map(str::to_owned));
+        let mut child =
+            bench.talea(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while pids(&live).len() < 2 && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let shown = bench.text(&["show", mpi.name]);
+        assert!(shown.contains("2 of 2 ranks are running; figures are those so far."), "{shown}");
+        assert!(!shown.contains("killed") && !shown.contains("without MPI_Finalize"), "{shown}");
+        let page = bench.text(&["report", mpi.name, "--out", "-"]);
+        assert!(page.contains("running, "));
+        assert!(pids(&live).len() == 2, "readers leave the records where they are");
+        for pid in pids(&live) {
+            Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
+        }
+        assert!(!ended(child).success());
+        let shown = bench.text(&["show", mpi.name]);
+        assert!(shown.contains("killed or crashed after"), "{shown}");
+        assert!(!shown.contains("running"), "{shown}");
+    }
+}
+
 #[test]
 fn a_rank_that_kills_itself_is_recorded_up_to_that_step() {
     let Some(bench) = Bench::new() else { return };

@@ -5,7 +5,7 @@
 //! [`talea_cluster::bursts::bursts`] for the whole trace. Of more calls than memory should hold
 //! bursts, some are kept, by [`Thinning`]; [`visit`] meets all of them once more. Samples and
 //! readings of counters are few beside calls: they stay records, and bursts get their counters from
-//! them.
+//! them, in a second reading too.
 
 mod again;
 mod outside;
@@ -39,8 +39,8 @@ pub struct Extent {
     /// The part of the run that will be analysed. Of a run with more than [`Self::most`] calls no
     /// more than this part is read, if it lies between two times.
     pub part: Part,
-    /// Calls up to which all bursts are kept. Of more, at most two fifths of this number; all of a
-    /// run with samples, whose counters a second reading would not have.
+    /// Calls up to which all bursts are kept. Of more, at most two fifths of this number, and the
+    /// one burst of each thread that only samples know.
     pub most: u64,
 }
 
@@ -164,6 +164,8 @@ struct Threads<'a> {
     samples: Option<(States, Events)>,
     /// Number of levels of their stacks.
     levels: u32,
+    /// The time of each thread that only samples know, in the order of locations.
+    alone: Vec<StateRecord>,
 }
 
 /// Records of samples.
@@ -171,7 +173,7 @@ struct Threads<'a> {
 enum OfSamples {
     /// They are read.
     Read,
-    /// They are left out, as by a second reading of calls.
+    /// They are left out, as by a second reading: the first one has them.
     LeftOut,
 }
 
@@ -188,7 +190,8 @@ impl<'a> Threads<'a> {
                 sampling.records(&rows, &places, &mut pictures, calls)
             });
         let levels = sampling.label(pictures, &mut trace);
-        Self { trace, rows, plans, calls, callers, samples, levels }
+        let alone = sampling.alone(&places);
+        Self { trace, rows, plans, calls, callers, samples, levels, alone }
     }
 }
 
@@ -226,13 +229,12 @@ pub fn computation(
     wanted: Time,
     extent: Extent,
 ) -> Option<(Trace, Computation)> {
-    let Threads { mut trace, rows, plans, calls, callers, samples, levels } =
+    let Threads { mut trace, rows, plans, calls, callers, samples, levels, .. } =
         Threads::new(analysis, OfSamples::Read);
     let part = range(analysis, extent);
     let counts: Vec<u64> = rows.par_iter().map(|row| calls_in(analysis, row, part)).collect();
     let all: u64 = counts.iter().sum();
-    // A second reading would have no counters.
-    let is_thinned = all > extent.most && samples.is_none();
+    let is_thinned = all > extent.most;
     let room = extent.most / 5;
     let rare = room / rows.len().max(1) as u64;
     let each = rows.par_iter().zip(&plans).zip(&counts).map(|((row, plans), &count)| {
@@ -266,9 +268,8 @@ pub fn computation(
             ),
         );
     }
-    let (trace, mut computation) = together(&rows, found, samples, trace);
+    let (trace, mut computation) = together(&rows, found, (samples, is_thinned), trace);
     if is_thinned {
-        computation.is_thinned = true;
         let (kept, all) = (computation.bursts.len(), computation.all);
         let detail = format!(
             "{} of {} bursts are held in memory: even windows of each thread, and the first bursts \
@@ -293,7 +294,7 @@ fn note(trace: &mut Trace, detail: String) {
 fn together(
     rows: &[Row<'_>],
     found: Vec<(Records, Own)>,
-    samples: Option<(States, Events)>,
+    (samples, is_thinned): (Option<(States, Events)>, bool),
     mut trace: Trace,
 ) -> (Trace, Computation) {
     let mut bursts = Bursts {
@@ -314,6 +315,16 @@ fn together(
     let mut all = alone.len() as u64;
     let mut durations = Durations::default();
     let mut alone = alone.into_iter().peekable();
+    // The one burst of such a thread is its first and its last one: it is none of the durations.
+    let add_alone = |state: StateRecord, bursts: &mut Bursts, sites: &mut Sites| {
+        bursts.rank.push(Rank(state.location));
+        bursts.begin.push(state.begin);
+        bursts.end.push(state.end);
+        bursts.site.push(sites.number(Site::default()));
+        if is_thinned {
+            bursts.in_window.push(true);
+        }
+    };
     for (row, (records, own)) in rows.iter().zip(found) {
         while let Some(state) = alone.next_if(|state| state.location < row.location) {
             add_alone(state, &mut bursts, &mut sites);
@@ -335,7 +346,7 @@ fn together(
     for state in alone {
         add_alone(state, &mut bursts, &mut sites);
     }
-    bursts.all_durations = (!bursts.in_window.is_empty()).then_some(durations);
+    bursts.all_durations = is_thinned.then_some(durations);
     let has_samples = samples.is_some();
     parts.extend(samples);
     let spans = bursts.begin.iter().zip(&bursts.end);
@@ -346,13 +357,5 @@ fn together(
         bursts.read_counters(&trace);
     }
     bursts.complete(trace.locations.len());
-    (trace, Computation { bursts, all, is_thinned: false, outside: Some(outside) })
-}
-
-/// Adds the one burst of a thread that makes no calls.
-fn add_alone(state: StateRecord, bursts: &mut Bursts, sites: &mut Sites) {
-    bursts.rank.push(Rank(state.location));
-    bursts.begin.push(state.begin);
-    bursts.end.push(state.end);
-    bursts.site.push(sites.number(Site::default()));
+    (trace, Computation { bursts, all, is_thinned, outside: Some(outside) })
 }

@@ -7,12 +7,14 @@
 use std::borrow::Cow;
 
 use rayon::prelude::*;
+use talea_flow::iterations::TimedEvent;
 use talea_model::Trace;
 use talea_model::trace::{EventRecord, Events, Messages, States};
 
 use super::calls::{NodePlan, times};
 use super::loops::{Loops, turns};
 use super::names;
+use super::places::Row;
 use super::samples::Pictures;
 use super::{SampleFiles, Sampling, Setup, order};
 use crate::Analysis;
@@ -26,17 +28,7 @@ pub fn inside(analysis: &Analysis<'_>) -> Trace {
         Setup::new(analysis, &files);
     let each = rows.par_iter().zip(&plans).map(|(row, plans)| {
         let calls = times(analysis, row);
-        let mut events = Events::default();
-        for call in &calls {
-            let plan = plans.get(call.node.0 as usize).filter(|plan| plan.bracket);
-            let Some(NodePlan { kind, .. }) = plan else { continue };
-            for (time, value) in [(call.begin, kind.value), (call.end, 0)] {
-                let (types, values) = (&[kind.event], &[value]);
-                let (location, time) = (row.location, time.0);
-                events.push(EventRecord { location, cpu: 0, time, types, values });
-            }
-        }
-        (events, turns(analysis, row, calls))
+        (brackets(row, plans, &calls), turns(analysis, row, calls))
     });
     let found: Vec<_> = each.collect();
     let mut loops = Loops::default();
@@ -57,4 +49,19 @@ pub fn inside(analysis: &Analysis<'_>) -> Trace {
     order::merge(&parts, &Messages::default(), &mut trace);
     loops.label(&mut trace);
     trace
+}
+
+/// Events of a thread's calls that begin and end MPI.
+pub(super) fn brackets(row: &Row<'_>, plans: &[NodePlan], calls: &[TimedEvent]) -> Events {
+    let mut events = Events::default();
+    for call in calls {
+        let plan = plans.get(call.node.0 as usize).filter(|plan| plan.bracket);
+        let Some(NodePlan { kind, .. }) = plan else { continue };
+        for (time, value) in [(call.begin, kind.value), (call.end, 0)] {
+            let (types, values) = (&[kind.event], &[value]);
+            let (location, time) = (row.location, time.0);
+            events.push(EventRecord { location, cpu: 0, time, types, values });
+        }
+    }
+    events
 }

@@ -104,22 +104,28 @@ impl<'a> Sampled<'a> {
         Some((Nanos(self.axis.time(thread.begin.0)), Nanos(self.axis.time(end.0))))
     }
 
-    /// Adds the threads that made no calls, at locations from `first` on: they compute all the
-    /// time.
+    /// The time of each thread that made no calls, at locations from `first` on: it computes all
+    /// the time.
+    pub(super) fn states_of_others(&self, first: u32) -> impl Iterator<Item = StateRecord> {
+        (first..).zip(&self.others).map(move |(location, thread)| {
+            let begin = self.axis.time(thread.begin.0);
+            let end = self.axis.time(thread.end.unwrap_or(self.process.end).0);
+            StateRecord { location, cpu: 0, begin, end, state: types::RUNNING }
+        })
+    }
+
+    /// Adds the threads that made no calls, at locations from `first` on.
     pub(super) fn add_others(
         &self,
         first: u32,
         pictures: &mut Pictures<'_, '_>,
         trace: &mut Trace,
     ) {
-        for (location, thread) in (first..).zip(&self.others) {
-            let begin = self.axis.time(thread.begin.0);
-            let end = self.axis.time(thread.end.unwrap_or(self.process.end).0);
-            if end > begin {
-                let state = types::RUNNING;
-                trace.push_state(StateRecord { location, cpu: 0, begin, end, state });
+        for (state, thread) in self.states_of_others(first).zip(&self.others) {
+            if state.end > state.begin {
+                trace.push_state(state);
             }
-            self.add(thread, location, &[], pictures, trace);
+            self.add(thread, state.location, &[], pictures, trace);
         }
     }
 

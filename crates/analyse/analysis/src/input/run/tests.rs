@@ -90,11 +90,9 @@ fn computations_are_those_that_records_show() {
             let activities = Activities::Stretches(&held);
             let found = measure_activities(&bare, activities, part);
             assert_eq!(format!("{found:?}"), format!("{expected:?}"));
-            if is_sampled(analysis) {
-                continue;
-            }
-            let read = super::activities(analysis, bare.locations.len(), extent, span);
-            assert_eq!(measure_activities(&bare, Activities::Sums(&read), part), expected);
+            let read = super::activities(analysis, &bare, extent, span);
+            let found = measure_activities(&bare, Activities::Sums(&read), part);
+            assert_eq!(format!("{found:?}"), format!("{expected:?}"));
         }
         found += 1;
     });
@@ -104,20 +102,21 @@ fn computations_are_those_that_records_show() {
 /// Halves of the bursts of a run with more calls than are held.
 #[test]
 fn thinned_bursts_are_some_of_all() {
-    let mut found = 0;
+    let (mut found, mut counted) = (0, 0);
     each(|analysis| {
         let read =
             |most| computation(analysis, Time::OutsideMpi, Extent { part: Part::default(), most });
-        let Some((bare, all)) = read(Extent::MOST).filter(|_| !is_sampled(analysis)) else {
-            return;
-        };
-        let all = all.bursts;
+        let Some((bare, held)) = read(Extent::MOST) else { return };
+        let all = &held.bursts;
         let most = all.len() as u64 / 2;
         let (trace, thinned) = read(most).unwrap();
         let kept = &thinned.bursts;
         assert!(thinned.is_thinned());
         assert_eq!((thinned.all, kept.in_window.len()), (all.len() as u64, kept.len()));
-        assert!((1..=2 * most as usize / 5).contains(&kept.len()), "{} of {most}", kept.len());
+        // All of those that only samples know, which have one burst each.
+        let alone = all.rank.chunk_by(|a, b| a == b).filter(|same| same.len() == 1).count();
+        let bound = 2 * most as usize / 5 + alone;
+        assert!((1..=bound).contains(&kept.len()), "{} of {most}", kept.len());
         assert!(
             kept.edge.is_empty() && kept.gaps.iter().any(|gap| gap.kind == GapKind::MemoryBound)
         );
@@ -127,7 +126,7 @@ fn thinned_bursts_are_some_of_all() {
         };
         let mut ahead = 0..all.len();
         let places: Vec<usize> = (0..kept.len())
-            .map(|at| ahead.find(|&place| of(&all, place) == of(kept, at)).unwrap())
+            .map(|at| ahead.find(|&place| of(all, place) == of(kept, at)).unwrap())
             .collect();
         let windows = (1..kept.len()).filter(|&at| kept.in_window[at] && kept.in_window[at - 1]);
         let follow = windows.clone().filter(|&at| places[at] == places[at - 1] + 1).count();
@@ -136,9 +135,22 @@ fn thinned_bursts_are_some_of_all() {
             (&trace.states, &trace.events, trace.duration),
             (&bare.states, &bare.events, bare.duration)
         );
+        // Counters are those of the same bursts among all, in words as an absent count is no
+        // number.
+        let places: Vec<u32> = places.into_iter().map(|place| place as u32).collect();
+        assert_eq!(format!("{:?}", kept.counters), format!("{:?}", all.select(&places).counters));
+        counted += usize::from(!kept.counters.is_empty());
+        for part in [Part::default(), Part::Whole] {
+            let span = Span::select(&trace, part, &mut Gaps::default()).unwrap();
+            let sums = super::activities(analysis, &trace, Extent { part, most }, span);
+            let found = measure_activities(&trace, Activities::Sums(&sums), part);
+            let stretches = |location| held.stretches(location);
+            let expected = measure_activities(&bare, Activities::Stretches(&stretches), part);
+            assert_eq!(format!("{found:?}"), format!("{expected:?}"));
+        }
         found += 1;
     });
-    assert!(found > 0);
+    assert!(found > 0 && counted > 0);
 }
 
 #[test]

@@ -1,11 +1,16 @@
 //! A second reading of the stretches of a run's threads.
 //!
 //! Owns the visit of each thread, side by side, and sums of activity that need no burst in memory.
+//! Threads that only samples know are met too: they compute all the time.
 
 use rayon::prelude::*;
 use talea_cluster::bursts::Site;
-use talea_metric::measure::{Activity, Span};
+use talea_metric::measure::{Activity, Readings, Span};
+use talea_model::trace::StateRecord;
+use talea_model::{Nanos, Trace};
 
+use super::super::calls::NodePlan;
+use super::super::places::Row;
 use super::outside::Outside;
 use super::walk::{Stretch, Visitor, walk};
 use super::{Extent, OfSamples, Threads, range};
@@ -24,6 +29,46 @@ pub(crate) struct Visited<V> {
 /// Threads that are visited side by side, before `done` takes them.
 const TOGETHER: usize = 256;
 
+/// A thread before its visit.
+enum Member<'a> {
+    /// One that makes calls.
+    Recorded(&'a Row<'a>, &'a [NodePlan]),
+    /// One that only samples know.
+    Alone(StateRecord),
+}
+
+impl Member<'_> {
+    fn location(&self) -> u32 {
+        match self {
+            Self::Recorded(row, _) => row.location,
+            Self::Alone(state) => state.location,
+        }
+    }
+
+    /// Leads a visitor along the thread; `None` where its calls are not in the order of time.
+    fn visited<V: Visitor>(
+        &self,
+        analysis: &Analysis<'_>,
+        part: Option<(Nanos, Nanos)>,
+        mut visitor: V,
+    ) -> Option<Visited<V>> {
+        let location = self.location();
+        let sites = match self {
+            Self::Recorded(row, plans) => {
+                walk(analysis, row, plans, part, &mut visitor)?.sites.into_all()
+            }
+            Self::Alone(StateRecord { begin, end, .. }) => {
+                if begin < end {
+                    visitor.stretch(Stretch { begin: *begin, end: *end, site: 0 });
+                }
+                visitor.end(u64::MAX);
+                vec![Site::default()]
+            }
+        };
+        Some(Visited { location, sites, visitor })
+    }
+}
+
 /// Reads what [`computation`] read once more: each thread meets a visitor of its own, which `done`
 /// takes in the order of locations. Nothing where there is no computation.
 pub(crate) fn visit<V: Visitor + Send>(
@@ -32,15 +77,16 @@ pub(crate) fn visit<V: Visitor + Send>(
     visitor: impl Fn(u32) -> V + Sync,
     mut done: impl FnMut(Visited<V>),
 ) {
-    let Threads { rows, plans, .. } = Threads::new(analysis, OfSamples::LeftOut);
+    let Threads { rows, plans, alone, .. } = Threads::new(analysis, OfSamples::LeftOut);
     let part = range(analysis, extent);
-    for (rows, plans) in rows.chunks(TOGETHER).zip(plans.chunks(TOGETHER)) {
-        let each = rows.par_iter().zip(plans).filter_map(|(row, plans)| {
-            let mut visitor = visitor(row.location);
-            let records = walk(analysis, row, plans, part, &mut visitor)?;
-            let sites = records.sites.into_all();
-            Some(Visited { location: row.location, sites, visitor })
-        });
+    let recorded = rows.iter().zip(&plans).map(|(row, plans)| Member::Recorded(row, plans));
+    let mut members: Vec<Member<'_>> =
+        recorded.chain(alone.into_iter().map(Member::Alone)).collect();
+    members.sort_by_key(Member::location);
+    for members in members.chunks(TOGETHER) {
+        let each = members
+            .par_iter()
+            .filter_map(|member| member.visited(analysis, part, visitor(member.location())));
         each.collect::<Vec<_>>().into_iter().for_each(&mut done);
     }
 }
@@ -48,35 +94,46 @@ pub(crate) fn visit<V: Visitor + Send>(
 /// Sums of a thread's activity in a part of the run.
 struct Active {
     span: Span,
+    /// Times at which the thread's counters were read.
+    readings: Vec<u64>,
     outside: Outside,
     sums: Activity,
 }
 
 impl Visitor for Active {
     fn stretch(&mut self, stretch: Stretch) {
-        self.sums.running.add(self.span, stretch.begin, stretch.end);
+        self.sums.running.add(self.span, &self.readings, stretch.begin, stretch.end);
     }
 
     fn call(&mut self, begin: u64, end: u64) {
-        let sums = &mut self.sums.outside;
-        self.outside.call(begin, end, |from, to| sums.add(self.span, from, to));
+        let (span, readings, sums) = (self.span, &self.readings, &mut self.sums.outside);
+        self.outside.call(begin, end, |from, to| sums.add(span, readings, from, to));
     }
 
     fn end(&mut self, until: u64) {
-        let sums = &mut self.sums.outside;
-        self.outside.until(until, |from, to| sums.add(self.span, from, to));
+        let (span, readings, sums) = (self.span, &self.readings, &mut self.sums.outside);
+        self.outside.until(until, |from, to| sums.add(span, readings, from, to));
+        // Threads may be many.
+        self.readings = Vec::new();
     }
 }
 
-/// The activity of each of so many locations in a part of the run, which is read once more.
+/// The activity of each location in a part of the run, which is read once more; `trace` is that of
+/// the first reading.
 pub(crate) fn activities(
     analysis: &Analysis<'_>,
-    locations: usize,
+    trace: &Trace,
     extent: Extent,
     span: Span,
 ) -> Vec<Activity> {
-    let mut all = vec![Activity::default(); locations];
-    let active = |_| Active { span, outside: Outside::new(), sums: Activity::default() };
+    let readings = Readings::from_trace(trace);
+    let mut all = vec![Activity::default(); trace.locations.len()];
+    let active = |location| Active {
+        span,
+        readings: readings.times(location),
+        outside: Outside::new(),
+        sums: Activity::default(),
+    };
     visit(analysis, extent, active, |visited| {
         if let Some(place) = all.get_mut(visited.location as usize) {
             *place = visited.visitor.sums;

@@ -1,9 +1,11 @@
-//! Events of one thread in the order of time, without those of others.
+//! Records of one thread in the order of time, without those of others.
 //!
-//! Owns the merge of a walk with the iterations of the thread's loops. Corrected clocks let calls
-//! overlap, so that the end of a call may come after the begin of the next one.
+//! Owns the merge of a walk with the iterations of the thread's loops and with its samples.
+//! Corrected clocks let calls overlap, so that the end of a call may come after the begin of the
+//! next one.
 
-use talea_model::trace::{EventRecord, StateRecord};
+use talea_model::Trace;
+use talea_model::trace::{EventRecord, Records, StateRecord};
 
 use super::super::calls::{CallWalk, Sink};
 use super::Stream;
@@ -39,14 +41,55 @@ impl Sink for Ahead {
     }
 }
 
-impl Stream<'_> {
-    /// Passes the events of the thread at a location to `found`, as they are in the whole trace.
-    pub fn thread_events(&self, location: u32, found: &mut dyn FnMut(EventRecord<'_>)) {
-        let Ok(at) = self.rows.binary_search_by_key(&location, |row| row.location) else { return };
+/// Takes the states of a thread.
+struct OfStates<'f>(&'f mut dyn FnMut(StateRecord));
+
+impl Sink for OfStates<'_> {
+    fn state(&mut self, state: StateRecord) {
+        (self.0)(state);
+    }
+
+    fn event(&mut self, _: EventRecord<'_>) {}
+}
+
+/// Records are those of the whole trace.
+impl Records for Stream<'_> {
+    fn head(&self) -> &Trace {
+        &self.head
+    }
+
+    fn states(&self, location: u32, found: &mut dyn FnMut(StateRecord)) {
+        let Ok(at) = self.rows.binary_search_by_key(&location, |row| row.location) else {
+            // Samples are of other threads, each with one state.
+            let own = |state: &StateRecord| state.location == location;
+            return self.samples.states.iter().filter(own).for_each(found);
+        };
+        let mut walk = CallWalk::new(self.analysis, &self.rows[at], &self.plans[at]);
+        let mut states = OfStates(found);
+        while walk.next(&mut states).is_some() {}
+    }
+
+    fn events(&self, location: u32, found: &mut dyn FnMut(EventRecord<'_>)) {
+        let samples = self.samples_by_location.rows(location).iter();
+        let samples = samples.filter_map(|&row| self.samples.events.get(row as usize));
+        let Ok(at) = self.rows.binary_search_by_key(&location, |row| row.location) else {
+            return samples.for_each(found);
+        };
         let marks = &self.marks[at];
         let mut order: Vec<u32> = (0..marks.len() as u32).collect();
         order.sort_by_key(|&row| marks.time[row as usize]);
         let mut marks = order.into_iter().filter_map(|row| marks.get(row as usize)).peekable();
+        let mut samples = samples.peekable();
+        // The next of both that is before a time; of the same time marks come first.
+        let mut beside = |until: Option<u64>| {
+            let is_before = |event: &EventRecord<'_>| until.is_none_or(|until| event.time < until);
+            match (marks.peek(), samples.peek()) {
+                (Some(mark), sample) if sample.is_none_or(|sample| mark.time <= sample.time) => {
+                    marks.next_if(is_before)
+                }
+                _ => samples.next_if(is_before),
+            }
+        };
         let mut ahead = Ahead::default();
         let mut walk = CallWalk::new(self.analysis, &self.rows[at], &self.plans[at]);
         loop {
@@ -57,8 +100,8 @@ impl Stream<'_> {
                 None => ahead.waiting.len(),
             };
             for one in ahead.waiting.drain(..done) {
-                while let Some(mark) = marks.next_if(|mark| mark.time < one.time) {
-                    found(mark);
+                while let Some(event) = beside(Some(one.time)) {
+                    found(event);
                 }
                 let (time, types, values) = (one.time, &one.types, &one.values);
                 found(EventRecord { location, cpu: 0, time, types, values });
@@ -68,6 +111,8 @@ impl Stream<'_> {
                 break;
             }
         }
-        marks.for_each(found);
+        while let Some(event) = beside(None) {
+            found(event);
+        }
     }
 }
