@@ -62,21 +62,21 @@ pub(super) fn compare(talea: &Path, run: &Path) -> Result<(), String> {
     for peer in peers {
         let file = run.with_extension(peer.form);
         let mut convert = Command::new(talea);
-        let (converting, _) = measured(convert.arg("convert").arg(run).arg(&file))?;
+        let converting = measured(convert.arg("convert").arg(run).arg(&file))?.seconds;
         let input = if peer.same_file { &file } else { run };
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         let (mut our_memory, mut their_memory) = (0, 0);
         for _ in 0..ROUNDS {
             let mut command = Command::new(talea);
             command.args(peer.ours[0]).arg(input).args(peer.ours[1]);
-            let (seconds, memory) = measured(&mut command)?;
-            ours.push(seconds);
-            our_memory = our_memory.max(memory);
+            let found = measured(&mut command)?;
+            ours.push(found.seconds);
+            our_memory = our_memory.max(found.memory);
             let mut command = Command::new(&peer.program);
             command.args(&peer.before).arg(&file).args(&peer.after);
-            let (seconds, memory) = measured(&mut command)?;
-            theirs.push(seconds);
-            their_memory = their_memory.max(memory);
+            let found = measured(&mut command)?;
+            theirs.push(found.seconds);
+            their_memory = their_memory.max(found.memory);
         }
         let (ours, theirs) = (median(&mut ours), median(&mut theirs));
         println!(

@@ -17,13 +17,15 @@ use super::{before, built, built_before, heading, median, output, peers, prepare
 
 /// Steps of the program; at 614 calls a step and rank some seven million calls.
 const STEPS: u32 = 3000;
+/// Ranks of the program, unless said otherwise.
+const RANKS: u32 = 4;
 /// Counted runs of each command.
 const ROUNDS: usize = 3;
 
 /// A command by name, with the words around the run.
 type Timed = (&'static str, &'static [&'static str], &'static [&'static str]);
 
-const COMMANDS: [Timed; 10] = [
+const COMMANDS: [Timed; 12] = [
     ("show structure", &["show"], &["structure"]),
     ("show calls", &["show"], &["calls"]),
     ("show classes", &["show"], &["classes"]),
@@ -34,11 +36,25 @@ const COMMANDS: [Timed; 10] = [
     ("cluster", &["cluster"], &[]),
     ("convert to Paraver", &["convert"], &["-", "--format", "paraver"]),
     ("convert to Perfetto", &["convert"], &["-", "--format", "perfetto"]),
+    ("cluster --out-prv", &["cluster"], &["--out-prv", "/dev/null"]),
+    ("fold --list", &["fold"], &["--list"]),
+];
+
+/// Ranks and steps of the program whose end is timed.
+const ENDS: [(u32, u32); 6] = [
+    (4, STEPS / 100),
+    (4, STEPS / 30),
+    (4, STEPS / 10),
+    (4, STEPS / 3),
+    (4, STEPS),
+    (64, STEPS / 100),
 ];
 
 /// Commands that read what happens inside and between calls.
-const OF_SAMPLES: [Timed; 4] = [
+const OF_SAMPLES: [Timed; 6] = [
     ("fold", &["fold"], &[]),
+    ("fold --out-prv", &["fold"], &["--out-prv", "/dev/null"]),
+    ("convert to Paraver", &["convert"], &["-", "--format", "paraver"]),
     ("cluster", &["cluster"], &[]),
     ("metrics", &["metrics"], &[]),
     ("report", &["report", "--out", "-"], &[]),
@@ -60,12 +76,12 @@ pub(crate) fn sampled() -> Result<(), String> {
         let [run, earlier] = ["run", "before"].map(|name| folder.join(name));
         heading("Analyses of millions of calls with samples, 4 ranks, Open MPI");
         let how = ["--sample", "100Hz", "--no-report"];
-        record(&ours, &run, STEPS, &how)?;
+        record(&ours, &run, RANKS, STEPS, &how)?;
         // The first reader does the work that the command left.
         timed(&ours, &["show"], &run, &["structure"])?;
         println!("{} events.\n", events(&ours, &run)?);
         if let Some(theirs) = &theirs {
-            record(theirs, &earlier, STEPS, &how)?;
+            record(theirs, &earlier, RANKS, STEPS, &how)?;
             timed(theirs, &["show"], &earlier, &["structure"])?;
         }
         let before = theirs.as_deref().map(|theirs| (theirs, earlier.as_path()));
@@ -82,7 +98,7 @@ pub(crate) fn ends() -> Result<(), String> {
 pub(crate) fn peers() -> Result<(), String> {
     in_folder(|folder| {
         let (talea, run) = (built("talea")?, folder.join("run"));
-        record(&talea, &run, STEPS / 10, &[])?;
+        record(&talea, &run, RANKS, STEPS / 10, &[])?;
         peers::compare(&talea, &run)
     })
 }
@@ -99,7 +115,7 @@ fn tables(folder: &Path) -> Result<(), String> {
     let theirs = before().map(|_| built_before("talea")).transpose()?;
     let run = folder.join("run");
     heading("Views of millions of calls, 4 ranks, Open MPI");
-    let (program, whole) = record(&ours, &run, STEPS, &[])?;
+    let (program, whole) = record(&ours, &run, RANKS, STEPS, &[])?;
     // The first reader does the work that the command left.
     let (reading, memory) = timed(&ours, &["show"], &run, &["structure"])?;
     let events = events(&ours, &run)?;
@@ -112,7 +128,7 @@ fn tables(folder: &Path) -> Result<(), String> {
     // Each build reads what it recorded: an earlier one may not read our form.
     let earlier = folder.join("before");
     if let Some(theirs) = &theirs {
-        let (program, whole) = record(theirs, &earlier, STEPS, &[])?;
+        let (program, whole) = record(theirs, &earlier, RANKS, STEPS, &[])?;
         println!("Before: the program took {program:.1} s, `talea run` {whole:.1} s.\n");
     }
     let before = theirs.as_deref().map(|theirs| (theirs, earlier.as_path()));
@@ -123,7 +139,31 @@ fn tables(folder: &Path) -> Result<(), String> {
         first.push(timed(&ours, &["show"], &run, &["structure"])?.0);
     }
     println!("| `show structure`, without sums | | {:.2} | |", median(&mut first));
+    pipes(&ours, &run)?;
     parts(&run)
+}
+
+/// Prints the rate at which exports come out of a pipe, on one core and on all.
+fn pipes(talea: &Path, run: &Path) -> Result<(), String> {
+    println!("\nExports through a pipe; rates of whole commands, median of {ROUNDS} runs.\n");
+    println!("| form | MB | one core, MB/s | all cores, MB/s |\n|---|---|---|---|");
+    for form in ["paraver", "perfetto", "chrome"] {
+        let mut rates = Vec::new();
+        let mut size = 0;
+        for threads in ["1", "0"] {
+            let mut seconds = Vec::new();
+            for _ in 0..ROUNDS {
+                let mut command = Command::new(talea);
+                command.env("RAYON_NUM_THREADS", threads).arg("convert").arg(run);
+                let found = measured(command.args(["-", "--format", form]))?;
+                seconds.push(found.seconds);
+                size = found.bytes;
+            }
+            rates.push(size as f64 / median(&mut seconds) / 1e6);
+        }
+        println!("| {form} | {} | {:.0} | {:.0} |", size / 1_000_000, rates[0], rates[1]);
+    }
+    Ok(())
 }
 
 /// Prints a table of commands of one or two builds, each with its run.
@@ -217,18 +257,20 @@ fn read(recording: &Recording, from: Nanos, to: Nanos) -> (f64, u64, Nanos) {
 }
 
 fn print_ends(talea: &Path, folder: &Path) -> Result<(), String> {
-    heading("`talea run` after the program's end, 4 ranks, Open MPI");
+    heading("`talea run` after the program's end, Open MPI");
     println!(
         "Medians of {ROUNDS} runs. *May take*: a second and a twentieth of the program's time. *First view*: `talea show RUN structure` afterwards.\n"
     );
-    println!("| events | program, s | afterwards, s | may take, s | report | first view, s |");
-    println!("|---|---|---|---|---|---|");
-    for steps in [STEPS / 100, STEPS / 30, STEPS / 10, STEPS / 3, STEPS] {
+    println!(
+        "| ranks | events | program, s | afterwards, s | may take, s | report | first view, s |"
+    );
+    println!("|---|---|---|---|---|---|---|");
+    for (ranks, steps) in ENDS {
         let (mut programs, mut after, mut views) = (Vec::new(), Vec::new(), Vec::new());
         let (mut count, mut report) = (0, "");
         for _ in 0..ROUNDS {
             let run = folder.join("end");
-            let (program, whole) = record(talea, &run, steps, &[])?;
+            let (program, whole) = record(talea, &run, ranks, steps, &[])?;
             programs.push(program);
             after.push(whole - program);
             report = if run.join("report.html").exists() { "made" } else { "left" };
@@ -238,7 +280,7 @@ fn print_ends(talea: &Path, folder: &Path) -> Result<(), String> {
         }
         let (program, after) = (median(&mut programs), median(&mut after));
         println!(
-            "| {count} | {program:.2} | {after:.2} | {:.2} | {report} | {:.2} |",
+            "| {ranks} | {count} | {program:.2} | {after:.2} | {:.2} | {report} | {:.2} |",
             1.0 + program / 20.0,
             median(&mut views)
         );
@@ -247,10 +289,17 @@ fn print_ends(talea: &Path, folder: &Path) -> Result<(), String> {
 }
 
 /// Records the program; seconds of the program, and of the whole command.
-fn record(talea: &Path, run: &Path, steps: u32, how: &[&str]) -> Result<(f64, f64), String> {
+fn record(
+    talea: &Path,
+    run: &Path,
+    ranks: u32,
+    steps: u32,
+    how: &[&str],
+) -> Result<(f64, f64), String> {
     let mut command = Command::new(talea);
     prepared(&mut command).arg("run").args(how).arg("--out").arg(run);
-    command.args(["--", "mpirun.openmpi", "-n", "4", "apps/bin/openmpi/halo", "--size", "2"]);
+    command.args(["--", "mpirun.openmpi", "-n", &ranks.to_string()]);
+    command.args(["apps/bin/openmpi/halo", "--size", "2"]);
     command.args(["--vars", "40", "--periodic", "--steps", &steps.to_string()]);
     let begin = Instant::now();
     output(&mut command)?;
@@ -276,11 +325,21 @@ pub(super) fn timed(
     let mut command = Command::new(talea);
     // The view stands behind the run, options of a report before it.
     command.args(&first[..1]).arg(run).args(&first[1..]).args(last);
-    measured(&mut command)
+    let found = measured(&mut command)?;
+    Ok((found.seconds, found.memory))
 }
 
-/// Seconds of a command, and its peak memory in MB.
-pub(super) fn measured(command: &mut Command) -> Result<(f64, u64), String> {
+/// A command that has ended.
+pub(super) struct Measured {
+    pub(super) seconds: f64,
+    /// Peak of memory in MB.
+    pub(super) memory: u64,
+    /// Bytes on standard output.
+    bytes: u64,
+}
+
+/// Measures a command, and reads its output.
+pub(super) fn measured(command: &mut Command) -> Result<Measured, String> {
     command.stdout(Stdio::piped()).stderr(Stdio::null());
     let begin = Instant::now();
     let mut child = command.spawn().map_err(|e| format!("{e}: {command:?}"))?;
@@ -295,8 +354,12 @@ pub(super) fn measured(command: &mut Command) -> Result<(f64, u64), String> {
         std::thread::sleep(Duration::from_millis(2));
     };
     let seconds = begin.elapsed().as_secs_f64();
-    let _ = reader.join();
-    if status.success() { Ok((seconds, memory)) } else { Err(format!("{status}: {command:?}")) }
+    let bytes = reader.join().ok().and_then(Result::ok).unwrap_or_default();
+    if status.success() {
+        Ok(Measured { seconds, memory, bytes })
+    } else {
+        Err(format!("{status}: {command:?}"))
+    }
 }
 
 /// Peak memory of a process in MB; 0 where it has ended already.
