@@ -328,7 +328,7 @@ fn running(analysis: &Analysis<'_>) -> Option<Finding> {
     let all = analysis.ranks.len();
     let running = (0..all).filter(|&at| analysis.process(at).ended == Ended::Running).count();
     (running > 0).then(|| Finding {
-        text: format!("{running} of {all} ranks are running; figures are those so far."),
+        text: format!("{running} of {all} ranks are running; the figures cover the run so far."),
         target: Target::Run,
     })
 }

@@ -1,4 +1,4 @@
-//! Records of a trace by location, whether they are in memory or made as they are asked for.
+//! Records of a trace by location, in memory or made on request.
 //!
 //! Owns the trait, and its form for a trace in memory.
 

@@ -81,8 +81,8 @@ impl ClockMap {
     }
 }
 
-/// A map for ticks that mostly ascend slowly: remembers the line of the last one, and divides by a
-/// product.
+/// A map for ticks that mostly ascend slowly: remembers the line of the last one, and multiplies by
+/// a reciprocal instead of dividing.
 #[derive(Clone, Debug)]
 pub(crate) struct Hand<'a> {
     map: &'a ClockMap,
@@ -92,7 +92,7 @@ pub(crate) struct Hand<'a> {
     line: [SyncPoint; 3],
     /// Nanoseconds and ticks from the line's first point to its second.
     slope: (u64, u64),
-    /// 2^64 ticks by those ticks, rounded down, or one less.
+    /// 2^64 divided by the ticks of `slope`, rounded down, or one less than that.
     reciprocal: u64,
 }
 
@@ -120,7 +120,7 @@ impl<'a> Hand<'a> {
         let Some(product) = since.and_then(|since| since.checked_mul(rise)) else {
             return along(a, b, origin, tick);
         };
-        // Two too small at most.
+        // The estimate is at most two too small.
         let mut risen = ((u128::from(product) * u128::from(self.reciprocal)) >> 64) as u64;
         let mut left = product - risen * run;
         while left >= run {

@@ -240,21 +240,11 @@ impl Loaded {
         if !record.has_head {
             return self.without_head(&record.to_string());
         }
-        let read = read_live(record).map_err(|e| e.to_string()).and_then(|bytes| {
-            let length = bytes.len() as u64;
-            let process =
-                LiveProcess::read(&bytes).map_err(|e: LiveError| format!("{e}: {record}"))?;
-            Ok((process, length))
-        });
-        match read {
+        match read_process(record) {
             // Left by a command that was killed after it had packed it.
             Ok((process, _)) if self.packed.contains(&ProcessKey::from_live(&process)) => {}
-            Ok((mut process, length)) => {
+            Ok((process, length)) => {
                 self.identities.push(None);
-                let header = &mut process.header;
-                if header.state == state::RECORDING && is_mapped_by(&record.path, header.pid) {
-                    header.state = state::RUNNING;
-                }
                 let (bundle, times) = Bundle::from_mapped(process);
                 self.times.push(ProcessTimes::Mapped(times));
                 self.sizes.total += Bytes(length);
@@ -279,6 +269,25 @@ impl Loaded {
         }
         recording
     }
+}
+
+/// The process of a record, and its length.
+fn read_process(record: &LiveRecord) -> Result<(LiveProcess, u64), String> {
+    let read = || -> Result<(LiveProcess, u64), String> {
+        let bytes = read_live(record).map_err(|e| e.to_string())?;
+        let process = LiveProcess::read(&bytes).map_err(|e: LiveError| format!("{e}: {record}"))?;
+        Ok((process, bytes.len() as u64))
+    };
+    let (mut process, length) = read()?;
+    if process.header.state == state::RECORDING {
+        if is_mapped_by(&record.path, process.header.pid) {
+            process.header.state = state::RUNNING;
+        } else if let Ok(again) = read() {
+            // It may have ended while it was read.
+            return Ok(again);
+        }
+    }
+    Ok((process, length))
 }
 
 /// The identity of a recording by those of its files; absent if one has none.

@@ -1,12 +1,11 @@
-//! Counters of points that stream by.
+//! Sums of the counters of bursts that are read one after the other and not held.
 //!
-//! Owns their sums. A counter that a point does not have is absent there, so that means and rates
-//! are those of the points that have it.
+//! Owns the sums, means and rates. Each covers only the points that have the counter.
 
 use talea_cluster::bursts::Bursts;
 use talea_cluster::dimension::find;
 
-/// Counts of one counter.
+/// Sums of one counter over points.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counted {
     /// Number of points that have it.
@@ -28,7 +27,7 @@ impl Counted {
         (self.measured > 0).then(|| self.sum / self.measured as f64)
     }
 
-    /// Millions a second.
+    /// The rate in millions a second, over the points that have the counter.
     pub(super) fn rate(&self) -> Option<f64> {
         (self.time > 0.0).then(|| self.sum / self.time * 1e3)
     }
@@ -36,10 +35,10 @@ impl Counted {
 
 /// Places of instructions and cycles among the counters of bursts.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Both([usize; 2]);
+pub(super) struct IpcPlaces([usize; 2]);
 
-impl Both {
-    /// Those of bursts that have both counters.
+impl IpcPlaces {
+    /// The two places; `None` where one of the counters is missing.
     pub(super) fn from_bursts(bursts: &Bursts) -> Option<Self> {
         Some(Self([find(bursts, "PAPI_TOT_INS")?, find(bursts, "PAPI_TOT_CYC")?]))
     }
@@ -48,20 +47,20 @@ impl Both {
 /// Counts of all counters.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
-    /// For each counter of the bursts.
+    /// Sums of each counter of the bursts.
     pub(super) counters: Vec<Counted>,
     /// Sums of instructions and cycles of points that have both.
     both: [f64; 2],
 }
 
 impl Counts {
-    /// Those of no point yet.
+    /// Counts of zero points, for this number of counters.
     pub(super) fn new(counters: usize) -> Self {
         Self { counters: vec![Counted::default(); counters], both: [0.0; 2] }
     }
 
     /// Adds a burst by its place.
-    pub(super) fn add_burst(&mut self, bursts: &Bursts, burst: usize, both: Option<Both>) {
+    pub(super) fn add_burst(&mut self, bursts: &Bursts, burst: usize, both: Option<IpcPlaces>) {
         let time = bursts.duration[burst];
         for (counted, counter) in self.counters.iter_mut().zip(&bursts.counters) {
             let sum = counter.values[burst];
@@ -69,23 +68,23 @@ impl Counts {
                 counted.add(Counted { measured: 1, sum, time });
             }
         }
-        if let Some(Both(places)) = both {
+        if let Some(IpcPlaces(places)) = both {
             let values = places.map(|place| bursts.counters[place].values[burst]);
             if values.iter().all(|value| value.is_finite()) {
-                self.add_both(values);
+                self.add_ipc_sums(values);
             }
         }
     }
 
-    /// Adds those of other points.
+    /// Adds the counts of other points.
     pub(super) fn add(&mut self, other: &Self) {
         for (own, &more) in self.counters.iter_mut().zip(&other.counters) {
             own.add(more);
         }
-        self.add_both(other.both);
+        self.add_ipc_sums(other.both);
     }
 
-    fn add_both(&mut self, [instructions, cycles]: [f64; 2]) {
+    fn add_ipc_sums(&mut self, [instructions, cycles]: [f64; 2]) {
         self.both[0] += instructions;
         self.both[1] += cycles;
     }

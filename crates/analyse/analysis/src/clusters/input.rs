@@ -18,7 +18,7 @@ use crate::{Progress, input};
 pub struct Clustered {
     /// The trace; absent for a table.
     pub trace: Option<Trace>,
-    /// True if the trace has all of its records: of a run mostly those of its samples are there.
+    /// True if the trace has all of its records; that of a run mostly has only those of samples.
     pub has_records: bool,
     /// Bursts and their clusters.
     pub study: Study,

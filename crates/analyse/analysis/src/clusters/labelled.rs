@@ -1,11 +1,12 @@
 //! A trace with the clusters of its bursts as events, as the BSC `ClusteringSuite` writes them.
 //!
 //! Owns their values and places: at the beginning of a burst its cluster, or the reason why it has
-//! none; 0 at its end. Records keep their order; events of an earlier clustering are replaced. Of a
-//! run the records are made as they are written.
+//! none; 0 at its end. Records keep their order; events of an earlier clustering are replaced. The
+//! records of a run are made as they are written.
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use talea_metric::measure::Chosen;
 use talea_model::trace::{EventType, Lines, RecordKind, Trace, ValueSet, types};
@@ -41,83 +42,103 @@ pub enum LabelledError {
     Save(#[from] SaveError),
 }
 
-/// Writes the input at `path` with the clusters of its bursts to `out`; false of a table, which is
-/// no trace.
+/// Writes the input at `path` with the clusters of its bursts to `out`. Returns the number of
+/// bursts without an event, which a run that has changed since it was read does not have any more;
+/// absent for a table, as it has no trace.
 pub fn save_labelled(
     clustered: &mut Clustered,
     path: &Path,
     out: &Path,
     progress: Progress<'_>,
-) -> Result<bool, LabelledError> {
+) -> Result<Option<u64>, LabelledError> {
     let study = &clustered.study;
-    let Some(trace) = clustered.trace.take() else { return Ok(false) };
+    let Some(trace) = clustered.trace.take() else { return Ok(None) };
     let whole = if clustered.has_records {
         trace
     } else {
-        let Opened::Run(run) = input::open(path, &mut *progress)? else { return Ok(false) };
+        let Opened::Run(run) = input::open(path, &mut *progress)? else { return Ok(None) };
         let analysis = Analysis::new(&run, &mut *progress);
         progress("writing");
         if let Some(mut stream) = run::stream(&analysis) {
             label(&mut stream.head, study.clustering.clusters.len());
-            let values = OfStudy::new(study);
+            let values = StudyValues::new(study);
             let added = Additions { values: Some(&values), ..Additions::default() };
             paraver::save_stream(&stream, &added, out)?;
-            return Ok(true);
+            return Ok(Some(values.missing()));
         }
         run::trace(&analysis)
     };
     progress("writing");
     paraver::save(&labelled(whole, study), out)?;
-    Ok(true)
+    Ok(Some(0))
 }
 
 /// The values of a study's bursts.
-fn values_of(study: &Study) -> Vec<u32> {
+fn study_values(study: &Study) -> Vec<u32> {
     let labels = study.clustering.labels.iter().copied();
     let points = study.prepared.bursts.iter().copied().zip(labels);
     values(study.bursts.len(), &study.prepared.left_out, points)
 }
 
-/// The values of the bursts that a study held in memory, or of all.
-struct OfStudy<'a> {
+/// Values of a study's bursts: of those in memory, or of all where the run was read twice.
+struct StudyValues<'a> {
     study: &'a Study,
     held: Vec<u32>,
+    /// Number of bursts that were written.
+    written: AtomicU64,
 }
 
-impl<'a> OfStudy<'a> {
+impl<'a> StudyValues<'a> {
     fn new(study: &'a Study) -> Self {
-        let held = if study.whole.is_some() { Vec::new() } else { values_of(study) };
-        Self { study, held }
+        let held = if study.whole.is_some() { Vec::new() } else { study_values(study) };
+        Self { study, held, written: AtomicU64::new(0) }
+    }
+
+    /// Number of bursts that were not written.
+    fn missing(&self) -> u64 {
+        let all = match &self.study.whole {
+            Some(whole) => whole.values.iter().map(|values| values.len() as u64).sum(),
+            None => self.held.len() as u64,
+        };
+        all.saturating_sub(self.written.load(Ordering::Relaxed))
     }
 
     /// The values of a location's bursts: one for each in the analysed part.
-    fn of_all<'b>(&'b self, values: &'b [u32]) -> Values<'b> {
+    fn all_values<'b>(&'b self, values: &'b [u32]) -> Values<'b> {
         let span = self.study.looked.span;
         let mut values = values.iter();
         Box::new(move |begin, end| {
             let holds =
                 span.is_none_or(|span| span.chosen == Chosen::Whole || span.holds(begin, end));
-            if holds { values.next().map(|&value| i64::from(value)) } else { None }
+            let value = if holds { values.next()? } else { return None };
+            self.written.fetch_add(1, Ordering::Relaxed);
+            Some(i64::from(*value))
         })
     }
 
     /// The values of a location's bursts in memory.
-    fn of_held(&self, location: u32) -> Values<'_> {
+    fn held_values(&self, location: u32) -> Values<'_> {
         let bursts = &self.study.bursts;
         let mut next = bursts.rank.partition_point(|rank| rank.0 < location);
-        Box::new(move |begin, end| {
-            let is_it = bursts.rank.get(next).is_some_and(|rank| rank.0 == location)
-                && (bursts.begin[next], bursts.end[next]) == (begin, end);
-            if !is_it {
-                return None;
+        // Reading of a part may round the begin of its first burst in another way.
+        Box::new(move |_, end| {
+            while bursts.rank.get(next).is_some_and(|rank| rank.0 == location) {
+                let found = bursts.end[next];
+                if found > end {
+                    return None;
+                }
+                next += 1;
+                if found == end {
+                    self.written.fetch_add(1, Ordering::Relaxed);
+                    return self.held.get(next - 1).map(|&value| i64::from(value));
+                }
             }
-            next += 1;
-            self.held.get(next - 1).map(|&value| i64::from(value))
+            None
         })
     }
 }
 
-impl BurstValues for OfStudy<'_> {
+impl BurstValues for StudyValues<'_> {
     fn event_type(&self) -> u32 {
         types::CLUSTER
     }
@@ -125,9 +146,9 @@ impl BurstValues for OfStudy<'_> {
     fn values(&self, location: u32) -> Values<'_> {
         match &self.study.whole {
             Some(whole) => {
-                self.of_all(whole.values.get(location as usize).map_or(&[], Vec::as_slice))
+                self.all_values(whole.values.get(location as usize).map_or(&[], Vec::as_slice))
             }
-            None => self.of_held(location),
+            None => self.held_values(location),
         }
     }
 }
@@ -135,7 +156,7 @@ impl BurstValues for OfStudy<'_> {
 fn added(study: &Study) -> Vec<Added> {
     let bursts = &study.bursts;
     let mut added = Vec::with_capacity(2 * bursts.len());
-    for (at, value) in values_of(study).into_iter().enumerate() {
+    for (at, value) in study_values(study).into_iter().enumerate() {
         let value = i64::from(value);
         let (begin, end, location) = (bursts.begin[at], bursts.end[at], bursts.rank[at].0);
         // A burst without extent would begin after its end.
@@ -262,7 +283,8 @@ mod tests {
         }
         let out = TempDir::new().unwrap();
         let prv = out.path().join("a.prv");
-        assert!(save_labelled(&mut clustered, folder, &prv, &mut |_| ()).unwrap());
+        let missing = save_labelled(&mut clustered, folder, &prv, &mut |_| ()).unwrap();
+        assert_eq!(missing, Some(0));
         let files = [&prv, &prv.with_extension("pcf")].map(|file| std::fs::read(file).unwrap());
         let run = load(folder).unwrap();
         Some((clustered, files, run::trace(&Analysis::new(&run, &mut |_| ()))))
@@ -283,7 +305,7 @@ mod tests {
         assert!(found > 1);
     }
 
-    /// Each burst of a run of which some are held has the cluster in which it was counted.
+    /// Each burst of a thinned run is written with the cluster that counted it.
     #[test]
     fn bursts_that_are_not_in_memory_are_written_with_their_clusters() {
         let mut found = 0;

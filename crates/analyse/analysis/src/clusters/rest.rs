@@ -1,8 +1,8 @@
 //! Classification of all bursts of a run, where only some were held in memory and clustered.
 //!
-//! Owns the second reading: each burst takes the label of the nearest clustered point as it
-//! streams by, so that numbers, times, ranks, ranges, counters and call sites of clusters are those
-//! of all bursts. Counters come from the events that the first reading kept. Clusters are then
+//! Owns the second reading. Each burst takes the label of the nearest clustered point as it is
+//! read. Numbers, times, ranks, ranges, counters and call sites of clusters are then those of all
+//! bursts. Counters come from the events that the first reading kept. At the end clusters are
 //! numbered by their time.
 
 use std::path::Path;
@@ -16,7 +16,7 @@ use talea_metric::measure::{Chosen as Part, Span};
 use talea_model::trace::types;
 use talea_model::{Rank, Trace};
 
-use super::counts::Both;
+use super::counts::IpcPlaces;
 use super::fill::reasons;
 use super::points;
 use super::study::Chosen;
@@ -40,8 +40,8 @@ pub enum RestError {
     Study(#[from] StudyError),
 }
 
-/// Completes a study of a run at `path`, if only some of its bursts were kept; `trace` is the one
-/// without records that they were kept beside.
+/// Completes the study of the run at `path` if only some of its bursts were kept. `trace` has the
+/// records of the first reading: samples and readings of counters.
 pub(crate) fn complete(
     study: &mut Study,
     (path, trace): (&Path, Option<&Trace>),
@@ -62,7 +62,7 @@ pub(crate) fn complete(
         how,
         classifier: classifier.map_err(StudyError::from)?,
         counters: CounterEvents::new(trace, &events, &types),
-        both: Both::from_bursts(&study.bursts),
+        both: IpcPlaces::from_bursts(&study.bursts),
     };
     let extent = how.extent();
     let mut whole = Whole { labels: context.tallies(), ..Whole::default() };
@@ -135,9 +135,9 @@ struct Context<'a> {
     study: &'a Study,
     how: &'a Options,
     classifier: Classifier,
-    /// Where the counters of bursts come from.
+    /// Source of the counters of bursts.
     counters: CounterEvents<'a>,
-    both: Option<Both>,
+    both: Option<IpcPlaces>,
 }
 
 impl Context<'_> {
@@ -178,7 +178,7 @@ struct Thread<'a> {
     context: &'a Context<'a>,
     location: u32,
     bursts: Bursts,
-    /// Stands at the last burst with counters.
+    /// Reader of counters, at the last burst that was classified.
     reader: CounterReader<'a>,
     found: Whole,
     /// Time of each site, by label.

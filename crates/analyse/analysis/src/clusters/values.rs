@@ -1,13 +1,13 @@
 //! Values of bursts in a trace with clusters.
 //!
-//! Owns what a burst without a cluster has: the reason.
+//! Owns the value of each cluster, and of each reason for which a burst has no cluster.
 
 use talea_cluster::Label;
 use talea_cluster::prepare::LeftOut;
 use talea_model::trace::types;
 
-/// The values of [`CLUSTER`](types::CLUSTER) of so many bursts, by those without a point, and those
-/// with a point and a label; all others are out of a range.
+/// The value of [`CLUSTER`](types::CLUSTER) for each of so many `bursts`: the reason in `left_out`,
+/// or the label in `points`. A burst in neither is out of a range.
 pub(super) fn values(
     bursts: usize,
     left_out: &[(u32, LeftOut)],

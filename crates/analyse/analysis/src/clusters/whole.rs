@@ -27,7 +27,7 @@ pub struct Whole {
     /// Figures of noise and of each cluster, by label.
     pub labels: Vec<Tally>,
     /// The value of [`CLUSTER`](talea_model::trace::types::CLUSTER) of each burst in the analysed
-    /// part, by location, where these are wanted.
+    /// part, by location; empty unless labels are kept.
     pub values: Vec<Vec<u32>>,
 }
 
@@ -54,7 +54,7 @@ pub struct Tally {
     pub(super) nanos: u64,
     /// For each dimension.
     pub(super) values: Vec<Values>,
-    /// Of the counters of bursts.
+    /// Sums of the counters of bursts.
     pub(super) counts: Counts,
     /// Time of each place in the program, in nanoseconds.
     pub places: BTreeMap<Place, u64>,

@@ -42,7 +42,8 @@ pub fn save(trace: &Trace, path: &Path) -> Result<(), SaveError> {
     save_with(trace, path, |out| paraver::write(trace, out))
 }
 
-/// The same of a run, whose records are made as they are written, with further events.
+/// Writes a run with `added` events as [`save`] writes a trace. Records are made as they are
+/// written.
 pub(crate) fn save_stream(
     stream: &Stream<'_>,
     added: &Additions<'_>,

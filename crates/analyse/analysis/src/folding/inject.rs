@@ -79,14 +79,14 @@ impl Injection {
         location == self.location && Nanos(time) > self.begin && Nanos(time) <= self.end
     }
 
-    /// The pairs of an event that stay; those of an event without remaining pairs are all replaced.
+    /// Types and values of an event that are not replaced; empty where all of them are.
     fn kept(&self, event: &EventRecord<'_>) -> (Vec<u32>, Vec<i64>) {
         let is_inside = self.is_inside(event.location, event.time);
         let is_kept = |kind: &u32| !is_inside || !self.counters.contains(kind);
         event.types.iter().zip(event.values).filter(|&(kind, _)| is_kept(kind)).unzip()
     }
 
-    /// Labels of the new events.
+    /// Adds the labels of the new events to a trace.
     fn label(&self, trace: &mut Trace, region: &str) {
         // Gradients of counters whose labels the trace lacks remain those of hardware counters.
         for &number in self.counters.iter().filter(|&&one| types::is_counter(one)) {
@@ -100,8 +100,8 @@ impl Injection {
     }
 }
 
-/// The run at `path` with the folded counters on one instance; its records are made as they are
-/// written.
+/// Writes the run at `path` with the folded counters on one instance to `out`. Records are made as
+/// they are written.
 pub(super) fn save_run(
     path: &Path,
     folded: &Folded,
@@ -124,7 +124,7 @@ pub(super) fn save_run(
             events.push(EventRecord { types: &types, values: &values, ..event });
         }
     }
-    stream.samples.events = events;
+    stream.replace_sample_events(events);
     injection.label(&mut stream.head, &folded.data.region.name);
     let mut first = Events::default();
     for (&time, pairs) in &injection.new {
@@ -148,7 +148,7 @@ pub(super) fn inject(
     Ok(out)
 }
 
-/// The folded counters for one instance; a trace has its readings of counters.
+/// The folded counters for one instance; `trace` must have the instance's readings of counters.
 fn injection(trace: &Trace, folded: &Folded, what: &FoldOptions) -> Result<Injection, InjectError> {
     if what.extent == Extent::WithoutMpi {
         return Err(InjectError::Cut);

@@ -27,7 +27,7 @@ pub struct Inputs {
     /// Command and path of the first run that was recorded without samples.
     unsampled: Option<(String, String)>,
     /// True if the first trace is that of a run without its calls.
-    is_inside: bool,
+    lacks_calls: bool,
 }
 
 /// Errors of folding inputs.
@@ -51,8 +51,8 @@ pub enum FoldError {
 }
 
 impl Inputs {
-    /// Reads traces and runs for one fold: of sampled runs with more than a million calls not the
-    /// calls, unless the region is made of them.
+    /// Reads traces and runs for one fold. The calls of sampled runs with more than a million are
+    /// left out, unless the region is made of calls or MPI is cut out of it.
     pub fn load(
         paths: &[PathBuf],
         what: &FoldOptions,
@@ -61,7 +61,7 @@ impl Inputs {
         Self::load_above(MOST_CALLS, paths, what, progress)
     }
 
-    /// The same; of sampled runs with more than `most` calls without them.
+    /// The same with the maximum number of calls that are read of a sampled run.
     fn load_above(
         most: u64,
         paths: &[PathBuf],
@@ -72,11 +72,11 @@ impl Inputs {
         let region =
             regions::Wanted { region: what.region.as_deref(), value: what.value.as_deref() };
         for path in paths {
-            // The choice in the first input applies to all.
+            // The region that is chosen in the first input applies to all inputs.
             let suffices = |trace: &Trace| {
-                is_inside(inputs.traces.first().map_or(trace, |(_, first)| first), &region)
+                needs_no_calls(inputs.traces.first().map_or(trace, |(_, first)| first), &region)
             };
-            let (input, is_inside) = if what.extent == super::Extent::WithoutMpi {
+            let (input, lacks_calls) = if what.extent == super::Extent::WithoutMpi {
                 let whole = Extent::default();
                 (input::load(path, Wanted::All, whole, &mut *progress)?, false)
             } else {
@@ -86,7 +86,7 @@ impl Inputs {
             let unsampled = input.unsampled.map(|command| (command, name.clone()));
             inputs.unsampled = inputs.unsampled.or(unsampled);
             inputs.names.push(input::known_as(path));
-            inputs.is_inside |= is_inside && inputs.traces.is_empty();
+            inputs.lacks_calls |= lacks_calls && inputs.traces.is_empty();
             inputs.traces.push((name, input.trace));
         }
         Ok(inputs)
@@ -113,7 +113,7 @@ impl Inputs {
     /// Writes the first input, at `path`, with the folded counters on one instance to `out`.
     ///
     /// # Errors
-    /// Options that leave no place for them, and files that cannot be read or written.
+    /// Options that exclude folded counters, and files that cannot be read or written.
     pub fn save_folded(
         &self,
         folded: &Folded,
@@ -122,7 +122,7 @@ impl Inputs {
         progress: Progress<'_>,
     ) -> Result<(), SaveFoldedError> {
         let Some((_, trace)) = self.traces.first() else { return Ok(()) };
-        if self.is_inside {
+        if self.lacks_calls {
             inject::save_run(path, folded, options, out, progress)
         } else {
             progress("writing");
@@ -132,7 +132,7 @@ impl Inputs {
 }
 
 /// True if the chosen region of a trace is made of iterations or marked phases, not of calls.
-fn is_inside(trace: &Trace, region: &regions::Wanted<'_>) -> bool {
+fn needs_no_calls(trace: &Trace, region: &regions::Wanted<'_>) -> bool {
     let chosen = regions::choose(trace, region).ok();
     chosen.and_then(|choice| choice.region.event_type()).is_some_and(|kind| {
         [types::ITERATION, types::MARKED].contains(&kind) || types::LOOP.contains(&kind)
@@ -166,11 +166,11 @@ mod tests {
                 let paths = vec![folder.path().to_owned(); count];
                 let load = |most| Inputs::load_above(most, &paths, &what, &mut |_| ());
                 let Ok(bare) = load(0) else { continue };
-                if !bare.is_inside {
+                if !bare.lacks_calls {
                     continue;
                 }
                 let whole = load(u64::MAX).unwrap();
-                assert!(!whole.is_inside);
+                assert!(!whole.lacks_calls);
                 for (bare, whole) in bare.traces.iter().zip(&whole.traces) {
                     assert!(bare.1.events.len() < whole.1.events.len());
                 }

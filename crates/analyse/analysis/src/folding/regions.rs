@@ -46,15 +46,15 @@ pub fn list(
     for path in paths {
         let input = path.display().to_string();
         all.push(match input::open(path, &mut *progress)? {
-            Opened::Trace(trace) => listed(input, &trace, &InMemory::new(&trace), part)?,
+            Opened::Trace(trace) => list_records(input, &trace, &InMemory::new(&trace), part)?,
             Opened::Run(run) => {
                 let analysis = Analysis::new(&run, &mut *progress);
                 progress("listing regions");
                 if let Some(stream) = run::stream(&analysis) {
-                    listed(input, &stream.ends(), &stream, part)?
+                    list_records(input, &stream.ends(), &stream, part)?
                 } else {
                     let trace = run::trace(&analysis);
-                    listed(input, &trace, &InMemory::new(&trace), part)?
+                    list_records(input, &trace, &InMemory::new(&trace), part)?
                 }
             }
         });
@@ -62,8 +62,9 @@ pub fn list(
     Ok(all)
 }
 
-/// The regions of records within a part of their trace, which `ends` suffices for.
-fn listed(
+/// The regions of records within a part of their trace. The part is chosen from `ends`, a trace
+/// with the begin and end of MPI.
+fn list_records(
     input: String,
     ends: &Trace,
     records: &dyn Records,
@@ -105,7 +106,7 @@ mod tests {
             let Ok(run) = load(folder.path()) else { continue };
             let whole = run::trace(&Analysis::new(&run, &mut |_| ()));
             for part in [Part::default(), Part::Whole, Part::Between(None, Some(Nanos(1 << 27)))] {
-                let expected = listed(String::new(), &whole, &InMemory::new(&whole), part);
+                let expected = list_records(String::new(), &whole, &InMemory::new(&whole), part);
                 let own = list(&[folder.path().to_owned()], part, &mut |_| ());
                 let (Ok(expected), Ok(own)) = (expected, own) else { continue };
                 assert_eq!(own[0].chosen, expected.chosen);

@@ -117,24 +117,24 @@ pub fn load(
     })
 }
 
-/// Reads what the user named; of a sampled run with more than `most` calls without the calls, if
-/// `suffices` is true of that. True where it is read so.
+/// Reads a trace or a run. A sampled run with more than `most` calls is read without them, if
+/// `suffices` accepts that trace. Returns true if the calls were left out.
 pub(crate) fn load_inside(
     path: &Path,
     most: u64,
     suffices: impl Fn(&Trace) -> bool,
     progress: Progress<'_>,
 ) -> Result<(Input, bool), InputError> {
-    let mut is_inside = false;
+    let mut lacks_calls = false;
     let input = load_run(path, progress, |analysis| {
         let has_samples = run::has_samples(analysis);
         let without_calls = (has_samples && analysis.run.recording.events() > most)
             .then(|| run::inside(analysis))
             .filter(|trace| suffices(trace));
-        is_inside = without_calls.is_some();
+        lacks_calls = without_calls.is_some();
         (without_calls.unwrap_or_else(|| run::trace(analysis)), None)
     })?;
-    Ok((input, is_inside))
+    Ok((input, lacks_calls))
 }
 
 /// Reads a trace, or of a run what `records` makes.
@@ -175,8 +175,8 @@ pub(crate) fn visit<V: Visitor + Send>(
     Ok(())
 }
 
-/// The activity of each location of a run in a part of it, from reading it once more; `trace` is
-/// that of the first reading.
+/// Reads a run once more for the activity of each location in a part of it. `trace` comes from the
+/// first reading.
 pub(crate) fn activities(
     path: &Path,
     trace: &Trace,

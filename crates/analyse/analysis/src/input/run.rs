@@ -161,13 +161,13 @@ impl Sampling<'_, '_> {
         (found.states, found.events)
     }
 
-    /// The location of the first thread of a process that only samples know.
+    /// The location of the first thread of a process that appears only in samples.
     fn first_of_others(&self, places: &Places, process: usize) -> Option<u32> {
         let recorded = self.analysis.run.recording.processes.get(process);
         places.location(process, recorded.map_or(0, |process| process.threads.len()))
     }
 
-    /// The time of each thread that only samples know, in the order of locations.
+    /// The time of each thread that appears only in samples, in the order of locations.
     fn alone(&self, places: &Places) -> Vec<StateRecord> {
         let of_process = |(at, sampled): (usize, &Option<Sampled<'_>>)| {
             let first = self.first_of_others(places, at)?;

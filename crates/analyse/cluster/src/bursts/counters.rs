@@ -31,8 +31,8 @@ pub struct CounterEvents<'a> {
 }
 
 impl<'a> CounterEvents<'a> {
-    /// Of a trace, whose events by location are `by_location`; counters of these event types are
-    /// read, in this order.
+    /// Events of `trace`, with `by_location` made from them. Counters of these `types` are read, in
+    /// this order.
     pub fn new(trace: &'a Trace, by_location: &'a ByLocation, types: &[u32]) -> Self {
         let column_of = types.iter().copied().zip(0..).collect();
         Self { events: &trace.events, by_location, column_of }
@@ -64,7 +64,7 @@ struct Sum {
     impossible: bool,
 }
 
-/// Reads the counters of one location's bursts, which come in the order of time.
+/// Reader of the counters of one location's bursts, which come in the order of time.
 #[derive(Debug)]
 pub struct CounterReader<'a> {
     events: &'a Events,
@@ -119,7 +119,7 @@ pub(super) fn columns(
     for location in 0..events.len() as u32 {
         let mut reader = of_trace.reader(location);
         while place < bursts.len() && bursts.rank[place].0 == location {
-            sets.push(reader.go_on(bursts.begin[place], bursts.end[place]));
+            sets.push(reader.advance(bursts.begin[place], bursts.end[place]));
             changed += u64::from(reader.changed);
             for (column, value) in columns.iter_mut().zip(reader.values()) {
                 column.push(value);
@@ -140,7 +140,7 @@ pub(super) fn columns(
         values,
     });
     bursts.counters = named.collect();
-    let among = if bursts.in_window.is_empty() { "" } else { ", of bursts in memory" };
+    let among = if bursts.in_window.is_empty() { "" } else { " (among the bursts in memory)" };
     for (at, count) in impossible.into_iter().enumerate().filter(|(_, count)| *count > 0) {
         let detail = format!(
             "{}: {count} values were left out, below zero or larger than any processor \
@@ -185,11 +185,11 @@ fn types(trace: &Trace, bursts: &mut Bursts) -> Vec<u32> {
 }
 
 impl<'a> CounterReader<'a> {
-    /// Appends the values of further bursts of the location to their counters, which are those
-    /// that are read. The bursts are not before those that were read earlier.
+    /// Appends the counter values of `bursts` to their columns, which must be those of the reader's
+    /// types. The bursts must not be before those that were read earlier.
     pub fn read(&mut self, bursts: &mut Bursts) {
         for (&begin, &end) in bursts.begin.iter().zip(&bursts.end) {
-            self.go_on(begin, end);
+            self.advance(begin, end);
             for (counter, value) in bursts.counters.iter_mut().zip(self.values()) {
                 counter.values.push(value);
             }
@@ -197,10 +197,10 @@ impl<'a> CounterReader<'a> {
     }
 
     /// Goes on to the end of a burst, and returns the set that was active in it.
-    fn go_on(&mut self, begin: u64, end: u64) -> i64 {
+    fn advance(&mut self, begin: u64, end: u64) -> i64 {
         while let Some(event) = self.next_until(begin) {
             self.set_of(&event);
-            self.reading(&event);
+            self.note_reading(&event);
         }
         self.sums.fill(Sum::default());
         (self.changed, self.caller, self.line, self.call) = (false, None, None, None);
@@ -249,7 +249,7 @@ impl<'a> CounterReader<'a> {
     }
 
     /// Records the time at which counters were read.
-    fn reading(&mut self, event: &EventRecord<'_>) {
+    fn note_reading(&mut self, event: &EventRecord<'_>) {
         let counts = || event.types.iter().any(|one| self.column_of.contains_key(one));
         if self.last != Some(event.time) && counts() {
             self.before = self.last.replace(event.time);
@@ -257,7 +257,7 @@ impl<'a> CounterReader<'a> {
     }
 
     fn probe(&mut self, event: &EventRecord<'_>, at_end: bool) {
-        self.reading(event);
+        self.note_reading(event);
         let before = self.before;
         let possible =
             |value: i64| before.map_or(value >= 0, |before| can_grow(value, event.time - before));

@@ -16,9 +16,9 @@ pub struct Intervals {
     pub length: Nanos,
     /// Number of those with a length.
     pub count: u64,
-    /// For each reading their length since the reading before; empty without intervals.
+    /// Length of the intervals between each reading and the one before; empty without intervals.
     since: Vec<u64>,
-    /// Readings up to the begin of the last interval.
+    /// Number of readings up to the begin of the last interval.
     passed: usize,
 }
 
@@ -54,7 +54,7 @@ impl Intervals {
         }
     }
 
-    /// Their length between a reading, by its number, and the reading before.
+    /// The length of the intervals between the reading of this number and the one before.
     pub(super) fn since_before(&self, reading: usize) -> u64 {
         self.since.get(reading).copied().unwrap_or_default()
     }

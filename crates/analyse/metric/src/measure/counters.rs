@@ -96,22 +96,22 @@ impl Columns {
         }
     }
 
-    /// True if a record has a counter.
-    fn has_some(&self, record: &EventRecord<'_>) -> bool {
+    /// True if a record has any counter.
+    fn has_counter(&self, record: &EventRecord<'_>) -> bool {
         record.types.iter().any(|one| self.places.contains_key(one))
     }
 
     /// The times at which any counter was read in these rows, which are by time.
     pub(super) fn readings(&self, trace: &Trace, rows: &[u32]) -> Vec<u64> {
         let records = rows.iter().filter_map(|&row| trace.events.get(row as usize));
-        let read = records.filter(|record| self.has_some(record));
+        let read = records.filter(|record| self.has_counter(record));
         let mut times: Vec<u64> = read.map(|record| record.time).collect();
         times.dedup();
         times
     }
 
-    /// Count of each counter during computation, and the number of readings in it. Without its
-    /// intervals the sums of computation know its time between readings.
+    /// Count of each counter during computation, and the number of readings in it. The time between
+    /// readings comes from the intervals or, where these are absent, from the sums of `useful`.
     pub(super) fn sums(
         &self,
         trace: &Trace,
@@ -128,7 +128,7 @@ impl Columns {
         let (mut probes, mut readings) = (0, 0);
         for &row in rows {
             let Some(record) = trace.events.get(row as usize) else { continue };
-            if !self.has_some(&record) {
+            if !self.has_counter(&record) {
                 continue;
             }
             let new = last != Some(record.time);
@@ -205,8 +205,7 @@ impl Columns {
     }
 }
 
-/// Times at which counters of threads were read, by location: sums of a location's activity
-/// attribute its counters by them.
+/// Times at which counters were read, by location. Sums of activity attribute counters by them.
 pub struct Readings<'a> {
     trace: &'a Trace,
     events: ByLocation,
@@ -214,13 +213,13 @@ pub struct Readings<'a> {
 }
 
 impl<'a> Readings<'a> {
-    /// Those of a trace.
+    /// The readings of a trace.
     pub fn from_trace(trace: &'a Trace) -> Self {
         let (events, columns) = (trace.events_by_location(), Columns::from_trace(trace));
         Self { trace, events, columns }
     }
 
-    /// The rising times of a location.
+    /// The times of a location, ascending and without duplicates.
     pub fn times(&self, location: u32) -> Vec<u64> {
         self.columns.readings(self.trace, self.events.rows(location))
     }

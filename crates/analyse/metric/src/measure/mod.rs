@@ -102,7 +102,7 @@ pub fn measure(trace: &Trace, part: Part) -> Result<Numbers, MeasureError> {
 
 /// Measures a part of a trace that has of each location its activity in place of most records:
 /// those that are left show the applications, counters, the begin and end of MPI, and the end of
-/// the trace. Sums are those of the part, [`Span::select`], with the times of [`Readings`].
+/// the trace. Sums must be those of the part ([`Span::select`]), made with [`Readings`].
 pub fn measure_activities(
     trace: &Trace,
     activities: Activities<'_>,

@@ -139,7 +139,7 @@ impl Source {
     }
 
     /// Sums of the intervals in which a location computes, from sums of `running` and of those
-    /// outside MPI; `whole` are those of the whole part.
+    /// outside MPI; `whole` returns the sums of the whole part.
     pub(super) fn sums(
         &self,
         application: u32,

@@ -82,7 +82,7 @@ pub mod state {
     pub const ABORTED: u32 = 3;
     /// The process left through `exit` without `MPI_Finalize`.
     pub const EXITED: u32 = 4;
-    /// The program is running: found by a reader, in no file.
+    /// The process is running: set by a reader, never stored in a file.
     pub const RUNNING: u32 = 5;
 }
 

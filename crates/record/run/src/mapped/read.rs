@@ -132,14 +132,14 @@ pub fn is_closed(path: &Path) -> bool {
     })
 }
 
-/// True if a process of this machine has the file mapped, so that it is running. False too where
-/// that is another user's secret.
+/// True if a process of this machine has the file mapped, so that it is running. False without
+/// permission to read the maps of that process, and where it has another process id here.
 pub fn is_mapped_by(path: &Path, pid: u32) -> bool {
     let maps = std::fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
     let maps = String::from_utf8_lossy(&maps);
     let (Ok(about), Some(name)) = (std::fs::metadata(path), path.file_name()) else { return false };
     let (inode, name) = (about.ino().to_string(), name.to_string_lossy());
-    // Stacked file systems have another device there (proc_pid_maps(5)).
+    // The device is not compared: stacked file systems show another one there (proc_pid_maps(5)).
     maps.lines()
         .any(|line| line.split_ascii_whitespace().nth(4) == Some(&*inode) && line.contains(&*name))
 }

@@ -93,7 +93,7 @@ pub enum Ended {
     /// It left through `exit` without `MPI_Finalize`.
     Exited,
     /// It stopped without notice: killed, crashed, or its node was lost. Processes that are running
-    /// on another host count as killed too.
+    /// on another host, or in a container with process ids of its own, count as killed too.
     Killed,
     /// It is running.
     Running,

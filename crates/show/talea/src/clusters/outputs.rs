@@ -38,7 +38,7 @@ pub(super) fn write(
     let out = &options.out;
     let labelled = match &out.prv {
         Some(path) => save_labelled(clustered, &options.input, path, &mut progress.steps())?,
-        None => false,
+        None => None,
     };
     drop(progress);
     let (study, data) = (&clustered.study, &clustered.data);
@@ -68,8 +68,11 @@ pub(super) fn write(
         write_file(path, &lines)?;
     }
     if let Some(path) = &out.prv {
-        if !labelled {
-            return Err(no_trace("--out-prv"));
+        let missing = labelled.ok_or_else(|| no_trace("--out-prv"))?;
+        if missing > 0 {
+            say(&format!(
+                "warning: {missing} bursts have no event, as the run has changed since it was read"
+            ));
         }
         say(&format!("wrote `{}` with events 90000001, and the files beside it", path.display()));
     }

@@ -156,7 +156,7 @@ fn clusters_of_a_sampled_run_count_all_bursts() {
     let all = cluster(&path, Part::Whole, None);
     let some = cluster(&path, Part::Whole, Some(60_000));
     assert!(all.study.whole.is_none());
-    // Threads that only samples know have one burst each, which is held.
+    // Threads that appear only in samples have one burst each, which is held.
     let alone = some.trace.as_ref().unwrap().locations.len();
     assert!(some.study.bursts.len() <= 24_000 + alone);
     assert_eq!(sums(&some.data), sums(&all.data));

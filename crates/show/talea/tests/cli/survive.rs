@@ -98,7 +98,7 @@ fn a_killed_rank_leaves_its_record() {
     }
 }
 
-/// The run of a program that is running says so; once its ranks are killed, that.
+/// Views show a running program as running, and its ranks as killed once they are.
 #[test]
 fn a_running_program_is_shown_as_running() {
     let Some(bench) = Bench::new() else { return };
@@ -115,7 +115,7 @@ fn a_running_program_is_shown_as_running() {
             std::thread::sleep(Duration::from_millis(1));
         }
         let shown = bench.text(&["show", mpi.name]);
-        assert!(shown.contains("2 of 2 ranks are running; figures are those so far."), "{shown}");
+        assert!(shown.contains("2 of 2 ranks are running; "), "{shown}");
         assert!(!shown.contains("killed") && !shown.contains("without MPI_Finalize"), "{shown}");
         let page = bench.text(&["report", mpi.name, "--out", "-"]);
         assert!(page.contains("running, "));

@@ -39,8 +39,8 @@ pub struct Extent {
     /// The part of the run that will be analysed. Of a run with more than [`Self::most`] calls no
     /// more than this part is read, if it lies between two times.
     pub part: Part,
-    /// Calls up to which all bursts are kept. Of more, at most two fifths of this number, and the
-    /// one burst of each thread that only samples know.
+    /// Maximum number of calls whose bursts are all kept. Of more calls at most two fifths of
+    /// this number of bursts are kept, and the one burst of each thread without calls.
     pub most: u64,
 }
 
@@ -164,7 +164,7 @@ struct Threads<'a> {
     samples: Option<(States, Events)>,
     /// Number of levels of their stacks.
     levels: u32,
-    /// The time of each thread that only samples know, in the order of locations.
+    /// The time of each thread that appears only in samples, in the order of locations.
     alone: Vec<StateRecord>,
 }
 
@@ -173,7 +173,7 @@ struct Threads<'a> {
 enum OfSamples {
     /// They are read.
     Read,
-    /// They are left out, as by a second reading: the first one has them.
+    /// They are left out: a second reading uses those of the first.
     LeftOut,
 }
 
@@ -250,7 +250,7 @@ pub fn computation(
     });
     let found = each.collect::<Option<Vec<(Records, Own)>>>()?;
     // Without repetition other records say what a burst is.
-    if found.iter().all(|(records, _)| records.stretches < 2) {
+    if part.is_none() && found.iter().all(|(records, _)| records.stretches < 2) {
         return None;
     }
     calls.label(&mut trace.labels);
@@ -315,7 +315,7 @@ fn together(
     let mut all = alone.len() as u64;
     let mut durations = Durations::default();
     let mut alone = alone.into_iter().peekable();
-    // The one burst of such a thread is its first and its last one: it is none of the durations.
+    // Durations leave out each thread's first and last burst: the only burst of a thread is both.
     let add_alone = |state: StateRecord, bursts: &mut Bursts, sites: &mut Sites| {
         bursts.rank.push(Rank(state.location));
         bursts.begin.push(state.begin);

@@ -13,6 +13,7 @@ use std::collections::BinaryHeap;
 use std::io::{self, Write};
 
 use rayon::prelude::*;
+use talea_flow::iterations::TimedEvent;
 use talea_formats::paraver::{RecordLines, write_head};
 use talea_model::Trace;
 use talea_model::trace::{ByLocation, Events, Locations, Messages};
@@ -44,16 +45,16 @@ pub struct Stream<'a> {
     marks: Vec<Events>,
     /// States and events of samples, which are few beside calls.
     pub(crate) samples: Trace,
-    /// Those events by location.
-    samples_by_location: ByLocation,
+    /// Those events and states by location.
+    samples_by_location: [ByLocation; 2],
     /// Calls that begin and end MPI.
     brackets: Events,
     /// By the time of sending.
     pub messages: Messages,
 }
 
-/// The values of a location's stretches of computation, which it is given in the order of time, by
-/// their begin and end.
+/// Function from the begin and end of a stretch of computation to its value. It is called for the
+/// stretches of one location, in the order of time.
 pub(crate) type Values<'a> = Box<dyn FnMut(u64, u64) -> Option<i64> + Send + 'a>;
 
 /// A source of values for stretches of computation.
@@ -68,8 +69,8 @@ pub(crate) trait BurstValues: Sync {
 /// Events that are written beside those of the run.
 #[derive(Default)]
 pub(crate) struct Additions<'a> {
-    /// Values of stretches of computation: after all other records of their begins, with 0 at their
-    /// ends.
+    /// Values of stretches of computation: after all other records of the time at which a stretch
+    /// begins, with 0 at its end.
     pub(crate) values: Option<&'a dyn BurstValues>,
     /// Events before all other records of their time.
     pub(crate) first: Events,
@@ -86,14 +87,15 @@ pub struct Counts {
     pub messages: u64,
 }
 
-/// A run in the order of time; none where calls of a thread are not in that order.
+/// A run in the order of time; none where calls of a thread are not in that order, or overlap as
+/// only damaged clocks let them.
 pub fn stream<'a>(analysis: &'a Analysis<'a>) -> Option<Stream<'a>> {
     let files = SampleFiles::load(analysis);
     let Setup { trace: mut head, places, sampled, rows, plans, calls, mut callers } =
         Setup::new(analysis, &files);
     let found = rows.par_iter().zip(&plans).map(|(row, plans)| {
         let calls = times(analysis, row);
-        let is_sorted = calls.is_sorted_by_key(|call| call.begin);
+        let is_sorted = calls.is_sorted_by_key(|call| call.begin) && !overlap(&calls);
         is_sorted.then(|| (brackets(row, plans, &calls), turns(analysis, row, calls)))
     });
     let found = found.collect::<Option<Vec<_>>>()?;
@@ -103,7 +105,7 @@ pub fn stream<'a>(analysis: &'a Analysis<'a>) -> Option<Stream<'a>> {
     let (states, events) = sampling.records(&rows, &places, &mut pictures, calls_of);
     let locations = head.locations.clone();
     let samples = Trace { states, events, locations, ..Trace::default() };
-    let samples_by_location = samples.events_by_location();
+    let samples_by_location = [samples.events_by_location(), samples.states_by_location()];
     let mut loops = Loops::default();
     let mut marks = Vec::with_capacity(rows.len());
     let mut all_brackets = Events::default();
@@ -134,6 +136,12 @@ pub fn stream<'a>(analysis: &'a Analysis<'a>) -> Option<Stream<'a>> {
     })
 }
 
+/// True if many calls of a thread overlap, which correction of clocks cannot explain.
+fn overlap(calls: &[TimedEvent]) -> bool {
+    const MOST: usize = 64;
+    calls.iter().zip(calls.iter().skip(MOST)).any(|(call, later)| later.begin < call.end)
+}
+
 /// Messages by the time of sending; those of the same time in their order.
 fn by_time(messages: Messages) -> Messages {
     if messages.logical_send.is_sorted() {
@@ -147,9 +155,15 @@ fn by_time(messages: Messages) -> Messages {
 }
 
 impl Stream<'_> {
-    /// The trace with the records that tell where MPI begins and ends.
+    /// The trace with the events of calls that begin and end MPI.
     pub(crate) fn ends(&self) -> Trace {
         Trace { events: self.brackets.clone(), ..self.head.clone() }
+    }
+
+    /// Replaces the events of samples.
+    pub(crate) fn replace_sample_events(&mut self, events: Events) {
+        self.samples.events = events;
+        self.samples_by_location[0] = self.samples.events_by_location();
     }
 
     /// Writes the records as lines of a `.prv`.
@@ -170,10 +184,10 @@ impl Stream<'_> {
         let mut threads: Vec<Ahead<'_>> = rows
             .map(|((row, plans), marks)| {
                 let walk = CallWalk::new(self.analysis, row, plans);
-                Ahead::of_thread(walk, row.location, marks, places, added)
+                Ahead::from_walk(walk, row.location, marks, places, added)
             })
             .collect();
-        threads.push(Ahead::of_samples(&self.samples, places, added));
+        threads.push(Ahead::from_samples(&self.samples, places, added));
         let mut messages = Pending::new(&self.messages, places);
         loop {
             threads.par_iter_mut().for_each(|thread| thread.advance(each));

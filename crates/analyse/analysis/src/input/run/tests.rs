@@ -113,7 +113,7 @@ fn thinned_bursts_are_some_of_all() {
         let kept = &thinned.bursts;
         assert!(thinned.is_thinned());
         assert_eq!((thinned.all, kept.in_window.len()), (all.len() as u64, kept.len()));
-        // All of those that only samples know, which have one burst each.
+        // All bursts of threads that appear only in samples: these have one each.
         let alone = all.rank.chunk_by(|a, b| a == b).filter(|same| same.len() == 1).count();
         let bound = 2 * most as usize / 5 + alone;
         assert!((1..=bound).contains(&kept.len()), "{} of {most}", kept.len());

@@ -1,7 +1,7 @@
 //! A second reading of the stretches of a run's threads.
 //!
 //! Owns the visit of each thread, side by side, and sums of activity that need no burst in memory.
-//! Threads that only samples know are met too: they compute all the time.
+//! Threads without calls, which appear only in samples, are visited too: they compute all the time.
 
 use rayon::prelude::*;
 use talea_cluster::bursts::Site;
@@ -33,7 +33,7 @@ const TOGETHER: usize = 256;
 enum Member<'a> {
     /// One that makes calls.
     Recorded(&'a Row<'a>, &'a [NodePlan]),
-    /// One that only samples know.
+    /// One without calls, which appears only in samples.
     Alone(StateRecord),
 }
 
@@ -45,7 +45,7 @@ impl Member<'_> {
         }
     }
 
-    /// Leads a visitor along the thread; `None` where its calls are not in the order of time.
+    /// Passes the thread's stretches to a visitor; `None` where calls are not in the order of time.
     fn visited<V: Visitor>(
         &self,
         analysis: &Analysis<'_>,
@@ -118,8 +118,8 @@ impl Visitor for Active {
     }
 }
 
-/// The activity of each location in a part of the run, which is read once more; `trace` is that of
-/// the first reading.
+/// Reads a run once more for the activity of each location in a part of it. `trace` comes from the
+/// first reading.
 pub(crate) fn activities(
     analysis: &Analysis<'_>,
     trace: &Trace,

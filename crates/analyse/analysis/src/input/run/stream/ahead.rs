@@ -1,7 +1,7 @@
 //! Lines of a run's records that are made but not written yet.
 //!
-//! Owns their order: lines of one time are sorted by kind, then by thread. Those of samples come
-//! after those of calls, and added events before or after all other records of their time.
+//! Owns their order: lines of one time are sorted by kind, then by thread. Samples come after
+//! calls. Added events come before or after all other records of their time.
 
 use talea_formats::paraver::RecordLines;
 use talea_model::Trace;
@@ -35,13 +35,13 @@ struct Key {
     /// The location, or [`SAMPLES`].
     place: u32,
     number: u64,
-    begin: u32,
-    end: u32,
+    begin: usize,
+    end: usize,
 }
 
 /// Place of the records of samples: after all locations.
 const SAMPLES: u32 = u32::MAX;
-/// Numbers of records that are known before come after those of calls.
+/// First number of records that are in memory before the merge: they come after those of calls.
 const GIVEN: u64 = 1 << 63;
 
 /// Lines of a thread that are not written yet.
@@ -58,7 +58,7 @@ struct Lines<'a> {
 
 impl Lines<'_> {
     fn key(&mut self, (time, kind, place): Order, number: u64, begin: usize) {
-        let (begin, end) = (begin as u32, self.text.bytes().len() as u32);
+        let end = self.text.bytes().len();
         self.keys.push(Key { time, kind, place, number, begin, end });
     }
 
@@ -77,7 +77,7 @@ impl Lines<'_> {
         };
         let value = match &mut self.values {
             Some(values) => values(begin, end),
-            // Samples are of several threads, each with one stretch.
+            // These lines hold samples of several threads, each with one stretch.
             None => source.values(location)(begin, end),
         };
         let Some(value) = value else { return };
@@ -103,7 +103,7 @@ impl Sink for Lines<'_> {
     }
 }
 
-/// Records that are known before, by time.
+/// Records that are in memory before the merge begins, by time.
 #[derive(Default)]
 struct Given<'a> {
     states: Option<&'a States>,
@@ -142,6 +142,11 @@ impl<'a> Given<'a> {
         time.copied().unwrap_or_default()
     }
 
+    /// The time of the next record; absent after the last.
+    fn next_time(&self) -> Option<u64> {
+        self.order.get(self.next).map(|&one| self.time(one))
+    }
+
     /// Adds the next record to the lines; false where it is not before `until`.
     fn add_next(&mut self, until: Option<u64>, lines: &mut Lines<'_>) -> bool {
         let Some(&(kind, row)) = self.order.get(self.next) else { return false };
@@ -161,13 +166,13 @@ impl<'a> Given<'a> {
     }
 }
 
-/// A thread's walk that is ahead of what is written; or the records of samples and added ones,
-/// which are known before.
+/// A thread's walk that is ahead of the written lines; or records that were in memory before, of
+/// samples and added ones.
 pub(super) struct Ahead<'a> {
     walk: Option<CallWalk<'a>>,
     lines: Lines<'a>,
     given: Given<'a>,
-    /// Further records of the walk are not before this time; absent after the last.
+    /// Further records of the walk, or of samples, are not before this time; absent after the last.
     pub(super) reached: Option<u64>,
     /// Lines in `lines` that are to be written, once they are arranged.
     ready: usize,
@@ -176,7 +181,7 @@ pub(super) struct Ahead<'a> {
 
 impl<'a> Ahead<'a> {
     /// A thread's calls, and the iterations of its loops.
-    pub(super) fn of_thread(
+    pub(super) fn from_walk(
         walk: CallWalk<'a>,
         location: u32,
         iterations: &'a Events,
@@ -190,7 +195,7 @@ impl<'a> Ahead<'a> {
     }
 
     /// The records of samples, and added ones.
-    pub(super) fn of_samples(
+    pub(super) fn from_samples(
         samples: &'a Trace,
         places: &'a Locations,
         added: &'a Additions<'a>,
@@ -202,25 +207,32 @@ impl<'a> Ahead<'a> {
     fn new(given: Given<'a>, place: u32, places: &'a Locations, added: &'a Additions<'a>) -> Self {
         let (text, keys) = (RecordLines::new(places), Vec::new());
         let lines = Lines { text, keys, place, added, values: None, states: 0, events: 0 };
-        Self { walk: None, lines, given, reached: None, ready: 0, next: 0 }
+        let reached = given.next_time();
+        Self { walk: None, lines, given, reached, ready: 0, next: 0 }
     }
 
     /// Walks on until some lines are there.
     pub(super) fn advance(&mut self, least: usize) {
-        let Some(walk) = &mut self.walk else { return };
+        let waiting = self.lines.keys.len();
         while let Some(reached) = self.reached {
-            let first = self.lines.keys.first();
+            let keys = &self.lines.keys;
+            let is_before = |key: Option<&Key>| key.is_some_and(|key| key.time < reached);
             // Without a line before that time nothing could be written, ever.
-            if self.lines.keys.len() >= least && first.is_some_and(|key| key.time < reached) {
+            if keys.len() >= least && (is_before(keys.first()) || is_before(keys.get(waiting))) {
                 break;
             }
-            self.reached = walk.next(&mut self.lines).map(|call| call.begin.0);
+            self.reached = if let Some(walk) = &mut self.walk {
+                walk.next(&mut self.lines).map(|call| call.begin.0)
+            } else {
+                self.given.add_next(None, &mut self.lines);
+                self.given.next_time()
+            };
         }
     }
 
-    /// Puts the lines in order, together with the records before `until` that were known.
+    /// Sorts the lines, together with the records in memory that are before `until`.
     pub(super) fn arrange(&mut self, until: Option<u64>) {
-        while self.given.add_next(until, &mut self.lines) {}
+        while self.walk.is_some() && self.given.add_next(until, &mut self.lines) {}
         self.lines.keys.sort_unstable();
         let is_before = |time: u64| until.is_none_or(|until| time < until);
         self.ready = self.lines.keys.partition_point(|key| is_before(key.time));
@@ -237,7 +249,7 @@ impl<'a> Ahead<'a> {
     pub(super) fn take(&mut self) -> &[u8] {
         let key = self.lines.keys[self.next];
         self.next += 1;
-        &self.lines.text.bytes()[key.begin as usize..key.end as usize]
+        &self.lines.text.bytes()[key.begin..key.end]
     }
 
     /// Forgets the lines that are written.
@@ -247,8 +259,8 @@ impl<'a> Ahead<'a> {
         let before = self.lines.text.take();
         for key in &mut self.lines.keys {
             let begin = self.lines.text.bytes().len();
-            self.lines.text.add(&before[key.begin as usize..key.end as usize]);
-            (key.begin, key.end) = (begin as u32, self.lines.text.bytes().len() as u32);
+            self.lines.text.add(&before[key.begin..key.end]);
+            (key.begin, key.end) = (begin, self.lines.text.bytes().len());
         }
     }
 

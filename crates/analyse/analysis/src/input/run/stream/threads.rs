@@ -41,10 +41,10 @@ impl Sink for Ahead {
     }
 }
 
-/// Takes the states of a thread.
-struct OfStates<'f>(&'f mut dyn FnMut(StateRecord));
+/// Passes on the states of a thread and drops its events.
+struct StateSink<'f>(&'f mut dyn FnMut(StateRecord));
 
-impl Sink for OfStates<'_> {
+impl Sink for StateSink<'_> {
     fn state(&mut self, state: StateRecord) {
         (self.0)(state);
     }
@@ -52,7 +52,7 @@ impl Sink for OfStates<'_> {
     fn event(&mut self, _: EventRecord<'_>) {}
 }
 
-/// Records are those of the whole trace.
+/// The same records as in the whole trace.
 impl Records for Stream<'_> {
     fn head(&self) -> &Trace {
         &self.head
@@ -60,17 +60,18 @@ impl Records for Stream<'_> {
 
     fn states(&self, location: u32, found: &mut dyn FnMut(StateRecord)) {
         let Ok(at) = self.rows.binary_search_by_key(&location, |row| row.location) else {
-            // Samples are of other threads, each with one state.
-            let own = |state: &StateRecord| state.location == location;
-            return self.samples.states.iter().filter(own).for_each(found);
+            // Samples are of other threads.
+            let rows = self.samples_by_location[1].rows(location).iter();
+            let states = &self.samples.states;
+            return rows.filter_map(|&row| states.get(row as usize)).for_each(found);
         };
         let mut walk = CallWalk::new(self.analysis, &self.rows[at], &self.plans[at]);
-        let mut states = OfStates(found);
+        let mut states = StateSink(found);
         while walk.next(&mut states).is_some() {}
     }
 
     fn events(&self, location: u32, found: &mut dyn FnMut(EventRecord<'_>)) {
-        let samples = self.samples_by_location.rows(location).iter();
+        let samples = self.samples_by_location[0].rows(location).iter();
         let samples = samples.filter_map(|&row| self.samples.events.get(row as usize));
         let Ok(at) = self.rows.binary_search_by_key(&location, |row| row.location) else {
             return samples.for_each(found);
@@ -80,7 +81,7 @@ impl Records for Stream<'_> {
         order.sort_by_key(|&row| marks.time[row as usize]);
         let mut marks = order.into_iter().filter_map(|row| marks.get(row as usize)).peekable();
         let mut samples = samples.peekable();
-        // The next of both that is before a time; of the same time marks come first.
+        // The next iteration or sample before a time; of the same time iterations come first.
         let mut beside = |until: Option<u64>| {
             let is_before = |event: &EventRecord<'_>| until.is_none_or(|until| event.time < until);
             match (marks.peek(), samples.peek()) {
