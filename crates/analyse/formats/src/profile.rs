@@ -100,19 +100,26 @@ pub enum Argument {
     Text(Arc<str>),
 }
 
-/// A named interval.
+/// Texts and numbers of a slice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Slice {
-    /// Its name.
+pub struct Label {
+    /// Name of the slice.
     pub name: Arc<str>,
     /// Its category, such as `mpi`.
     pub category: &'static str,
+    /// Names and values, in the order of display.
+    pub arguments: Vec<(&'static str, Argument)>,
+}
+
+/// A named interval.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Slice {
+    /// Its label. Slices with equal labels should share one: its form is made once.
+    pub label: Arc<Label>,
     /// Time from the start of the trace.
     pub begin: Nanos,
     /// No less than `begin`.
     pub end: Nanos,
-    /// Names and values, in the order of display.
-    pub arguments: Vec<(&'static str, Argument)>,
 }
 
 /// A quantity over time.

@@ -6,24 +6,25 @@
 //! by the time since then. Threads are read twice, first for the calls at the ends of messages
 //! ([`messages`]), and made one after the other, so that only some are in memory.
 
+mod labels;
 mod messages;
 mod records;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::io;
-use std::sync::Arc;
 
 use rayon::prelude::*;
 use talea_formats::profile::{
-    Argument, FlowEnd, Series, Slice, TimelineCounts, Track, TrackName, TrackWriter,
+    FlowEnd, Series, Slice, TimelineCounts, Track, TrackName, TrackWriter,
 };
 use talea_model::trace::types::{self, is_counter};
 use talea_model::trace::{EventRecord, Records};
 use talea_model::{Gap, GapKind, Gaps, Nanos, Trace};
 
+use self::labels::Labels;
 use self::messages::{Calls, Messages};
 pub(super) use self::records::WithMessages;
-use crate::labels::{has_threads, named, process_name, site, thread_name};
+use crate::labels::{has_threads, process_name, thread_name};
 
 /// Category of MPI calls in [`Slice::category`].
 const CALL: &str = "mpi";
@@ -113,7 +114,7 @@ struct Seen {
 
 impl Seen {
     fn new(records: &impl Records, location: u32) -> Self {
-        let mut intervals = Intervals::new(|_, _: &EventRecord<'_>| ());
+        let mut intervals = Intervals::new(|_, _| ());
         let (mut calls, mut is_active) = (Vec::new(), false);
         // The first probe has no rate, nor have those at its time.
         let (mut first_probe, mut has_rate) = (None, false);
@@ -127,30 +128,31 @@ impl Seen {
             if !has_rate && event.types.iter().any(|&kind| is_counter(kind)) {
                 has_rate = event.time > *first_probe.get_or_insert(event.time);
             }
-            intervals.event(&event, |kind, (begin, ..), end| close(kind, begin, end));
+            intervals.event(&event, |kind, (begin, ()), end| close(kind, begin, end));
         });
         let duration = records.head().duration.0;
-        intervals.end(duration, |kind, (begin, ..), end| close(kind, begin, end));
+        intervals.end(duration, |kind, (begin, ()), end| close(kind, begin, end));
         Self { is_active: is_active || has_rate, calls: Calls::new(calls) }
     }
 }
 
-/// An open interval: its begin, its value, and its arguments.
-type Open<A> = (u64, i64, A);
+/// An open interval: its begin, and its label.
+type Open<L> = (u64, L);
 
-/// Intervals of a thread, closed as their ends come; `arguments` are those of one that begins.
-struct Intervals<A, F> {
-    open: BTreeMap<u32, Vec<Open<A>>>,
-    arguments: F,
+/// Intervals of a thread, closed as their ends come; `label` is the label of one that begins, by
+/// its type and value.
+struct Intervals<L, F> {
+    open: BTreeMap<u32, Vec<Open<L>>>,
+    label: F,
 }
 
-impl<A, F: FnMut(u32, &EventRecord<'_>) -> A> Intervals<A, F> {
-    fn new(arguments: F) -> Self {
-        Self { open: BTreeMap::new(), arguments }
+impl<L, F: FnMut((u32, i64), &EventRecord<'_>) -> L> Intervals<L, F> {
+    fn new(label: F) -> Self {
+        Self { open: BTreeMap::new(), label }
     }
 
     /// Takes the next event by time; `close` gets the type, the interval and its end.
-    fn event(&mut self, event: &EventRecord<'_>, mut close: impl FnMut(u32, Open<A>, u64)) {
+    fn event(&mut self, event: &EventRecord<'_>, mut close: impl FnMut(u32, Open<L>, u64)) {
         for (&kind, &value) in event.types.iter().zip(event.values) {
             if category(kind).is_none() {
                 continue;
@@ -163,13 +165,13 @@ impl<A, F: FnMut(u32, &EventRecord<'_>) -> A> Intervals<A, F> {
                 close(kind, before, event.time);
             }
             if value != 0 {
-                open.push((event.time, value, (self.arguments)(kind, event)));
+                open.push((event.time, (self.label)((kind, value), event)));
             }
         }
     }
 
     /// Closes all at the end of the trace.
-    fn end(self, duration: u64, mut close: impl FnMut(u32, Open<A>, u64)) {
+    fn end(self, duration: u64, mut close: impl FnMut(u32, Open<L>, u64)) {
         for (kind, all) in self.open {
             for before in all.into_iter().rev() {
                 close(kind, before, duration);
@@ -186,93 +188,24 @@ fn key(begin: u64, end: u64) -> (u64, std::cmp::Reverse<u64>) {
 /// A thread without its name, with the ends of its messages.
 fn track(records: &impl Records, location: u32, messages: &Messages<'_>) -> (Track, Vec<FlowEnd>) {
     let trace = records.head();
-    let (mut sites, mut names) = (Sites::new(trace), Names::new(trace));
+    let mut labels = Labels::new(trace);
     let mut slices = Vec::new();
     let mut rates = Rates::new(trace, location);
-    let mut close = |kind: u32, (begin, value, arguments): Open<_>, end: u64| {
-        slices.push(Slice {
-            name: names.name(kind, value),
-            category: category(kind).unwrap_or_default(),
-            begin: Nanos(begin),
-            end: Nanos(end.max(begin)),
-            arguments,
-        });
+    let mut close = |_, (begin, label): Open<_>, end: u64| {
+        slices.push(Slice { label, begin: Nanos(begin), end: Nanos(end.max(begin)) });
     };
-    let mut intervals = Intervals::new(|kind, event: &EventRecord<'_>| {
-        let is_call = types::MPI.contains(&kind);
-        if is_call { sites.arguments(event) } else { Vec::new() }
-    });
+    let mut intervals = Intervals::new(|of, event| labels.label(of, event));
     records.events(location, &mut |event| {
         rates.event(&event);
         intervals.event(&event, &mut close);
     });
     intervals.end(trace.duration.0, &mut close);
     slices.sort_by_key(|slice| key(slice.begin.0, slice.end.0));
-    let calls: Vec<usize> = (0..slices.len()).filter(|&at| slices[at].category == CALL).collect();
+    let calls: Vec<usize> =
+        (0..slices.len()).filter(|&at| slices[at].label.category == CALL).collect();
     messages.fill(trace, location, &calls, &mut slices);
     let ends = messages.flow_ends(location, &calls);
     (Track { of: TrackName::default(), slices, counters: rates.into_series() }, ends)
-}
-
-/// Names of slices; most are made once.
-struct Names<'a> {
-    trace: &'a Trace,
-    /// By type and value.
-    known: HashMap<(u32, i64), Arc<str>>,
-}
-
-impl<'a> Names<'a> {
-    fn new(trace: &'a Trace) -> Self {
-        Self { trace, known: HashMap::new() }
-    }
-
-    fn name(&mut self, kind: u32, value: i64) -> Arc<str> {
-        let trace = self.trace;
-        if kind == types::ITERATION {
-            return format!("iteration {value}").into();
-        }
-        if types::LOOP.contains(&kind) {
-            let name = trace.labels.event_type(kind).map_or("Loop", |one| one.label.as_str());
-            return format!("{name} {value}").into();
-        }
-        let name = || named(trace, kind, value).into();
-        self.known.entry((kind, value)).or_insert_with(name).clone()
-    }
-}
-
-/// Places of calls in the source, each made once.
-struct Sites<'a> {
-    trace: &'a Trace,
-    /// By the values of function and line.
-    known: HashMap<[Option<i64>; 2], Option<Arc<str>>>,
-}
-
-impl<'a> Sites<'a> {
-    fn new(trace: &'a Trace) -> Self {
-        Self { trace, known: HashMap::new() }
-    }
-
-    /// Arguments of a call at its begin.
-    fn arguments(&mut self, event: &EventRecord<'_>) -> Vec<(&'static str, Argument)> {
-        let number = |name, kind| Some((name, Argument::Number(event.value(kind)?)));
-        let is_root = event.value(types::ROOT).is_some_and(|value| value != 0);
-        let values = [*types::CALLER.start(), *types::CALLER_LINE.start()];
-        let trace = self.trace;
-        let site = self
-            .known
-            .entry(values.map(|kind| event.value(kind)))
-            .or_insert_with(|| site(trace, event).map(Arc::from));
-        [
-            site.clone().map(|site| ("site", Argument::Text(site))),
-            number("bytes_sent", types::SEND_SIZE),
-            number("bytes_received", types::RECEIVE_SIZE),
-            number("communicator", types::COMMUNICATOR),
-            is_root.then(|| ("is_root", Argument::Text("yes".into()))),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
-    }
 }
 
 /// Rates of the counters of a thread. A count over no time is added to the next one.

@@ -31,7 +31,7 @@ const PIECE: usize = 1 << 17;
 pub fn write(trace: &Trace, mut out: impl Write) -> Result<(), WriteError> {
     trace.check().map_err(WriteError::Shape)?;
     let unit = unit(trace);
-    let mut text = Text { bytes: Vec::with_capacity(2 * PIECE), nanos: unit.nanos() };
+    let mut text = Text::new(unit.nanos());
     header(trace, unit, &mut text);
     communicators(trace, &mut text, &mut out)?;
     let mut kept = trace.lines.iter().peekable();
@@ -157,7 +157,7 @@ fn communicators(trace: &Trace, text: &mut Text, out: &mut impl Write) -> io::Re
 /// Writes the header and the communicators of a trace in nanoseconds whose records follow as lines
 /// of [`RecordLines`].
 pub fn write_head(trace: &Trace, mut out: impl Write) -> io::Result<()> {
-    let mut text = Text { bytes: Vec::new(), nanos: 1 };
+    let mut text = Text::new(1);
     header(trace, TimeUnit::Nanoseconds, &mut text);
     communicators(trace, &mut text, &mut out)?;
     out.write_all(&text.bytes)
@@ -173,7 +173,7 @@ pub struct RecordLines<'a> {
 impl<'a> RecordLines<'a> {
     /// No lines yet, of records at these locations.
     pub fn new(places: &'a Locations) -> Self {
-        Self { places, text: Text { bytes: Vec::new(), nanos: 1 } }
+        Self { places, text: Text::new(1) }
     }
 
     /// Adds the line of a state; one at a location that does not exist has none.
@@ -206,14 +206,9 @@ impl<'a> RecordLines<'a> {
         &self.text.bytes
     }
 
-    /// Takes all lines.
-    pub fn take(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.text.bytes)
-    }
-
-    /// Adds whole lines.
-    pub fn add(&mut self, lines: &[u8]) {
-        self.text.bytes.extend_from_slice(lines);
+    /// Exchanges all lines for others, which must be whole.
+    pub fn swap(&mut self, lines: &mut Vec<u8>) {
+        std::mem::swap(&mut self.text.bytes, lines);
     }
 
     /// Forgets all lines.
@@ -227,15 +222,30 @@ impl<'a> RecordLines<'a> {
 struct Text {
     bytes: Vec<u8>,
     nanos: u64,
+    /// The location and core that `place` is the text of.
+    known: Option<(u32, u32)>,
+    place: Vec<u8>,
 }
 
 impl Text {
+    fn new(nanos: u64) -> Self {
+        Self { bytes: Vec::new(), nanos, known: None, place: Vec::new() }
+    }
+
     /// `:cpu:appl:task:thread`
     fn place(&mut self, places: &Locations, location: u32, cpu: u32) -> Option<()> {
+        if self.known == Some((location, cpu)) {
+            self.bytes.extend_from_slice(&self.place);
+            return Some(());
+        }
         let place = places.get(location)?;
+        let begin = self.bytes.len();
         for number in [cpu, place.application, place.task, place.thread] {
             self.field(u64::from(number));
         }
+        self.place.clear();
+        self.place.extend_from_slice(&self.bytes[begin..]);
+        self.known = Some((location, cpu));
         Some(())
     }
 
@@ -279,18 +289,8 @@ impl Text {
         Some(())
     }
 
-    fn number(&mut self, mut number: u64) {
-        let mut digits = [0; 20];
-        let mut at = digits.len();
-        loop {
-            at -= 1;
-            digits[at] = b'0' + (number % 10) as u8;
-            number /= 10;
-            if number == 0 {
-                break;
-            }
-        }
-        self.bytes.extend_from_slice(&digits[at..]);
+    fn number(&mut self, number: u64) {
+        self.bytes.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
     }
 
     /// A colon and a number.
@@ -301,15 +301,13 @@ impl Text {
 
     fn signed(&mut self, number: i64) {
         self.bytes.push(b':');
-        if number < 0 {
-            self.bytes.push(b'-');
-        }
-        self.number(number.unsigned_abs());
+        self.bytes.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
     }
 
     fn time(&mut self, time: u64) {
         match time {
             UNKNOWN_TIME => self.bytes.extend_from_slice(b":-1"),
+            _ if self.nanos == 1 => self.field(time),
             _ => self.field(time / self.nanos),
         }
     }

@@ -8,18 +8,22 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use talea_model::Nanos;
 
 use super::json::quoted;
-use super::layout::{TimelineCounts, arrival, begun, ends_at, order, rows};
-use super::{Argument, FlowEnd, Side, Slice, Track, TrackName, TrackWriter};
+use super::layout::{Ends, Forms, TimelineCounts, arrival, begun, order, rows};
+use super::{Argument, FlowEnd, Label, Side, Slice, Track, TrackName, TrackWriter};
 
 /// Writer of one JSON object, one event a line. Times there are microseconds; three decimals keep
 /// nanoseconds exact.
 pub struct Chrome<W> {
     out: W,
     text: String,
+    /// The text of each label before the times of its slice, and after them.
+    forms: Forms<[String; 2]>,
+    arrival: Arc<Label>,
     is_first: bool,
     /// For each process a thread number that none of its threads has.
     free: BTreeMap<u32, u32>,
@@ -37,8 +41,9 @@ impl<W: Write> Chrome<W> {
             let free = free.entry(track.process).or_default();
             *free = (*free).max(track.thread.saturating_add(1));
         }
-        let (text, counts) = (String::new(), TimelineCounts::default());
-        let mut events = Self { out, text, is_first: true, free, counts };
+        let (text, forms, counts) = (String::new(), Forms::default(), TimelineCounts::default());
+        let arrival = arrival();
+        let mut events = Self { out, text, forms, arrival, is_first: true, free, counts };
         events.out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n")?;
         for (at, track) in tracks.iter().enumerate() {
             if at.checked_sub(1).is_none_or(|before| tracks[before].process != track.process) {
@@ -69,11 +74,13 @@ impl<W: Write> TrackWriter for Chrome<W> {
                 let name = format!("{}, beside ({number})", of.name);
                 self.name("thread_name", place, &name)?;
             }
+            let mut ends = Ends(ends);
             for slice in row {
                 self.slice(&track.slices[slice], place)?;
-                for &end in ends_at(ends, slice) {
+                for &end in ends.at(slice) {
                     if end.side == Side::FinishAtMark {
-                        self.slice(&arrival(end.at), place)?;
+                        let (begin, end) = (end.at, end.at);
+                        self.slice(&Slice { label: self.arrival.clone(), begin, end }, place)?;
                     }
                     self.flow(end, place)?;
                 }
@@ -98,18 +105,18 @@ impl<W: Write> TrackWriter for Chrome<W> {
 impl<W: Write> Chrome<W> {
     /// Opens an event in `text`.
     fn open(&mut self, kind: char, (process, thread): (u32, u32)) {
-        self.text.push_str(if self.is_first { "" } else { ",\n" });
+        self.text.push_str(if self.is_first { "{\"ph\":\"" } else { ",\n{\"ph\":\"" });
         self.is_first = false;
-        let _ = write!(self.text, "{{\"ph\":\"{kind}\",\"pid\":{process},\"tid\":{thread}");
+        self.text.push(kind);
+        self.text.push_str("\",\"pid\":");
+        self.text.push_str(itoa::Buffer::new().format(process));
+        self.text.push_str(",\"tid\":");
+        self.text.push_str(itoa::Buffer::new().format(thread));
     }
 
     fn text_field(&mut self, key: &str, value: &str) {
         let _ = write!(self.text, ",\"{key}\":");
         quoted(value, &mut self.text);
-    }
-
-    fn time_field(&mut self, key: &str, time: Nanos) {
-        let _ = write!(self.text, ",\"{key}\":{}.{:03}", time.0 / 1000, time.0 % 1000);
     }
 
     fn close(&mut self) -> io::Result<()> {
@@ -137,20 +144,11 @@ impl<W: Write> Chrome<W> {
 
     fn slice(&mut self, slice: &Slice, place: (u32, u32)) -> io::Result<()> {
         self.open('X', place);
-        self.text_field("name", &slice.name);
-        self.text_field("cat", slice.category);
-        self.time_field("ts", slice.begin);
-        self.time_field("dur", slice.end.max(slice.begin) - slice.begin);
-        for (at, (name, value)) in slice.arguments.iter().enumerate() {
-            self.text.push_str(if at == 0 { ",\"args\":{" } else { "," });
-            quoted(name, &mut self.text);
-            self.text.push(':');
-            match value {
-                Argument::Number(number) => self.text.push_str(&number.to_string()),
-                Argument::Text(text) => quoted(text, &mut self.text),
-            }
-        }
-        self.text.push_str(if slice.arguments.is_empty() { "" } else { "}" });
+        let [before, after] = self.forms.of(&slice.label, form);
+        self.text.push_str(before);
+        time_field("ts", slice.begin, &mut self.text);
+        time_field("dur", slice.end.max(slice.begin) - slice.begin, &mut self.text);
+        self.text.push_str(after);
         self.counts.slices += 1;
         self.close()
     }
@@ -161,7 +159,7 @@ impl<W: Write> Chrome<W> {
         // To the slice around it, not to the next one.
         self.text.push_str(if side == Side::Begin { "" } else { ",\"bp\":\"e\"" });
         let _ = write!(self.text, ",\"name\":\"message\",\"cat\":\"message\",\"id\":{number}");
-        self.time_field("ts", at);
+        time_field("ts", at, &mut self.text);
         self.close()
     }
 
@@ -180,11 +178,39 @@ impl<W: Write> Chrome<W> {
         }
         self.open('C', place);
         self.text_field("name", name);
-        self.time_field("ts", at);
+        time_field("ts", at, &mut self.text);
         self.text.push_str(",\"args\":{");
         quoted(unit, &mut self.text);
         let _ = write!(self.text, ":{value}}}");
         self.counts.values += 1;
         self.close()
     }
+}
+
+fn time_field(key: &str, time: Nanos, text: &mut String) {
+    for part in [",\"", key, "\":", itoa::Buffer::new().format(time.0 / 1000), "."] {
+        text.push_str(part);
+    }
+    // A thousand more, so that there are three decimals behind the first digit.
+    text.push_str(&itoa::Buffer::new().format(1000 + time.0 % 1000)[1..]);
+}
+
+/// The text of a label before the times of its slice, and after them.
+fn form(label: &Label) -> [String; 2] {
+    let [mut before, mut after] = [String::new(), String::new()];
+    before.push_str(",\"name\":");
+    quoted(&label.name, &mut before);
+    before.push_str(",\"cat\":");
+    quoted(label.category, &mut before);
+    for (at, (name, value)) in label.arguments.iter().enumerate() {
+        after.push_str(if at == 0 { ",\"args\":{" } else { "," });
+        quoted(name, &mut after);
+        after.push(':');
+        match value {
+            Argument::Number(number) => after.push_str(itoa::Buffer::new().format(*number)),
+            Argument::Text(text) => quoted(text, &mut after),
+        }
+    }
+    after.push_str(if label.arguments.is_empty() { "" } else { "}" });
+    [before, after]
 }

@@ -5,9 +5,13 @@
 //! every flow from the slice that begins first to the other one; a message to a call that began
 //! before it was sent ends at an instant of its own, so that it keeps its direction.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
 use talea_model::Nanos;
 
-use super::{FlowEnd, Side, Slice};
+use super::{FlowEnd, Label, Side, Slice};
 
 /// Counts of a file's contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,17 +24,52 @@ pub struct TimelineCounts {
     pub values: u64,
 }
 
-/// The instant at which a flow ends where its slice began no later than the one that it comes from.
-pub(super) fn arrival(at: Nanos) -> Slice {
-    let (name, category) = ("message arrives".into(), "message");
-    Slice { name, category, begin: at, end: at, arguments: Vec::new() }
+/// Label of the instant at which a flow ends where its slice began no later than the one that it
+/// comes from.
+pub(super) fn arrival() -> Arc<Label> {
+    Arc::new(Label { name: "message arrives".into(), category: "message", arguments: Vec::new() })
 }
 
-/// The ends of flows at a slice, of those of a track.
-pub(super) fn ends_at(ends: &[FlowEnd], slice: usize) -> &[FlowEnd] {
-    let begin = ends.partition_point(|end| end.slice < slice);
-    let rest = &ends[begin..];
-    &rest[..rest.partition_point(|end| end.slice == slice)]
+/// Ends of flows in a track, which are asked for by ascending slices.
+pub(super) struct Ends<'a>(pub(super) &'a [FlowEnd]);
+
+impl<'a> Ends<'a> {
+    /// Those at a slice.
+    pub(super) fn at(&mut self, slice: usize) -> &'a [FlowEnd] {
+        let before = self.0.iter().take_while(|end| end.slice < slice).count();
+        let rest = &self.0[before..];
+        let count = rest.iter().take_while(|end| end.slice == slice).count();
+        let (found, later) = rest.split_at(count);
+        self.0 = later;
+        found
+    }
+}
+
+/// What a writer makes of labels, once of each.
+pub(super) struct Forms<F> {
+    /// By the address of the label, which stays as long as it is here.
+    known: HashMap<usize, (Arc<Label>, F), RandomState>,
+}
+
+impl<F> Default for Forms<F> {
+    fn default() -> Self {
+        Self { known: HashMap::default() }
+    }
+}
+
+impl<F> Forms<F> {
+    /// Forms that are kept at a time.
+    const MOST: usize = 1 << 16;
+
+    /// The form of a label.
+    pub(super) fn of(&mut self, label: &Arc<Label>, make: impl FnOnce(&Label) -> F) -> &F {
+        if self.known.len() >= Self::MOST {
+            self.known.clear();
+        }
+        let address = Arc::as_ptr(label).addr();
+        let known = self.known.entry(address).or_insert_with(|| (label.clone(), make(label)));
+        &known.1
+    }
 }
 
 /// Number of flows that begin at some ends.

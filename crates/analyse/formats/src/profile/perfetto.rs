@@ -9,27 +9,32 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use prost::Message;
+use prost::encoding::{bytes, double, encode_varint, fixed64, int32, message, uint32, uint64};
 use talea_model::Nanos;
 
-use super::layout::{TimelineCounts, arrival, begun, ends_at, order, rows};
-use super::{Argument, FlowEnd, Side, Slice, Track, TrackName, TrackWriter};
+use super::layout::{Ends, Forms, TimelineCounts, arrival, begun, order, rows};
+use super::{Argument, FlowEnd, Label, Side, Track, TrackName, TrackWriter};
 
-#[derive(Clone, PartialEq, Message)]
-struct Packet {
-    #[prost(uint64, optional, tag = "8")]
-    timestamp: Option<u64>,
-    #[prost(uint32, tag = "10")]
-    sequence: u32,
-    #[prost(message, optional, tag = "11")]
-    event: Option<TrackEvent>,
-    #[prost(message, optional, tag = "12")]
-    interned: Option<Interned>,
-    #[prost(uint32, tag = "13")]
-    flags: u32,
-    #[prost(message, optional, tag = "60")]
-    track: Option<TrackDescriptor>,
+/// Fields of a packet.
+mod packet {
+    pub(super) const TIMESTAMP: u32 = 8;
+    pub(super) const SEQUENCE: u32 = 10;
+    pub(super) const EVENT: u32 = 11;
+    pub(super) const INTERNED: u32 = 12;
+    pub(super) const FLAGS: u32 = 13;
+    pub(super) const TRACK: u32 = 60;
+}
+
+/// Fields of an event on a track; a label has those of numbers below.
+mod event {
+    pub(super) const KIND: u32 = 9;
+    pub(super) const TRACK: u32 = 11;
+    pub(super) const VALUE: u32 = 44;
+    pub(super) const FLOW: u32 = 47;
+    pub(super) const LAST_FLOW: u32 = 48;
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -69,27 +74,20 @@ struct ThreadDescriptor {
 #[derive(Clone, Copy, PartialEq, Message)]
 struct CounterDescriptor {}
 
+/// The fields of an event that begins a slice with a label.
 #[derive(Clone, PartialEq, Message)]
-struct TrackEvent {
-    #[prost(uint64, repeated, packed = "false", tag = "3")]
-    categories: Vec<u64>,
+struct Labelled {
+    #[prost(uint64, tag = "3")]
+    category: u64,
     #[prost(message, repeated, tag = "4")]
     arguments: Vec<Annotation>,
     #[prost(int32, tag = "9")]
     kind: i32,
     #[prost(uint64, tag = "10")]
     name: u64,
-    #[prost(uint64, tag = "11")]
-    track: u64,
-    #[prost(double, optional, tag = "44")]
-    value: Option<f64>,
-    #[prost(fixed64, repeated, packed = "false", tag = "47")]
-    flows: Vec<u64>,
-    #[prost(fixed64, repeated, packed = "false", tag = "48")]
-    last_flows: Vec<u64>,
 }
 
-/// Values of [`TrackEvent::kind`].
+/// Values of [`event::KIND`].
 const BEGIN: i32 = 1;
 const END: i32 = 2;
 const COUNTER: i32 = 4;
@@ -146,15 +144,47 @@ impl Numbers {
     }
 }
 
-/// Writer of a trace in which times are those of the tracks.
-pub struct Perfetto<W> {
-    out: W,
-    buffer: Vec<u8>,
-    is_first: bool,
+/// Numbers of all texts.
+#[derive(Default)]
+struct Texts {
     categories: Numbers,
     names: Numbers,
     arguments: Numbers,
     texts: Numbers,
+}
+
+impl Texts {
+    /// The fields of a label; new texts go to `new` too.
+    fn form(&mut self, label: &Label, new: &mut Interned) -> Vec<u8> {
+        let name = self.names.number(&label.name, &mut new.names);
+        let category = self.categories.number(label.category, &mut new.categories);
+        let mut arguments = Vec::with_capacity(label.arguments.len());
+        for (name, value) in &label.arguments {
+            let name = self.arguments.number(name, &mut new.arguments);
+            arguments.push(match value {
+                Argument::Number(number) => Annotation { name, number: Some(*number), text: None },
+                Argument::Text(text) => {
+                    let text = Some(self.texts.number(text, &mut new.texts));
+                    Annotation { name, number: None, text }
+                }
+            });
+        }
+        Labelled { category, arguments, kind: BEGIN, name }.encode_to_vec()
+    }
+}
+
+/// Writer of a trace in which times are those of the tracks.
+pub struct Perfetto<W> {
+    out: W,
+    /// The fields of the event that is written next, those of its packet, and that packet.
+    event: Vec<u8>,
+    packet: Vec<u8>,
+    whole: Vec<u8>,
+    is_first: bool,
+    texts: Texts,
+    /// Fields of labels.
+    forms: Forms<Vec<u8>>,
+    arrival: Arc<Label>,
     tracks: u64,
     /// The process of the track before, and the number of its own track.
     process: Option<(u32, u64)>,
@@ -168,12 +198,13 @@ impl<W: Write> Perfetto<W> {
     pub fn new(most: u32, out: W) -> Self {
         Self {
             out,
-            buffer: Vec::new(),
+            event: Vec::new(),
+            packet: Vec::new(),
+            whole: Vec::new(),
             is_first: true,
-            categories: Numbers::default(),
-            names: Numbers::default(),
-            arguments: Numbers::default(),
-            texts: Numbers::default(),
+            texts: Texts::default(),
+            forms: Forms::default(),
+            arrival: arrival(),
             tracks: 0,
             process: None,
             // The first thread of a process has its number, as in a system. Others have numbers
@@ -205,10 +236,13 @@ impl<W: Write> TrackWriter for Perfetto<W> {
             };
             let place = self.thread(&track.of, thread, name, process)?;
             let mut open: Vec<Nanos> = Vec::new();
+            let mut ends = Ends(ends);
             for slice in row {
                 let own = &track.slices[slice];
                 self.close(&mut open, own.begin, place)?;
-                self.begin(own, place, ends_at(ends, slice))?;
+                let ends = ends.at(slice);
+                self.begin(own.begin, &own.label, place, ends)?;
+                self.arrivals(ends, place)?;
                 open.push(own.end.max(own.begin));
             }
             self.close(&mut open, Nanos(u64::MAX), place)?;
@@ -222,9 +256,10 @@ impl<W: Write> TrackWriter for Perfetto<W> {
                 ..TrackDescriptor::default()
             })?;
             for &(time, value) in series.values.iter().filter(|(_, value)| value.is_finite()) {
-                let value = Some(value);
-                let event = TrackEvent { kind: COUNTER, track: place, value, ..Default::default() };
-                self.event(time, event, Interned::default())?;
+                int32::encode(event::KIND, &COUNTER, &mut self.event);
+                uint64::encode(event::TRACK, &place, &mut self.event);
+                double::encode(event::VALUE, &value, &mut self.event);
+                self.write_event(time, &Interned::default())?;
                 self.counts.values += 1;
             }
         }
@@ -238,21 +273,24 @@ impl<W: Write> TrackWriter for Perfetto<W> {
 }
 
 impl<W: Write> Perfetto<W> {
-    /// Writes one packet: field 1 of the trace.
-    fn write(&mut self, packet: &Packet) -> io::Result<()> {
+    /// Writes the fields of a packet: field 1 of the trace.
+    fn write(&mut self) -> io::Result<()> {
         // Key of field 1, with a length.
         const KEY: u8 = (1 << 3) | 2;
-        self.buffer.clear();
-        self.buffer.push(KEY);
-        packet.encode_length_delimited(&mut self.buffer)?;
-        self.out.write_all(&self.buffer)
+        self.whole.clear();
+        self.whole.push(KEY);
+        encode_varint(self.packet.len() as u64, &mut self.whole);
+        self.whole.append(&mut self.packet);
+        self.out.write_all(&self.whole)
     }
 
     /// Declares a track, and returns its number.
     fn declare(&mut self, track: TrackDescriptor) -> io::Result<u64> {
         self.tracks += 1;
-        let track = Some(TrackDescriptor { uuid: self.tracks, ..track });
-        self.write(&Packet { sequence: SEQUENCE, track, ..Packet::default() })?;
+        let track = TrackDescriptor { uuid: self.tracks, ..track };
+        uint32::encode(packet::SEQUENCE, &SEQUENCE, &mut self.packet);
+        message::encode(packet::TRACK, &track, &mut self.packet);
+        self.write()?;
         Ok(self.tracks)
     }
 
@@ -276,65 +314,58 @@ impl<W: Write> Perfetto<W> {
         self.declare(TrackDescriptor { thread, parent, ..TrackDescriptor::default() })
     }
 
-    fn event(&mut self, time: Nanos, event: TrackEvent, new: Interned) -> io::Result<()> {
+    /// Writes the event, with new texts.
+    fn write_event(&mut self, time: Nanos, new: &Interned) -> io::Result<()> {
         let begin = if std::mem::take(&mut self.is_first) { NAMES_BEGIN } else { 0 };
-        self.write(&Packet {
-            timestamp: Some(time.0),
-            sequence: SEQUENCE,
-            event: Some(event),
-            interned: (new != Interned::default()).then_some(new),
-            flags: NEEDS_NAMES | begin,
-            track: None,
-        })
+        let out = &mut self.packet;
+        uint64::encode(packet::TIMESTAMP, &time.0, out);
+        uint32::encode(packet::SEQUENCE, &SEQUENCE, out);
+        bytes::encode(packet::EVENT, &self.event, out);
+        self.event.clear();
+        if *new != Interned::default() {
+            message::encode(packet::INTERNED, new, out);
+        }
+        uint32::encode(packet::FLAGS, &(NEEDS_NAMES | begin), out);
+        self.write()
     }
 
     /// Begins a slice, with the messages that begin or end there.
-    fn begin(&mut self, slice: &Slice, track: u64, ends: &[FlowEnd]) -> io::Result<()> {
+    fn begin(
+        &mut self,
+        time: Nanos,
+        label: &Arc<Label>,
+        track: u64,
+        ends: &[FlowEnd],
+    ) -> io::Result<()> {
         let mut new = Interned::default();
-        let mut event = TrackEvent { kind: BEGIN, track, ..TrackEvent::default() };
-        event.name = self.names.number(&slice.name, &mut new.names);
-        event.categories = vec![self.categories.number(slice.category, &mut new.categories)];
-        for (name, value) in &slice.arguments {
-            let name = self.arguments.number(name, &mut new.arguments);
-            event.arguments.push(match value {
-                Argument::Number(number) => Annotation { name, number: Some(*number), text: None },
-                Argument::Text(text) => {
-                    let text = Some(self.texts.number(text, &mut new.texts));
-                    Annotation { name, number: None, text }
-                }
-            });
+        let form = self.forms.of(label, |label| self.texts.form(label, &mut new));
+        self.event.extend_from_slice(form);
+        uint64::encode(event::TRACK, &track, &mut self.event);
+        for (side, field) in [(Side::Begin, event::FLOW), (Side::Finish, event::LAST_FLOW)] {
+            for end in ends.iter().filter(|end| end.side == side) {
+                // From 1: 0 is none.
+                fixed64::encode(field, &(end.number + 1), &mut self.event);
+            }
         }
-        // Numbers of messages from 1: 0 is none.
-        let of = |wanted: Side| {
-            let own = ends.iter().filter(move |end| end.side == wanted);
-            own.map(|end| end.number + 1).collect()
-        };
-        (event.flows, event.last_flows) = (of(Side::Begin), of(Side::Finish));
-        self.event(slice.begin, event, new)?;
+        self.write_event(time, &new)?;
         self.counts.slices += 1;
+        Ok(())
+    }
+
+    /// Slices for messages that end at slices of their own.
+    fn arrivals(&mut self, ends: &[FlowEnd], track: u64) -> io::Result<()> {
         for end in ends.iter().filter(|end| end.side == Side::FinishAtMark) {
-            let (mark, mut new) = (arrival(end.at), Interned::default());
-            let name = self.names.number(&mark.name, &mut new.names);
-            let categories = vec![self.categories.number(mark.category, &mut new.categories)];
-            let last_flows = vec![end.number + 1];
-            let event = TrackEvent {
-                kind: BEGIN,
-                track,
-                name,
-                categories,
-                last_flows,
-                ..TrackEvent::default()
-            };
-            self.event(end.at, event, new)?;
+            let arrival = self.arrival.clone();
+            self.begin(end.at, &arrival, track, &[FlowEnd { side: Side::Finish, ..*end }])?;
             self.end(end.at, track)?;
-            self.counts.slices += 1;
         }
         Ok(())
     }
 
     fn end(&mut self, time: Nanos, track: u64) -> io::Result<()> {
-        let event = TrackEvent { kind: END, track, ..TrackEvent::default() };
-        self.event(time, event, Interned::default())
+        int32::encode(event::KIND, &END, &mut self.event);
+        uint64::encode(event::TRACK, &track, &mut self.event);
+        self.write_event(time, &Interned::default())
     }
 
     /// Ends the open slices that end until `until`, the innermost first.

@@ -1,6 +1,8 @@
 //! Tests of profile formats: the same samples as collapsed stacks, speedscope, Chrome trace and
 //! pprof.
 
+use std::sync::Arc;
+
 use super::*;
 
 fn samples() -> Samples {
@@ -49,14 +51,12 @@ fn speedscope_file() {
 /// Two threads with slices that overlap, counters, and a message; with the ends of messages.
 fn tracks() -> [(Track, Vec<FlowEnd>); 2] {
     let slice = |name: &str, begin: u64, end: u64| Slice {
-        name: name.into(),
-        category: "mpi",
+        label: Arc::new(Label { name: name.into(), category: "mpi", arguments: Vec::new() }),
         begin: Nanos(begin),
         end: Nanos(end),
-        arguments: Vec::new(),
     };
     let mut send = slice("MPI_Send", 1_234_567, 1_234_600);
-    send.arguments =
+    Arc::make_mut(&mut send.label).arguments =
         vec![("bytes_sent", Argument::Number(64)), ("site", Argument::Text("a \"b\".c:3".into()))];
     let track = |process, name: &str, slices| Track {
         of: TrackName {

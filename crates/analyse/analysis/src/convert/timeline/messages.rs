@@ -3,11 +3,13 @@
 //! Owns the assignment of each end of a message to a call, and the arrows, which go forward in
 //! time. Ends are found thread by thread; of a message 64 bytes are kept.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use talea_formats::profile::{Argument, FlowEnd, Side, Slice};
+use talea_formats::profile::{Argument, FlowEnd, Label, Side, Slice};
 use talea_model::trace::{self, MessageRecord, UNKNOWN_TIME};
 use talea_model::{Nanos, Trace};
+
+use super::labels::Known;
 
 /// Maximum number of listed peer ranks of messages.
 const PEERS: usize = 8;
@@ -216,43 +218,58 @@ impl<'a> Messages<'a> {
         ends
     }
 
-    /// Adds bytes and peers to the slices of the calls at the ends of arrows.
+    /// Adds bytes and peers to the labels of the calls at the ends of arrows.
     pub(super) fn fill(&self, trace: &Trace, location: u32, calls: &[usize], slices: &mut [Slice]) {
         let rank = |location: u32| trace.locations.get(location).map_or(0, |place| place.task - 1);
         let [begun, ended] = self.at(location);
-        let mut sent: BTreeMap<u32, (i64, Vec<u32>)> = BTreeMap::new();
-        let mut received = sent.clone();
-        for (row, arrow) in begun {
-            let (bytes, peers) = sent.entry(arrow.calls[0]).or_default();
-            *bytes = bytes.saturating_add(self.all.size[row as usize]);
-            peers.push(rank(self.all.receiver[row as usize]));
-        }
-        for (row, arrow) in ended {
-            let (bytes, peers) = received.entry(arrow.calls[1]).or_default();
-            *bytes = bytes.saturating_add(self.all.size[row as usize]);
-            peers.push(rank(self.all.sender[row as usize]));
-        }
-        let sides = [(sent, ("bytes_sent", "to")), (received, ("bytes_received", "from"))];
-        for (met, names) in sides {
-            for (call, (bytes, peers)) in met {
-                let Some(&slice) = calls.get(call as usize) else { continue };
-                let arguments = &mut slices[slice].arguments;
-                arguments.retain(|(name, _)| *name != names.0);
-                arguments.push((names.0, Argument::Number(bytes)));
-                arguments.push((names.1, listed(peers)));
+        let sent: Vec<(u32, u32)> = begun.map(|(row, arrow)| (arrow.calls[0], row)).collect();
+        let received = ended.map(|(row, arrow)| (arrow.calls[1], row)).collect();
+        let sides = [
+            (sent, &self.all.receiver, ["bytes_sent", "to"]),
+            (received, &self.all.sender, ["bytes_received", "from"]),
+        ];
+        let mut key = Vec::new();
+        for (mut ends, peers, names) in sides {
+            let mut filled = Known::default();
+            ends.sort_unstable();
+            for ends in ends.chunk_by(|one, other| one.0 == other.0) {
+                let Some(&slice) = calls.get(ends[0].0 as usize) else { continue };
+                let label = &mut slices[slice].label;
+                let sizes = ends.iter().map(|&(_, row)| self.all.size[row as usize]);
+                let bytes = sizes.fold(0, i64::saturating_add);
+                key.clear();
+                key.extend([Arc::as_ptr(label).addr() as i64, bytes]);
+                key.extend(ends.iter().map(|&(_, row)| i64::from(rank(peers[row as usize]))));
+                // Both labels are kept, so that no other one gets the address.
+                let make = || (label.clone(), with_peers(label, names, bytes, &key[2..]));
+                *label = filled.of(&key, make).1;
             }
         }
     }
 }
 
+/// A label with the bytes of messages, and the ranks that they come from or go to.
+fn with_peers(
+    label: &Label,
+    [size, peers]: [&'static str; 2],
+    bytes: i64,
+    ranks: &[i64],
+) -> Arc<Label> {
+    let mut label = label.clone();
+    label.arguments.retain(|(name, _)| *name != size);
+    label.arguments.push((size, Argument::Number(bytes)));
+    label.arguments.push((peers, listed(ranks.to_vec())));
+    Arc::new(label)
+}
+
 /// One rank as a number, some as a text.
-fn listed(mut ranks: Vec<u32>) -> Argument {
+fn listed(mut ranks: Vec<i64>) -> Argument {
     ranks.sort_unstable();
     ranks.dedup();
     if let [only] = ranks[..] {
-        return Argument::Number(i64::from(only));
+        return Argument::Number(only);
     }
-    let shown: Vec<String> = ranks.iter().take(PEERS).map(u32::to_string).collect();
+    let shown: Vec<String> = ranks.iter().take(PEERS).map(i64::to_string).collect();
     let more = ranks.len().saturating_sub(PEERS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     Argument::Text(format!("{}{more}", shown.join(", ")).into())

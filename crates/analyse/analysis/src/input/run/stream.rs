@@ -28,6 +28,8 @@ use super::samples::Pictures;
 use super::{SampleFiles, Sampling, Setup, all_messages, communicators};
 use crate::Analysis;
 
+/// Bytes that are handed on at a time.
+const PIECE: usize = 1 << 17;
 /// Lines of all threads that are held at a time.
 const LINES: usize = 1 << 20;
 /// Lines of one thread that are made at a time.
@@ -192,7 +194,6 @@ impl Stream<'_> {
         loop {
             threads.par_iter_mut().for_each(|thread| thread.advance(each));
             let until = threads.iter().filter_map(|thread| thread.reached).min();
-            threads.par_iter_mut().for_each(|thread| thread.arrange(until));
             merge(&mut threads, &mut messages, until, &mut out)?;
             if until.is_none() {
                 break;
@@ -245,7 +246,8 @@ fn merge(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let last = threads.len();
-    let ready = threads.iter().enumerate().filter_map(|(at, one)| Some((one.peek()?, at)));
+    let ready = threads.iter().enumerate().filter_map(|(at, one)| Some((one.peek(until)?, at)));
+    let mut piece: Vec<u8> = Vec::with_capacity(2 * PIECE);
     let mut ahead: BinaryHeap<Reverse<(Order, usize)>> =
         ready.chain(messages.peek(until).map(|first| (first, last))).map(Reverse).collect();
     'next: while let Some(Reverse((mut first, at))) = ahead.pop() {
@@ -253,16 +255,20 @@ fn merge(
         // As long as no other thread has an earlier line this one goes on.
         while other.is_none_or(|other| (first, at) < other) {
             let next = if let Some(thread) = threads.get_mut(at) {
-                out.write_all(thread.take())?;
-                thread.peek()
+                piece.extend_from_slice(thread.take());
+                thread.peek(until)
             } else {
-                out.write_all(messages.take())?;
+                piece.extend_from_slice(messages.take());
                 messages.peek(until)
             };
+            if piece.len() >= PIECE {
+                out.write_all(&piece)?;
+                piece.clear();
+            }
             let Some(next) = next else { continue 'next };
             first = next;
         }
         ahead.push(Reverse((first, at)));
     }
-    Ok(())
+    out.write_all(&piece)
 }

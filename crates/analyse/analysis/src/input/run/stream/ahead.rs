@@ -27,26 +27,29 @@ pub(super) enum Kind {
 /// Place of a line in the order of all: its time, its kind, and [`place`](Key::place).
 pub(super) type Order = (u64, Kind, u32);
 
-/// A line, and its place among those of its thread.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// A line in the text, and its place in the order of all; `place` is the location, or [`SAMPLES`].
+#[derive(Clone, Copy)]
 struct Key {
     time: u64,
-    kind: Kind,
-    /// The location, or [`SAMPLES`].
-    place: u32,
-    number: u64,
     begin: usize,
-    end: usize,
+    length: u32,
+    place: u32,
+    kind: Kind,
+}
+
+impl Key {
+    fn order(&self) -> Order {
+        (self.time, self.kind, self.place)
+    }
 }
 
 /// Place of the records of samples: after all locations.
 const SAMPLES: u32 = u32::MAX;
-/// First number of records that are in memory before the merge: they come after those of calls.
-const GIVEN: u64 = 1 << 63;
 
 /// Lines of a thread that are not written yet.
 struct Lines<'a> {
     text: RecordLines<'a>,
+    /// In their order.
     keys: Vec<Key>,
     place: u32,
     added: &'a Additions<'a>,
@@ -57,15 +60,18 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    fn key(&mut self, (time, kind, place): Order, number: u64, begin: usize) {
-        let end = self.text.bytes().len();
-        self.keys.push(Key { time, kind, place, number, begin, end });
+    /// Puts the line from `begin` on in its place: near the end, as lines come almost in order.
+    fn key(&mut self, (time, kind, place): Order, begin: usize) {
+        let length = (self.text.bytes().len() - begin) as u32;
+        let key = Key { time, begin, length, place, kind };
+        let later = self.keys.iter().rev().take_while(|other| other.order() > key.order()).count();
+        self.keys.insert(self.keys.len() - later, key);
     }
 
-    fn line(&mut self, event: &EventRecord<'_>, (kind, place): (Kind, u32), number: u64) {
+    fn line(&mut self, event: &EventRecord<'_>, (kind, place): (Kind, u32)) {
         let begin = self.text.bytes().len();
         self.text.event(event);
-        self.key((event.time, kind, place), number, begin);
+        self.key((event.time, kind, place), begin);
         self.events += 1;
     }
 
@@ -84,7 +90,7 @@ impl Lines<'_> {
         let types = &[source.event_type()];
         for (time, kind, value) in [(begin, Kind::Begin, value), (end, Kind::End, 0)] {
             let event = EventRecord { location, cpu: 0, time, types, values: &[value] };
-            self.line(&event, (kind, location), self.events);
+            self.line(&event, (kind, location));
         }
     }
 }
@@ -93,13 +99,13 @@ impl Sink for Lines<'_> {
     fn state(&mut self, state: StateRecord) {
         let begin = self.text.bytes().len();
         self.text.state(&state);
-        self.key((state.begin, Kind::State, self.place), self.states, begin);
+        self.key((state.begin, Kind::State, self.place), begin);
         self.states += 1;
         self.value(&state);
     }
 
     fn event(&mut self, event: EventRecord<'_>) {
-        self.line(&event, (Kind::Event, self.place), self.events);
+        self.line(&event, (Kind::Event, self.place));
     }
 }
 
@@ -154,13 +160,12 @@ impl<'a> Given<'a> {
             return false;
         }
         self.next += 1;
-        let number = GIVEN + u64::from(row);
         if kind == Kind::State {
             if let Some(state) = self.states.and_then(|states| states.get(row as usize)) {
                 lines.state(state);
             }
         } else if let Some(event) = self.events_of(kind).and_then(|all| all.get(row as usize)) {
-            lines.line(&event, (kind, lines.place), number);
+            lines.line(&event, (kind, lines.place));
         }
         true
     }
@@ -172,11 +177,12 @@ pub(super) struct Ahead<'a> {
     walk: Option<CallWalk<'a>>,
     lines: Lines<'a>,
     given: Given<'a>,
-    /// Further records of the walk, or of samples, are not before this time; absent after the last.
+    /// Further records are not before this time; absent after the last.
     pub(super) reached: Option<u64>,
-    /// Lines in `lines` that are to be written, once they are arranged.
-    ready: usize,
+    /// Place in `lines` of the next line to be written.
     next: usize,
+    /// Memory for the lines that remain.
+    rest: Vec<u8>,
 }
 
 impl<'a> Ahead<'a> {
@@ -208,21 +214,21 @@ impl<'a> Ahead<'a> {
         let (text, keys) = (RecordLines::new(places), Vec::new());
         let lines = Lines { text, keys, place, added, values: None, states: 0, events: 0 };
         let reached = given.next_time();
-        Self { walk: None, lines, given, reached, ready: 0, next: 0 }
+        Self { walk: None, lines, given, reached, next: 0, rest: Vec::new() }
     }
 
-    /// Walks on until some lines are there.
+    /// Goes on until some lines are there.
     pub(super) fn advance(&mut self, least: usize) {
-        let waiting = self.lines.keys.len();
         while let Some(reached) = self.reached {
             let keys = &self.lines.keys;
-            let is_before = |key: Option<&Key>| key.is_some_and(|key| key.time < reached);
             // Without a line before that time nothing could be written, ever.
-            if keys.len() >= least && (is_before(keys.first()) || is_before(keys.get(waiting))) {
+            if keys.len() >= least && keys.first().is_some_and(|first| first.time < reached) {
                 break;
             }
             self.reached = if let Some(walk) = &mut self.walk {
-                walk.next(&mut self.lines).map(|call| call.begin.0)
+                let reached = walk.next(&mut self.lines).map(|call| call.begin.0);
+                while self.given.add_next(reached, &mut self.lines) {}
+                reached
             } else {
                 self.given.add_next(None, &mut self.lines);
                 self.given.next_time()
@@ -230,38 +236,30 @@ impl<'a> Ahead<'a> {
         }
     }
 
-    /// Sorts the lines, together with the records in memory that are before `until`.
-    pub(super) fn arrange(&mut self, until: Option<u64>) {
-        while self.walk.is_some() && self.given.add_next(until, &mut self.lines) {}
-        self.lines.keys.sort_unstable();
-        let is_before = |time: u64| until.is_none_or(|until| time < until);
-        self.ready = self.lines.keys.partition_point(|key| is_before(key.time));
-        self.next = 0;
-    }
-
-    /// Place of the next line that is to be written.
-    pub(super) fn peek(&self) -> Option<Order> {
-        let key = self.lines.keys[..self.ready].get(self.next)?;
-        Some((key.time, key.kind, key.place))
+    /// Place in the order of the next line, if its time is before `until`.
+    pub(super) fn peek(&self, until: Option<u64>) -> Option<Order> {
+        let key = self.lines.keys.get(self.next)?;
+        until.is_none_or(|until| key.time < until).then(|| key.order())
     }
 
     /// That line.
     pub(super) fn take(&mut self) -> &[u8] {
         let key = self.lines.keys[self.next];
         self.next += 1;
-        &self.lines.text.bytes()[key.begin..key.end]
+        &self.lines.text.bytes()[key.begin..key.begin + key.length as usize]
     }
 
     /// Forgets the lines that are written.
     pub(super) fn forget(&mut self) {
-        self.lines.keys.drain(..self.ready);
-        self.ready = 0;
-        let before = self.lines.text.take();
+        self.lines.keys.drain(..self.next);
+        self.next = 0;
+        self.rest.clear();
         for key in &mut self.lines.keys {
-            let begin = self.lines.text.bytes().len();
-            self.lines.text.add(&before[key.begin..key.end]);
-            (key.begin, key.end) = (begin, self.lines.text.bytes().len());
+            let line = key.begin..key.begin + key.length as usize;
+            key.begin = self.rest.len();
+            self.rest.extend_from_slice(&self.lines.text.bytes()[line]);
         }
+        self.lines.text.swap(&mut self.rest);
     }
 
     /// Numbers of the states and events so far.
