@@ -16,7 +16,7 @@ use crate::ports::{JobPorts, PortRates, SonarResult};
 use crate::regions::RegionList;
 use crate::site::{Findings, Forgotten, JobDetails, JobList, RatesData, UsageData};
 use crate::views::{
-    ClassData, EventLine, GraphView, MatrixData, SamplesData, StatsData, StructureData,
+    ClassData, EventLine, GraphView, GrowthData, MatrixData, SamplesData, StatsData, StructureData,
 };
 use crate::{HostData, ReportData, SiteGroup, SiteRow};
 
@@ -73,6 +73,7 @@ pub const VIEWS: &[View] = &[
     view::<Vec<RegionList>>("fold-list", "talea fold INPUT --list --json"),
     view::<Vec<Forgotten>>("forgotten", "talea store forgotten --json"),
     view::<GraphView>("graph", "talea show RUN graph --json"),
+    view::<GrowthData>("growth", "talea show RUN growth --json"),
     view::<Vec<HostData>>("hosts", "talea show RUN hosts --json"),
     view::<JobDetails>("job", "talea jobs --job NAME --json"),
     view::<JobPorts>("job-ports", "talea fabric table RUN --json"),

@@ -11,6 +11,7 @@ pub mod chains;
 pub mod classes;
 pub mod codec;
 pub mod graph;
+pub mod growth;
 pub mod iterations;
 pub mod labels;
 pub mod log;

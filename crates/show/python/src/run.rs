@@ -148,6 +148,15 @@ impl Run {
         })
     }
 
+    /// Growth of the flow graph, as JSON.
+    fn growth(&self, py: Python<'_>, rank: Option<u32>, thread: Option<u32>) -> PyResult<String> {
+        self.json(py, |analysis| {
+            let which = views::choose(analysis, &self.path, rank.map(Rank), thread)?;
+            let path = self.path.clone();
+            views::growth(analysis, &which).map_err(|source| ViewError::Growth { source, path })
+        })
+    }
+
     /// Counts and sizes, as JSON.
     fn stats(&self, py: Python<'_>) -> PyResult<String> {
         self.with(py, |analysis| json(&views::stats(analysis)))

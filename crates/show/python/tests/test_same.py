@@ -23,6 +23,8 @@ def test_views_are_those_of_show(command: Command) -> None:
     assert run.structure_of(rank=2) == show("structure", "--rank", "2")
     assert run.graph == show("graph")
     assert run.graph_of(rank=1) == show("graph", "--rank", "1")
+    assert run.growth == show("growth")
+    assert run.growth_of(rank=1) == show("growth", "--rank", "1")
     assert run.stats == show("stats")
     assert run.matrix == show("matrix")
     assert run.hosts == show("hosts")

@@ -180,6 +180,27 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     talea_model::text::wrapped(text, width, if columns().is_some() { width } else { limit() })
 }
 
+/// Values in blocks of eighths, from 0 to the largest; a blank for NaN.
+pub(crate) fn blocks(values: &[f64], width: usize) -> String {
+    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let steps = values.len();
+    let mean = |column: usize| {
+        let (from, to) = (
+            column * steps / width,
+            ((column + 1) * steps / width).max(column * steps / width + 1),
+        );
+        let part = values.get(from..to.min(steps)).unwrap_or_default();
+        part.iter().sum::<f64>() / part.len() as f64
+    };
+    let means: Vec<f64> = (0..width).map(mean).collect();
+    let most = means.iter().copied().filter(|mean| mean.is_finite()).fold(0.0, f64::max);
+    let block = |mean: f64| {
+        let level = (8.0 * mean / most).ceil() as usize;
+        if mean.is_finite() && most > 0.0 { BLOCKS[level.clamp(1, 8) - 1] } else { ' ' }
+    };
+    means.into_iter().map(block).collect()
+}
+
 /// Findings, the most important one first, which has more weight.
 pub(crate) fn findings(findings: &[String], palette: Palette) -> impl Iterator<Item = String> {
     (0..).zip(findings).flat_map(move |(at, finding)| {
@@ -204,5 +225,13 @@ mod tests {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
         // Tests write into a pipe, where nothing is cut.
         assert_eq!(wrapped("abcdefgh i", 4), ["abcdefgh", "i"]);
+    }
+
+    #[test]
+    fn pictures_of_values() {
+        assert_eq!(blocks(&[0.0, 1.0, 2.0, 4.0], 4), "▁▂▄█");
+        assert_eq!(blocks(&[1.0, f64::NAN, 1.0], 3), "█ █");
+        assert_eq!(blocks(&[], 3), "   ");
+        assert_eq!(blocks(&[2.0], 3).chars().count(), 3);
     }
 }

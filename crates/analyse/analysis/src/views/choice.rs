@@ -12,6 +12,7 @@ use talea_run::load::LoadError;
 use talea_run::sampled::SampleSites;
 use talea_run::samples;
 
+use super::growth::NoTimes;
 use super::samples::samples as of_process;
 use crate::Analysis;
 use crate::classes::ranges;
@@ -31,6 +32,14 @@ pub enum ViewError {
     Empty {
         /// The known cause.
         why: String,
+        /// The run.
+        path: PathBuf,
+    },
+    /// Single times were not kept.
+    #[error("{source}: `{}`", path.display())]
+    Growth {
+        /// The reason.
+        source: NoTimes,
         /// The run.
         path: PathBuf,
     },

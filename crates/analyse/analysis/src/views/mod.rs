@@ -4,6 +4,7 @@
 //! [`crate::report`]'s, and the matrix of the report is [`crate::matrix`]'s.
 
 mod choice;
+mod growth;
 mod iterations;
 mod samples;
 mod structure;
@@ -14,6 +15,7 @@ use talea_results::views::{
 };
 
 pub use choice::{ViewError, check, choose, sampled};
+pub use growth::{NoTimes, growth};
 pub use iterations::{IterationsError, Which, iterations};
 pub use samples::{rows as sample_rows, samples};
 pub use structure::{Drawn, structure, trees};

@@ -146,14 +146,14 @@ impl Numbers {
 
 /// Numbers of all texts.
 #[derive(Default)]
-struct Texts {
+struct Numbering {
     categories: Numbers,
     names: Numbers,
     arguments: Numbers,
     texts: Numbers,
 }
 
-impl Texts {
+impl Numbering {
     /// The fields of a label; new texts go to `new` too.
     fn form(&mut self, label: &Label, new: &mut Interned) -> Vec<u8> {
         let name = self.names.number(&label.name, &mut new.names);
@@ -181,7 +181,7 @@ pub struct Perfetto<W> {
     packet: Vec<u8>,
     whole: Vec<u8>,
     is_first: bool,
-    texts: Texts,
+    numbering: Numbering,
     /// Fields of labels.
     forms: Forms<Vec<u8>>,
     arrival: Arc<Label>,
@@ -202,7 +202,7 @@ impl<W: Write> Perfetto<W> {
             packet: Vec::new(),
             whole: Vec::new(),
             is_first: true,
-            texts: Texts::default(),
+            numbering: Numbering::default(),
             forms: Forms::default(),
             arrival: arrival(),
             tracks: 0,
@@ -338,7 +338,7 @@ impl<W: Write> Perfetto<W> {
         ends: &[FlowEnd],
     ) -> io::Result<()> {
         let mut new = Interned::default();
-        let form = self.forms.of(label, |label| self.texts.form(label, &mut new));
+        let form = self.forms.of(label, |label| self.numbering.form(label, &mut new));
         self.event.extend_from_slice(form);
         uint64::encode(event::TRACK, &track, &mut self.event);
         for (side, field) in [(Side::Begin, event::FLOW), (Side::Finish, event::LAST_FLOW)] {

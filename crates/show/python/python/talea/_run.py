@@ -72,6 +72,15 @@ class Run:
         return Graph(json.loads(self._run.graph(rank, thread)) or {})
 
     @property
+    def growth(self) -> Result:
+        """Nodes and edges of the event flow graph over time, and when its structure was steady."""
+        return self.growth_of()
+
+    def growth_of(self, rank: Optional[int] = None, thread: Optional[int] = None) -> Result:
+        """The same of the threads of a rank, or of one of its threads."""
+        return Result(json.loads(self._run.growth(rank, thread)))
+
+    @property
     def stats(self) -> Result:
         """Counts and sizes of the recording; sizes in bytes, shares 0 to 1."""
         return Result(json.loads(self._run.stats()))

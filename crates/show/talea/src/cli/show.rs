@@ -94,6 +94,14 @@ rank with one thread that calls MPI stands there by its number alone.
 
 Keys of the JSON: `talea schema classes`.")]
     Classes(JsonArgs),
+    /// Growth of the event flow graph over time, and when its structure was steady
+    #[command(after_long_help = "\
+A look at each hundredth of the run. Change is the part of the time since the look before that was
+spent on edges of the graph which no look had found. The structure is steady after three looks in a
+row with changes of at most 1 %. MPI_Init and MPI_Finalize are left out.
+
+Without --rank: all threads together. Keys of the JSON: `talea schema growth`.")]
+    Growth(StructureArgs),
     /// Where ranks ran: hosts, their objects, and the PUs on which threads may run
     #[command(after_long_help = "\
 A thread works if it was on PUs for at least a tenth of the run; PUs have the operating system's

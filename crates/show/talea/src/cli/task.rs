@@ -189,6 +189,9 @@ impl From<View> for show::View {
             View::Calls(args) => Self::Calls { by: args.by, format: format(args.json) },
             View::Matrix(args) => Self::Matrix { format: format(args.json) },
             View::Classes(args) => Self::Classes { format: format(args.json) },
+            View::Growth(StructureArgs { rank, thread }) => {
+                Self::Growth { rank: rank.rank, thread, format: format(rank.json) }
+            }
             View::Hosts(args) => Self::Hosts { format: format(args.json) },
             View::Samples(args) => Self::Samples { rank: args.rank, format: format(args.json) },
         }

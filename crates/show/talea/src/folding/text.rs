@@ -12,7 +12,7 @@ use talea_report::data::folded::{
 use talea_analysis::folding::percent;
 
 use crate::table::{Column, Table};
-use crate::terminal::{Palette, cell, grouped, limit, prose, width, wrapped};
+use crate::terminal::{Palette, blocks, cell, grouped, limit, prose, width, wrapped};
 
 /// Width of the picture of a rate, in columns.
 const PICTURE: usize = 24;
@@ -97,27 +97,6 @@ fn whereabouts(group: &FoldedGroup) -> String {
     format!("{} sample{} with call stacks: {}.", grouped(all), s(all), parts.join(", "))
 }
 
-/// Values in blocks of eighths, from 0 to the largest; a blank for NaN.
-fn picture(values: &[f64], width: usize) -> String {
-    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let steps = values.len();
-    let mean = |column: usize| {
-        let (from, to) = (
-            column * steps / width,
-            ((column + 1) * steps / width).max(column * steps / width + 1),
-        );
-        let part = values.get(from..to.min(steps)).unwrap_or_default();
-        part.iter().sum::<f64>() / part.len() as f64
-    };
-    let means: Vec<f64> = (0..width).map(mean).collect();
-    let most = means.iter().copied().filter(|mean| mean.is_finite()).fold(0.0, f64::max);
-    let block = |mean: f64| {
-        let level = (8.0 * mean / most).ceil() as usize;
-        if mean.is_finite() && most > 0.0 { BLOCKS[level.clamp(1, 8) - 1] } else { ' ' }
-    };
-    means.into_iter().map(block).collect()
-}
-
 fn share(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), percent)
 }
@@ -145,7 +124,7 @@ fn counters(group: &FoldedGroup, data: &FoldedData) -> Vec<String> {
             share(counter.error_held_out),
             band(counter),
             counter.jumps.len().to_string(),
-            picture(&counter.rate.value, PICTURE),
+            blocks(&counter.rate.value, PICTURE),
         ]);
     }
     table.lines()
@@ -183,7 +162,7 @@ fn models(models: &[FoldedModel]) -> Vec<String> {
             number(model.mean),
             number(finite().fold(f64::INFINITY, f64::min)),
             number(finite().fold(f64::NEG_INFINITY, f64::max)),
-            picture(&model.curve.value, PICTURE),
+            blocks(&model.curve.value, PICTURE),
         ]);
     }
     table.lines()
@@ -273,7 +252,7 @@ fn parts(data: &FoldedData) -> Vec<String> {
             if part.spread.is_finite() { percent(part.spread) } else { "-".to_owned() },
             counter.map_or_else(|| "-".to_owned(), |one| si(one.mean_rate, &one.unit)),
             share(counter.and_then(|one| one.error_held_out)),
-            counter.map_or_else(String::new, |one| picture(&one.rate.value, PICTURE)),
+            counter.map_or_else(String::new, |one| blocks(&one.rate.value, PICTURE)),
         ]);
     }
     table.lines()
@@ -310,13 +289,5 @@ mod tests {
         );
         check("gmx::run<gmx::Vector<float> >(int)", 20, "run<gmx::Vector<float> >");
         check("main", 2, "main");
-    }
-
-    #[test]
-    fn pictures_of_rates() {
-        assert_eq!(picture(&[0.0, 1.0, 2.0, 4.0], 4), "▁▂▄█");
-        assert_eq!(picture(&[1.0, f64::NAN, 1.0], 3), "█ █");
-        assert_eq!(picture(&[], 3), "   ");
-        assert_eq!(picture(&[2.0], 3).chars().count(), 3);
     }
 }

@@ -6,6 +6,7 @@
 mod calls;
 mod classes;
 mod graph;
+mod growth;
 mod hosts;
 mod matrix;
 mod samples;
@@ -76,6 +77,15 @@ pub(crate) enum View {
     },
     /// Ranks that behave alike.
     Classes {
+        /// Text or JSON.
+        format: Format,
+    },
+    /// The graph over time.
+    Growth {
+        /// This rank instead of all.
+        rank: Option<Rank>,
+        /// Of its threads this one only.
+        thread: Option<u32>,
         /// Text or JSON.
         format: Format,
     },
@@ -175,6 +185,9 @@ pub(crate) fn show(options: &Options) -> Result<(), ShowError> {
         View::Calls { by, format } => calls::show(&analysis, *by, *format),
         View::Matrix { format } => matrix::show(&analysis, *format),
         View::Classes { format } => classes::show(&analysis, *format),
+        View::Growth { rank, thread, format } => {
+            growth::show(&analysis, &options.run, &chosen(*rank, *thread)?, *format)?
+        }
         View::Hosts { format } => hosts::show(&analysis, *format),
         // Shown above: there need be no recording.
         View::Samples { .. } => String::new(),
@@ -202,6 +215,7 @@ impl View {
             | Self::Calls { format, .. }
             | Self::Matrix { format }
             | Self::Classes { format }
+            | Self::Growth { format, .. }
             | Self::Hosts { format }
             | Self::Samples { format, .. } => *format == Format::Text,
         }

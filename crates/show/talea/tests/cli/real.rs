@@ -125,6 +125,14 @@ fn lammps_is_one_loop_of_its_time_steps() {
     // As many iterations more as there are steps more; what surrounds the steps may be like one.
     let [few, many] = ["logged", "lammps"].map(|run| iterations(&bench, run));
     assert!(many - few == 150 && (250..=251).contains(&many), "{few} and {many}");
+    // The steps are most of the run, and like each other.
+    let growth = bench.json(&["show", "lammps", "growth", "--json"]);
+    let time = |one: &Value, key: &str| one[key].as_u64().unwrap();
+    let steady = growth["steady"].as_array().unwrap();
+    let all: u64 = steady.iter().map(|one| time(one, "until_ns") - time(one, "from_ns")).sum();
+    let looks = growth["looks"].as_array().unwrap();
+    assert!(2 * all > time(looks.last().unwrap(), "until_ns"), "{growth}");
+    assert!(looks.is_sorted_by_key(|look| time(look, "nodes")), "{growth}");
     let structure = bench.text(&["show", "lammps", "structure"]);
     assert!(structure.contains(&format!("LOOP ({many}x)")), "{structure}");
 }

@@ -43,6 +43,7 @@ fn view(words: &[&str], found: &Value) -> Option<&'static str> {
             Some(&"calls") => "calls",
             Some(&"classes") => "classes",
             Some(&"graph") => "graph",
+            Some(&"growth") => "growth",
             Some(&"hosts") => "hosts",
             Some(&"matrix") => "matrix",
             Some(&"samples") => "samples",

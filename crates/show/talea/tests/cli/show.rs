@@ -163,6 +163,7 @@ fn text_says_what_it_should() {
         &["show", "run", "calls", "--by", "routine"],
         &["show", "run", "matrix"],
         &["show", "run", "classes"],
+        &["show", "run", "growth"],
         &["events", "run", "--rank", "1", "--from", "1ms"],
     ];
     for words in views {

@@ -63,6 +63,7 @@ fn views_of_a_run_fit_terminals_and_are_whole_in_a_pipe() {
         &["show", "run", "graph"],
         &["show", "run", "matrix"],
         &["show", "run", "classes"],
+        &["show", "run", "growth"],
         &["show", "run", "stats"],
         &["show", "run", "hosts"],
         &["events", "run", "--rank", "0", "--to", "1s"],
