@@ -305,7 +305,7 @@ mod tests {
             let growth = follow(nodes.clone(), interval);
             let ids: Vec<NodeId> = nodes.iter().copied().map(NodeId).collect();
             let stats = Graph::from_sequence(ids).stats();
-            prop_assert_eq!(growth.known().last(), Some(&(stats.nodes, stats.edges)));
+            prop_assert_eq!(growth.known().last().copied(), Some((stats.nodes, stats.edges)));
             let events: u64 = growth.looks().iter().map(|look| look.events).sum();
             prop_assert_eq!(events, nodes.len() as u64);
             let time: u64 = growth.looks().iter().map(|look| look.time.0).sum();
@@ -320,7 +320,9 @@ mod tests {
             let [a, b, c] = [0, 1, 2].map(|at: usize| follow(threads[at].clone(), 50));
             let merged = |order: [&Growth<u32>; 3]| {
                 let mut all = Growth::new(Nanos(50));
-                order.iter().for_each(|one| all.merge(one));
+                for one in order {
+                    all.merge(one);
+                }
                 all
             };
             let all = merged([&a, &b, &c]);

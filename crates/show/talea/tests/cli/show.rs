@@ -153,7 +153,7 @@ fn json_keys_are_stable() {
 fn text_says_what_it_should() {
     let Some(bench) = Bench::new() else { return };
     let Some(()) = halo(&bench) else { return };
-    let views: [&[&str]; 10] = [
+    let views: [&[&str]; 11] = [
         &["show", "run", "structure"],
         &["show", "run", "structure", "--rank", "2"],
         &["show", "run", "graph"],

@@ -57,7 +57,7 @@ fn views_of_a_run_fit_terminals_and_are_whole_in_a_pipe() {
     command.push(mpi.program("halo").display().to_string());
     command.extend(["--size".to_owned(), "8".to_owned()]);
     bench.record("run", &[], &command);
-    let views: [&[&str]; 10] = [
+    let views: [&[&str]; 11] = [
         &["show", "run", "structure"],
         &["show", "run", "calls"],
         &["show", "run", "graph"],
