@@ -27,7 +27,7 @@ pub(super) fn show(
 
 fn text(growth: &GrowthData) -> String {
     const NAME: usize = 8;
-    const VALUE: usize = 12;
+    const VALUE: usize = 13;
     let width = prose().saturating_sub(NAME + VALUE).clamp(10, growth.looks.len().max(10));
     let row = |name: &str, value: &dyn Fn(&GrowthLook) -> f64, last: String| {
         let values: Vec<f64> = growth.looks.iter().map(value).collect();

@@ -214,6 +214,17 @@ impl Bench {
         found
     }
 
+    /// Asks for the report of a run whose recording left it to a later command, as it would have
+    /// taken longer than users wait. That depends on the number of calls.
+    #[track_caller]
+    pub(super) fn reported(&self, run: &str) {
+        let report = self.path(run).join("report.html");
+        if !report.exists() {
+            self.text(&["report", run]);
+        }
+        assert!(report.is_file());
+    }
+
     /// The data of a run's report.
     #[track_caller]
     pub(super) fn report(&self, run: &str) -> Value {

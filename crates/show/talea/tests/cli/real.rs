@@ -10,7 +10,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::bench::{Bench, Mpi};
+use super::bench::{Bench, Mpi, stderr};
 use talea_testing::missing;
 
 /// Records a program of `scripts/workloads`, prepared with `options`, and gives its statistics.
@@ -44,13 +44,9 @@ fn record_as(
     words.extend_from_slice(before);
     words.extend(command.lines().last().unwrap().split_whitespace().map(str::to_owned));
     let output = bench.record(run, &[], &words);
-    let report = bench.path(run).join("report.html");
-    if String::from_utf8_lossy(&output.stderr).contains("report   later") {
-        // A short program's clusters take longer than users wait.
-        assert!(!report.exists());
-        bench.text(&["report", run]);
-    }
-    assert!(report.is_file());
+    let is_left = stderr(&output).contains("report   later");
+    assert_eq!(!is_left, bench.path(run).join("report.html").exists());
+    bench.reported(run);
     bench.same_without_sums(run);
     let stats = bench.json(&["show", run, "stats", "--json"]);
     assert_eq!(stats["ranks"], 4, "{stats}");
