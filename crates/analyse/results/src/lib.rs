@@ -10,6 +10,7 @@
 pub mod clusters;
 pub mod folded;
 mod graph;
+pub mod growth;
 pub mod links;
 pub mod machine;
 mod matrix;

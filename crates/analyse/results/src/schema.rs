@@ -9,6 +9,7 @@ use schemars::{JsonSchema, Schema};
 
 use crate::clusters::{ClusterData, TrackData};
 use crate::folded::FoldedData;
+use crate::growth::GrowthData;
 use crate::links::{CableTable, ExperimentResult, LinkTables, PlacementTable, RegionTables};
 use crate::machine::{Check, CounterData, MachineData, MapData};
 use crate::metrics::MetricsData;
@@ -16,7 +17,7 @@ use crate::ports::{JobPorts, PortRates, SonarResult};
 use crate::regions::RegionList;
 use crate::site::{Findings, Forgotten, JobDetails, JobList, RatesData, UsageData};
 use crate::views::{
-    ClassData, EventLine, GraphView, GrowthData, MatrixData, SamplesData, StatsData, StructureData,
+    ClassData, EventLine, GraphView, MatrixData, SamplesData, StatsData, StructureData,
 };
 use crate::{HostData, ReportData, SiteGroup, SiteRow};
 

@@ -23,7 +23,7 @@ const LITTLE: u128 = 1;
 /// Looks in a row with little change that make a structure steady.
 pub const IN_A_ROW: usize = 3;
 
-/// What was found since the look before.
+/// Events since the look before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Look {
     /// Number of events that ended.

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use talea_flow::growth::{Follower, Growth};
 use talea_flow::iterations::TimedEvent;
 use talea_model::{Nanos, Signature};
-use talea_results::views::{GrowthData, GrowthLook, SteadyData};
+use talea_results::growth::{GrowthData, GrowthLook, SteadyData};
 use talea_run::live::layout::TimesMode;
 
 use crate::Analysis;

@@ -144,7 +144,7 @@ impl<W: Write> Chrome<W> {
 
     fn slice(&mut self, slice: &Slice, place: (u32, u32)) -> io::Result<()> {
         self.open('X', place);
-        let [before, after] = self.forms.of(&slice.label, form);
+        let [before, after] = self.forms.get_or_insert(&slice.label, form);
         self.text.push_str(before);
         time_field("ts", slice.begin, &mut self.text);
         time_field("dur", slice.end.max(slice.begin) - slice.begin, &mut self.text);

@@ -45,7 +45,7 @@ impl<'a> Ends<'a> {
     }
 }
 
-/// What a writer makes of labels, once of each.
+/// Forms that a writer makes of labels, once of each.
 pub(super) struct Forms<F> {
     /// By the address of the label, which stays as long as it is here.
     known: HashMap<usize, (Arc<Label>, F), RandomState>,
@@ -62,7 +62,11 @@ impl<F> Forms<F> {
     const MOST: usize = 1 << 16;
 
     /// The form of a label.
-    pub(super) fn of(&mut self, label: &Arc<Label>, make: impl FnOnce(&Label) -> F) -> &F {
+    pub(super) fn get_or_insert(
+        &mut self,
+        label: &Arc<Label>,
+        make: impl FnOnce(&Label) -> F,
+    ) -> &F {
         if self.known.len() >= Self::MOST {
             self.known.clear();
         }

@@ -338,7 +338,7 @@ impl<W: Write> Perfetto<W> {
         ends: &[FlowEnd],
     ) -> io::Result<()> {
         let mut new = Interned::default();
-        let form = self.forms.of(label, |label| self.numbering.form(label, &mut new));
+        let form = self.forms.get_or_insert(label, |label| self.numbering.form(label, &mut new));
         self.event.extend_from_slice(form);
         uint64::encode(event::TRACK, &track, &mut self.event);
         for (side, field) in [(Side::Begin, event::FLOW), (Side::Finish, event::LAST_FLOW)] {

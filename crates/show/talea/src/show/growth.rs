@@ -8,7 +8,7 @@ use talea_analysis::Analysis;
 use talea_analysis::location::ThreadAt;
 use talea_analysis::views::{self, ViewError};
 use talea_model::Nanos;
-use talea_report::data::views::{GrowthData, GrowthLook};
+use talea_report::data::growth::{GrowthData, GrowthLook};
 
 use super::{Format, joined, json};
 use crate::terminal::{blocks, prose};

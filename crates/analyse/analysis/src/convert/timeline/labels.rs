@@ -28,7 +28,7 @@ impl<T: Clone> Known<T> {
     const MOST: usize = 1 << 16;
 
     /// The value of a key, which `make` returns for a new one.
-    pub(super) fn of(&mut self, key: &[i64], make: impl FnOnce() -> T) -> T {
+    pub(super) fn get_or_insert(&mut self, key: &[i64], make: impl FnOnce() -> T) -> T {
         if let Some(known) = self.0.get(key) {
             return known.clone();
         }
@@ -81,14 +81,14 @@ impl<'a> Labels<'a> {
         }
         let name = || Arc::from(named(trace, kind, value));
         if !types::MPI.contains(&kind) {
-            return self.others.of(&[kind.into(), value], || plain(name()));
+            return self.others.get_or_insert(&[kind.into(), value], || plain(name()));
         }
         self.key.clear();
         self.key.extend(event.types.iter().map(|&kind| i64::from(kind)));
         self.key.extend(event.values);
         let (names, sites) = (&mut self.names, &mut self.sites);
-        self.calls.of(&self.key, || {
-            let name = names.of(&[kind.into(), value], name);
+        self.calls.get_or_insert(&self.key, || {
+            let name = names.get_or_insert(&[kind.into(), value], name);
             let arguments = arguments(trace, event, sites);
             Arc::new(Label { name, category, arguments })
         })
@@ -105,8 +105,9 @@ fn arguments(
     let is_root = event.value(types::ROOT).is_some_and(|value| value != 0);
     let callers = [*types::CALLER.start(), *types::CALLER_LINE.start()];
     let callers = callers.iter().filter_map(|&kind| Some([kind.into(), event.value(kind)?]));
-    let site =
-        sites.of(&callers.flatten().collect::<Vec<i64>>(), || site(trace, event).map(Arc::from));
+    let site = sites.get_or_insert(&callers.flatten().collect::<Vec<i64>>(), || {
+        site(trace, event).map(Arc::from)
+    });
     [
         site.map(|site| ("site", Argument::Text(site))),
         number("bytes_sent", types::SEND_SIZE),

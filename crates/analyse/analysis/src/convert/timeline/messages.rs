@@ -242,7 +242,7 @@ impl<'a> Messages<'a> {
                 key.extend(ends.iter().map(|&(_, row)| i64::from(rank(peers[row as usize]))));
                 // Both labels are kept, so that no other one gets the address.
                 let make = || (label.clone(), with_peers(label, names, bytes, &key[2..]));
-                *label = filled.of(&key, make).1;
+                *label = filled.get_or_insert(&key, make).1;
             }
         }
     }
