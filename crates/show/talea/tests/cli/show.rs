@@ -213,6 +213,8 @@ fn a_window_of_time_and_every_way_to_keep_times() {
     assert_eq!(bench.fails(&["events", "sums", "--rank", "1", "--from", "1s"]).0, 2);
     bench.text(&["show", "sums", "structure"]);
     bench.text(&["report", "sums"]);
+    let (code, message) = bench.fails(&["show", "sums", "growth"]);
+    assert_eq!((code, message.contains("--times statistics")), (2, true), "{message}");
 }
 
 #[test]
