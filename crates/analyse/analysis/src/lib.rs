@@ -41,6 +41,7 @@ pub mod tree;
 pub mod values;
 pub mod views;
 pub mod walk;
+pub mod watch;
 pub mod words;
 
 use std::collections::BTreeMap;

@@ -24,6 +24,7 @@ mod study;
 mod time;
 mod tree;
 pub mod views;
+pub mod watch;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -19,6 +19,7 @@ use crate::site::{Findings, Forgotten, JobDetails, JobList, RatesData, UsageData
 use crate::views::{
     ClassData, EventLine, GraphView, MatrixData, SamplesData, StatsData, StructureData,
 };
+use crate::watch::WatchData;
 use crate::{HostData, ReportData, SiteGroup, SiteRow};
 
 /// A result with a schema.
@@ -95,6 +96,7 @@ pub const VIEWS: &[View] = &[
     view::<Vec<StructureData>>("structure", "talea show RUN structure --json"),
     view::<TrackData>("track", "talea track INPUT... --json"),
     view::<UsageData>("usage", "talea usage --json"),
+    view::<WatchData>("watch", "talea watch RUN --json, each line"),
 ];
 
 #[cfg(test)]

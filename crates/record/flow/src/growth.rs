@@ -35,7 +35,8 @@ pub struct Look {
 }
 
 impl Look {
-    fn add(&mut self, other: Self) {
+    /// Adds the same look at another thread.
+    pub fn add(&mut self, other: Self) {
         self.events += other.events;
         self.time = Nanos(self.time.0.saturating_add(other.time.0));
         self.new = Nanos(self.new.0.saturating_add(other.new.0));
@@ -46,7 +47,8 @@ impl Look {
         (self.time > Nanos(0)).then(|| self.new.0 as f64 / self.time.0 as f64)
     }
 
-    fn is_little(&self) -> bool {
+    /// True if that part is little enough for a steady structure.
+    pub fn is_little(&self) -> bool {
         u128::from(self.new.0) * 100 <= u128::from(self.time.0) * LITTLE
     }
 }

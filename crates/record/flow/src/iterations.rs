@@ -142,7 +142,9 @@ pub fn timeline(
         let own = found.nodes.iter().filter_map(|&place| graph.nodes().get(place as usize));
         let own: Vec<NodeId> = own.map(|node| node.id).collect();
         let Some(&header) = own.first() else { continue };
-        let (counted_by, variation) = most_regular(events, &ranges, &own).unwrap_or((header, 0.0));
+        let regular = most_regular(regularities(events, &ranges, &own));
+        let (counted_by, variation) =
+            regular.map_or((header, 0.0), |(node, visits)| (node, visits.variation()));
         let mut times = LoopTimes {
             index,
             depth: found.depth,
@@ -161,9 +163,16 @@ pub fn timeline(
         times.durations = durations(&times.iterations);
         loops.push(times);
     }
-    let outermost = loops.iter().enumerate().rev().filter(|(_, found)| found.depth == 1);
-    let dominant = outermost.max_by_key(|(_, found)| found.total).map(|(place, _)| place);
-    let main = dominant.map(|place| main(forest, &loops, place));
+    let figures: Vec<Figures> = loops
+        .iter()
+        .map(|found| Figures {
+            index: found.index,
+            parent: forest.loops[found.index as usize].parent,
+            time: found.total,
+            irregularity: found.irregularity(),
+        })
+        .collect();
+    let (dominant, main) = main_loop(&figures).unzip();
     Timeline { run, loops, dominant, main }
 }
 
@@ -195,53 +204,74 @@ fn executions(forest: &Forest, innermost: &[Option<u32>]) -> Vec<Vec<Range<usize
     ranges
 }
 
-/// Visits of one node: the last one of the current execution, and the times between visits.
-#[derive(Clone, Default)]
-struct Visits {
-    /// With its execution: times between executions do not count.
-    last: Option<(usize, Nanos)>,
+/// Times between visits of one node in the same execution of its loop.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Regularity {
     distances: f64,
     sum: f64,
     squares: f64,
 }
 
-/// The node of `own` whose visits inside `ranges` are most regular in time, with their variation.
-///
-/// Few visits look regular by chance: the uncertainty of the variation counts against them. Of
-/// equals the first is taken, which is the header. Absent where no node is visited twice in an
-/// execution.
-fn most_regular(
+impl Regularity {
+    /// Adds a time between two visits.
+    pub(crate) fn add(&mut self, distance: Nanos) {
+        let distance = distance.0 as f64;
+        self.distances += 1.0;
+        self.sum += distance;
+        self.squares += distance * distance;
+    }
+
+    /// Standard deviation divided by mean; only with a sum above zero.
+    pub(crate) fn variation(&self) -> f64 {
+        let mean = self.sum / self.distances;
+        let variance = (self.squares / self.distances - mean * mean).max(0.0);
+        variance.sqrt() / mean
+    }
+
+    /// The variation with the uncertainty of few visits.
+    pub(crate) fn irregularity(&self) -> f64 {
+        self.variation() + 1.0 / self.distances.sqrt()
+    }
+}
+
+/// The node whose visits are most regular in time. Few visits look regular by chance: the
+/// uncertainty of the variation counts against them. Of equals the first is taken, which is the
+/// header. Absent where no node is visited twice in an execution.
+pub(crate) fn most_regular<N>(
+    nodes: impl IntoIterator<Item = (N, Regularity)>,
+) -> Option<(N, Regularity)> {
+    let mut best: Option<(N, Regularity, f64)> = None;
+    for (node, visits) in nodes.into_iter().filter(|(_, visits)| visits.sum > 0.0) {
+        let score = visits.irregularity();
+        // A tenth of a percent is no difference, and the header should win then.
+        if best.as_ref().is_none_or(|(.., least)| score < least - 1e-3) {
+            best = Some((node, visits, score));
+        }
+    }
+    best.map(|(node, visits, _)| (node, visits))
+}
+
+/// Regularity of the visits of each node of `own` inside `ranges`.
+fn regularities(
     events: &[TimedEvent],
     ranges: &[Range<usize>],
     own: &[NodeId],
-) -> Option<(NodeId, f64)> {
+) -> Vec<(NodeId, Regularity)> {
     let places: Places = own.iter().copied().collect();
-    let mut visits = vec![Visits::default(); own.len()];
+    // With the execution of the last visit: times between executions do not count.
+    let mut visits: Vec<(Regularity, Option<(usize, Nanos)>)> =
+        vec![(Regularity::default(), None); own.len()];
     for (execution, range) in ranges.iter().enumerate() {
         for event in &events[range.clone()] {
             let Some(place) = places.get(event.node) else { continue };
-            let visit = &mut visits[place as usize];
-            let last = visit.last.replace((execution, event.begin));
+            let (regularity, last) = &mut visits[place as usize];
+            let last = last.replace((execution, event.begin));
             if let Some((_, last)) = last.filter(|&(before, _)| before == execution) {
-                let distance = (event.begin - last).0 as f64;
-                visit.distances += 1.0;
-                visit.sum += distance;
-                visit.squares += distance * distance;
+                regularity.add(event.begin - last);
             }
         }
     }
-    let mut best: Option<(NodeId, f64, f64)> = None;
-    for (&node, visit) in own.iter().zip(&visits).filter(|(_, visit)| visit.sum > 0.0) {
-        let mean = visit.sum / visit.distances;
-        let variance = (visit.squares / visit.distances - mean * mean).max(0.0);
-        let variation = variance.sqrt() / mean;
-        let score = variation + 1.0 / visit.distances.sqrt();
-        // A tenth of a percent is no difference, and the header should win then.
-        if best.is_none_or(|(_, _, least)| score < least - 1e-3) {
-            best = Some((node, variation, score));
-        }
-    }
-    best.map(|(node, variation, _)| (node, variation))
+    own.iter().zip(visits).map(|(&node, (regularity, _))| (node, regularity)).collect()
 }
 
 impl LoopTimes {
@@ -285,21 +315,37 @@ pub(crate) fn durations(iterations: &[Iteration]) -> Durations {
     Durations { min: Nanos(min), median: Nanos(median), max: Nanos(max), outliers }
 }
 
-/// Goes from the loop at `place` inwards as long as the outer one is too irregular to count steps
-/// by, and a loop inside takes most of its time and is much more regular.
-fn main(forest: &Forest, loops: &[LoopTimes], place: usize) -> usize {
-    let mut main = place;
+/// Figures of a loop that decide which loop is the main one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Figures {
+    /// Its place in [`Forest::loops`].
+    pub(crate) index: u32,
+    /// The enclosing loop, as such a place.
+    pub(crate) parent: Option<u32>,
+    /// Time in it.
+    pub(crate) time: Nanos,
+    /// Variation of its iterations with the uncertainty of few of them.
+    pub(crate) irregularity: f64,
+}
+
+/// Places of the dominant and of the main loop among these, which are in the order of the forest;
+/// see [`Timeline`]. Goes from the dominant loop inwards as long as the outer one is too irregular
+/// to count steps by, and a loop inside takes most of its time and is much more regular.
+pub(crate) fn main_loop(loops: &[Figures]) -> Option<(usize, usize)> {
+    let outermost = loops.iter().enumerate().rev().filter(|(_, found)| found.parent.is_none());
+    let (dominant, _) = outermost.max_by_key(|(_, found)| found.time)?;
+    let mut main = dominant;
     // Loops come after those around them, so that one pass follows the nesting inwards.
     for (at, found) in loops.iter().enumerate() {
         let outer = &loops[main];
-        let inside = forest.loops[found.index as usize].parent == Some(outer.index);
-        let most = found.total.0 as f64 >= MOST * outer.total.0 as f64;
-        let (irregular, inner) = (outer.irregularity(), found.irregularity());
+        let inside = found.parent == Some(outer.index);
+        let most = found.time.0 as f64 >= MOST * outer.time.0 as f64;
+        let (irregular, inner) = (outer.irregularity, found.irregularity);
         if inside && most && irregular > IRREGULAR && inner < irregular / 2.0 {
             main = at;
         }
     }
-    main
+    Some((dominant, main))
 }
 
 #[cfg(test)]

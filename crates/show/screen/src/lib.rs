@@ -1,10 +1,10 @@
-//! The two programs on a terminal: the live map of a node (`talea topo`) and the use of its cores
-//! (`talea top`).
+//! The programs on a terminal: the live map of a node (`talea topo`), the use of its cores (`talea
+//! top`), and a run while it goes on (`talea watch`).
 //!
 //! Owns their loops, keys and layouts, and the terminal while one of them uses it. Frames of values
-//! come in through [`map::Feed`], shares of time through [`top::Source`]; cells of a terminal go
-//! out. What both need exists once: keys, footer and page of keys (`keys`), cells (`pen`), colours,
-//! [`glyphs`]. It refuses the command line, exit codes, and standard output but for cells; callers
+//! come in through [`map::Feed`], shares of time through [`top::Source`], looks at a run through a
+//! function; cells of a terminal go out. Common parts exist once: keys, footer and page of keys
+//! (`keys`), cells (`pen`), colours, [`glyphs`]. It refuses the command line, exit codes, and standard output but for cells; callers
 //! open samplers, stores and recordings.
 
 mod colour;
@@ -15,6 +15,7 @@ mod pen;
 mod terminal;
 #[cfg(feature = "top")]
 pub mod top;
+pub mod watch;
 
 pub use colour::colours_allowed;
 pub use terminal::ScreenError;

@@ -4,7 +4,6 @@
 //! characters here.
 
 use ratatui::buffer::Buffer;
-#[cfg(feature = "top")]
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use talea_model::text::clean;
@@ -24,7 +23,6 @@ impl<'a> Pen<'a> {
     }
 
     /// The whole screen.
-    #[cfg(feature = "top")]
     pub(crate) fn area(&self) -> Rect {
         self.buffer.area
     }

@@ -29,6 +29,7 @@ mod task;
 mod top;
 mod topo;
 mod values;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -85,6 +86,7 @@ behaviour inside one iteration, and the calls and ranks that the others wait for
 Examples:
   talea run -- mpirun -n 4 ./app          record a program; leaves a run directory with report.html
   talea show talea-app structure          its loops, as a tree with times
+  talea watch talea-app                   the same while it runs, live on a screen
   talea events talea-app --rank 0         every call of rank 0 with its arguments
   talea metrics talea-app                 efficiency, and metrics from counters
   talea cluster trace.prv                 which stretches of computation are alike
@@ -113,6 +115,7 @@ enum Command {
     Run(RunArgs),
     Report(Box<ReportArgs>),
     Show(show::ShowArgs),
+    Watch(watch::WatchArgs),
     Events(EventsArgs),
     Cluster(Box<cluster::ClusterArgs>),
     Track(Box<cluster::TrackArgs>),

@@ -24,6 +24,7 @@ mod table;
 mod terminal;
 mod topo;
 mod tracks;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -51,6 +52,7 @@ fn perform(task: Task) -> ExitCode {
         },
         Task::Report(options) => code(report::report(&options)),
         Task::Show(options) => code(show::show(&options)),
+        Task::Watch(options) => code(watch::watch(&options)),
         Task::Events(options) => code(events::events(&options)),
         Task::Convert(options) => code(convert::convert(&options)),
         Task::Metrics(options) => code(metrics::metrics(&options)),

@@ -63,5 +63,6 @@ mod cli {
     mod top;
     mod topo;
     mod truth;
+    mod watch;
     mod widths;
 }

@@ -7,6 +7,7 @@ use talea_model::Nanos;
 use talea_run::MappedRegion;
 use talea_run::bundle::{Bundle, ProcessTimes};
 use talea_run::live::LiveProcess;
+use talea_run::live::follow::{Followed, ProcessFollower, Source};
 use talea_run::live::layout::{self, Sync};
 use talea_run::live::read::NodeSums;
 use talea_run::live::record::put_procedure;
@@ -41,6 +42,11 @@ struct Call {
 const NAMES: [&str; 4] = ["MPI_Bcast", "MPI_Barrier", "MPI_Scatter", "MPI_Waitall"];
 
 fn record(calls: &[Call]) -> Vec<u8> {
+    record_and_look(calls, |_| {})
+}
+
+/// Records calls; `look` is called with the memory after each of them.
+fn record_and_look(calls: &[Call], mut look: impl FnMut(&'static Memory)) -> Vec<u8> {
     let region = MappedRegion::anonymous(64 << 20).unwrap();
     let memory: &'static Memory = Box::leak(Box::new(Memory::new(region).unwrap()));
     let quantiser = Arc::new(Quantiser::new(Bound::default()));
@@ -97,6 +103,7 @@ fn record(calls: &[Call]) -> Vec<u8> {
             let same = hot.is_current(words.as_ptr());
             let words = &words[..used];
             recorder.event(hot, begin, now, words, same, call.polls, &mut AsTheyAre);
+            look(memory);
         }
         assert!(recorder.full.is_none());
         memory.bytes().to_vec()
@@ -179,6 +186,66 @@ proptest! {
     #[test]
     fn what_is_recorded_comes_back(calls in calls()) {
         check(&calls);
+    }
+}
+
+/// The memory as a file that grows.
+struct Growing(&'static Memory);
+
+impl Source for Growing {
+    fn read(&self, offset: u64, into: &mut [u8]) -> usize {
+        // SAFETY: nothing is recorded during a look.
+        unsafe { self.0.bytes() }.read(offset, into)
+    }
+}
+
+/// Events that were found at looks after these numbers of calls, with those left to later looks
+/// where only `most` are read at once.
+fn follow(calls: &[Call], at: impl Fn(usize) -> bool, most: u64) -> Vec<Followed> {
+    let mut found = Vec::new();
+    let mut follower = None;
+    let mut number = 0;
+    let bytes = record_and_look(calls, |memory| {
+        number += 1;
+        if at(number) || number == calls.len() {
+            let follower = follower
+                .get_or_insert_with(|| ProcessFollower::new(Growing(memory)).unwrap());
+            let mut left = 1;
+            while left > 0 {
+                let looked = follower.look(most, &mut |_, event| found.push(event));
+                left = looked.left;
+                assert!(looked.events > 0 || left == 0);
+            }
+            assert_eq!(found.len(), number);
+        }
+    });
+    let Some(follower) = follower else { return found };
+    let live = LiveProcess::read(&bytes).unwrap();
+    let [thread] = follower.threads() else { panic!("{} threads", follower.threads().len()) };
+    assert!(!thread.is_damaged() && !thread.is_without_times());
+    assert_eq!(follower.sums(0), live.threads[0].sums);
+    let log = &live.threads[0].log;
+    let known: Vec<Vec<u32>> =
+        log.nodes.iter().map(|node| node.successors.iter().map(|to| to.0).collect()).collect();
+    assert_eq!(thread.successors(), known);
+    assert!(found.iter().map(|one| one.node).eq(log.walk().map(|node| node.0)));
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+    #[test]
+    fn looks_find_what_is_recorded(calls in calls(), every in 1..40_usize, most in 1..50_u64) {
+        let once = follow(&calls, |_| false, u64::MAX);
+        prop_assert_eq!(&follow(&calls, |number| number % every == 0, u64::MAX), &once);
+        prop_assert_eq!(&follow(&calls, |number| number % 100 == 99, most), &once);
+        // The times are those of the recording.
+        let live = LiveProcess::read(&record(&calls)).unwrap();
+        let (bundle, times) = Bundle::from_mapped(live);
+        let recording = bundle.into_recording([ProcessTimes::Mapped(times)], Sizes::default());
+        let (whole, _) = compare(&calls, &recording);
+        let times = once.iter().map(|one| one.times.unwrap());
+        prop_assert!(times.eq(whole.iter().map(|one| (one[1], one[1] + one[2]))));
     }
 }
 

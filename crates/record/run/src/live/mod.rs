@@ -2,10 +2,11 @@
 //!
 //! Owns the layout ([`layout`]), the small binary records inside it ([`record`], of [`numbers`])
 //! and the reader ([`read`]) which converts it to plain logs, also when the process was killed in
-//! the middle of a call. The writer, which needs raw memory, is the interposition library's
+//! the middle of a call, and while it runs ([`follow`]). The writer, which needs raw memory, is the interposition library's
 //! recorder.
 
 pub(crate) mod cells;
+pub mod follow;
 pub mod layout;
 pub mod numbers;
 pub mod read;

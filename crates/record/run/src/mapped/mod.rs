@@ -23,7 +23,7 @@ use talea_model::Nanos;
 
 use backing::Backing;
 pub use read::{
-    LiveRecord, ReadLiveError, copy_live, is_closed, is_mapped_by, live_records, map_file,
+    LiveRecord, OpenRecord, ReadLiveError, copy_live, is_closed, is_mapped_by, live_records, map_file,
     read_live,
 };
 

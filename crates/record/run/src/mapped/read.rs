@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use memmap2::Mmap;
 
 use super::host::{self, Count};
+use crate::live::follow::Source;
 
 /// Maximum size of a record; a larger one is not ours.
 const LARGEST: u64 = 16 << 30;
@@ -63,7 +64,7 @@ pub enum ReadLiveError {
 }
 
 /// Place of the record of one process in a live file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LiveRecord {
     /// The file.
     pub path: PathBuf,
@@ -142,6 +143,41 @@ pub fn is_mapped_by(path: &Path, pid: u32) -> bool {
     // The device is not compared: stacked file systems show another one there (proc_pid_maps(5)).
     maps.lines()
         .any(|line| line.split_ascii_whitespace().nth(4) == Some(&*inode) && line.contains(&*name))
+}
+
+/// The bytes of a record that its process still writes.
+#[derive(Debug)]
+pub struct OpenRecord {
+    file: File,
+    begin: u64,
+    end: u64,
+}
+
+impl LiveRecord {
+    /// Opens the record, to be read while its process writes it. It stays readable when the file is
+    /// removed.
+    pub fn open(&self) -> Result<OpenRecord, ReadLiveError> {
+        let (file, _) = open(&self.path)?;
+        Ok(OpenRecord { file, begin: self.begin, end: self.end })
+    }
+}
+
+impl Source for OpenRecord {
+    fn read(&self, offset: u64, into: &mut [u8]) -> usize {
+        let Some(from) = self.begin.checked_add(offset) else { return 0 };
+        let room = usize::try_from(self.end.saturating_sub(from)).unwrap_or(usize::MAX);
+        let length = into.len().min(room);
+        let mut done = 0;
+        while done < length {
+            match self.file.read_at(&mut into[done..length], from + done as u64) {
+                Ok(0) => break,
+                Ok(more) => done += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+        done
+    }
 }
 
 /// The first bytes of a live file, at most as many as the head of a host's has.

@@ -14,6 +14,7 @@ use talea_run::limits::Limits;
 use talea_run::lists::record::put_full;
 use talea_run::lists::{Change, Lists};
 use talea_run::live::LiveProcess;
+use talea_run::live::follow::ProcessFollower;
 use talea_run::live::read::NodeSums;
 use talea_run::recording::{Recording, Sizes};
 
@@ -46,6 +47,15 @@ pub(crate) fn bundle(structure: &[u8], times: &[Vec<u8>]) {
 
 /// A mapped file, as it is packed and as it is read.
 pub(crate) fn live(bytes: &[u8]) {
+    if let Ok(mut follower) = ProcessFollower::new(bytes) {
+        for _ in 0..3 {
+            follower.look(LOOKED_AT as u64, &mut |_, _| ());
+        }
+        for (at, thread) in follower.threads().iter().enumerate() {
+            thread.successors();
+            follower.sums(at);
+        }
+    }
     let Ok(process) = LiveProcess::read_within(bytes, LIMITS) else { return };
     let mut packed = Bundle::from_live(&process);
     let times = packed.take_times();

@@ -12,7 +12,7 @@ use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, RunArgs, SchemaArgs};
 use crate::always;
 use crate::{
     clusters, completions, convert, events, fabric, folding, metrics, report, run, show, topo,
-    tracks,
+    tracks, watch,
 };
 
 /// Command with its options.
@@ -24,6 +24,8 @@ pub(crate) enum Task {
     Report(report::Options),
     /// `talea show`
     Show(show::Options),
+    /// `talea watch`
+    Watch(watch::Options),
     /// `talea events`
     Events(events::Options),
     /// `talea cluster`
@@ -80,6 +82,7 @@ impl From<Command> for Task {
                 let view = view.map_or(show::View::DEFAULT, Into::into);
                 Self::Show(show::Options { run, view })
             }
+            Command::Watch(args) => Self::Watch(args.into()),
             Command::Events(args) => Self::Events(events::Options {
                 run: args.run,
                 what: Request {

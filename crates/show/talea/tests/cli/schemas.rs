@@ -27,6 +27,7 @@ fn view(words: &[&str], found: &Value) -> Option<&'static str> {
         "fold" if has("--list") => "fold-list",
         "fold" => "fold",
         "metrics" => "metrics",
+        "watch" => "watch",
         "fabric" => match *words.get(1)? {
             "counters" => "ports",
             "place" => "place",

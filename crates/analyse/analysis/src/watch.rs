@@ -1,0 +1,317 @@
+//! A run while it goes on: its loops, call sites and ranks at successive looks.
+//!
+//! Owns the state between looks: a look costs what is new of the events, and the size of the
+//! graphs. It reads the mapped files of processes from outside, which never wait for it. Sums of
+//! time are the recorder's exact ones; the main loop and its iterations are those of
+//! [`talea_flow::online`].
+
+mod names;
+mod process;
+
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+use talea_flow::growth::{IN_A_ROW, Look};
+use talea_model::{Gap, GapKind, Gaps, Nanos, NodeId, Signature};
+use talea_results::watch::{
+    IterationGroup, LoopNow, OpenCall, RankNow, RankState, SiteNow, WatchData,
+};
+use talea_run::RunDirectory;
+use talea_run::mapped::{LiveRecord, live_records};
+
+use names::Names;
+use process::Watched;
+
+/// Maximum number of events of a thread that are read before the next thread's.
+const EVENTS: u64 = 1 << 18;
+/// Maximum number of processes that are followed; the others are a gap.
+const MOST: usize = 4096;
+
+/// A run that is watched.
+#[derive(Debug)]
+pub struct Watch {
+    directory: RunDirectory,
+    /// Records that are followed, or that cannot be.
+    known: HashSet<LiveRecord>,
+    processes: Vec<Watched>,
+    names: Names,
+    looks: u64,
+    /// Time of the last look.
+    time: Nanos,
+    /// Looks in a row with little change, and the begin of the first.
+    steady: Option<(usize, Nanos)>,
+    gaps: Gaps,
+}
+
+impl Watch {
+    /// Watches the run in this directory, from its first event on.
+    pub fn new(directory: RunDirectory) -> Self {
+        let names = Names::new(directory.clone());
+        Self {
+            directory,
+            known: HashSet::new(),
+            processes: Vec::new(),
+            names,
+            looks: 0,
+            time: Nanos(0),
+            steady: None,
+            gaps: Gaps::default(),
+        }
+    }
+
+    /// True if there is a process to follow.
+    pub fn has_processes(&self) -> bool {
+        !self.processes.is_empty()
+    }
+
+    /// Reads what is new, for about as long as `within` at most.
+    pub fn look(&mut self, within: Duration) -> WatchData {
+        let begin = Instant::now();
+        self.looks += 1;
+        self.find_processes();
+        let (mut new_events, mut left_events) = (0, 0);
+        loop {
+            let looked = self.processes.iter_mut().map(|one| one.read(EVENTS));
+            let (mut new, mut left) = (0, 0);
+            looked.for_each(|looked| {
+                new += looked.events;
+                left += looked.left;
+            });
+            new_events += new;
+            left_events = left;
+            if left == 0 || new == 0 || begin.elapsed() >= within {
+                break;
+            }
+        }
+        let mut look = Look::default();
+        for one in &mut self.processes {
+            look.add(one.end_look());
+        }
+        let known = |names: &Names, one: &Watched| names.knows(one.key(), &one.nodes());
+        if !self.processes.iter().all(|one| known(&self.names, one)) {
+            self.names.load(&mut self.gaps);
+        }
+        let mut data = self.data(&look);
+        data.new_events = new_events;
+        data.left_events = left_events;
+        for one in &mut self.processes {
+            one.keep_sums();
+        }
+        self.time = data.time_ns;
+        data.took_ns = Nanos(u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        data
+    }
+
+    /// Follows processes that are new.
+    fn find_processes(&mut self) {
+        let files = self.directory.live_files().unwrap_or_default();
+        for path in files.into_iter().filter(|path| path.extension().is_some_and(|e| e == "live")) {
+            // A file that is packed and removed meanwhile is no gap.
+            let Ok(records) = live_records(&path) else { continue };
+            for record in records.into_iter().filter(|record| record.has_head) {
+                if self.known.contains(&record) {
+                    continue;
+                }
+                let failed = match Watched::open(&record) {
+                    Ok(_) if self.processes.len() == MOST => {
+                        Some(format!("processes beyond the first {MOST} are not watched"))
+                    }
+                    Ok(process) => {
+                        self.processes.push(process);
+                        None
+                    }
+                    Err(error) => Some(format!("a process cannot be watched: {error}")),
+                };
+                if let Some(detail) = failed {
+                    let gap = Gap { kind: GapKind::Missing, rank: None, detail, count: 0 };
+                    self.gaps.note(gap);
+                }
+                self.known.insert(record);
+            }
+        }
+        self.processes.sort_by_key(|one| (one.world(), one.rank()));
+    }
+
+    fn data(&mut self, look: &Look) -> WatchData {
+        // The first process of the first world was there first.
+        let origin = self.processes.iter().map(Watched::started).min().unwrap_or_default();
+        let now = |one: &Watched| Nanos(one.started().saturating_sub(origin)) + one.now();
+        let time = self.processes.iter().map(now).max().unwrap_or_default();
+        let steady_since = self.steady_since(look, time);
+        let worlds = self.worlds();
+        let main_loop = self.main_loop();
+        let counted_by = main_loop.as_ref().map(|main| main.counted_by.clone());
+        let ranks: Vec<RankNow> = self
+            .processes
+            .iter()
+            .map(|one| RankNow {
+                world: worlds[&one.world()],
+                iterations: self
+                    .iterations(one)
+                    .filter(|(site, _)| Some(site) == counted_by.as_ref())
+                    .map(|(_, iterations)| iterations),
+                ..self.rank(one)
+            })
+            .collect();
+        let [whole, recent] = [false, true].map(|recent| {
+            let shares = self.processes.iter().map(|one| self.mpi(one, recent));
+            let (mpi, all) = shares.fold((0, 0), |sum, one| (sum.0 + one.0.0, sum.1 + one.1.0));
+            mpi as f64 / all.max(1) as f64
+        });
+        let graph = self.processes.iter().map(Watched::graph_size);
+        let (nodes, edges) = graph.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let mut gaps = self.gaps.clone();
+        self.processes.iter().for_each(|one| one.note_gaps(&mut gaps));
+        WatchData {
+            look: self.looks,
+            running: self.processes.iter().any(|one| one.state() == RankState::Running),
+            time_ns: time,
+            interval_ns: time - self.time,
+            took_ns: Nanos(0),
+            events: self.processes.iter().map(Watched::events).sum(),
+            new_events: 0,
+            left_events: 0,
+            nodes,
+            edges,
+            change: look.change(),
+            steady_since_ns: steady_since,
+            mpi_share: whole,
+            recent_mpi_share: recent,
+            main_loop,
+            sites: self.sites(),
+            ranks,
+            gaps,
+        }
+    }
+
+    /// The same rule as of [`talea_flow::growth`]: looks without events change nothing.
+    fn steady_since(&mut self, look: &Look, time: Nanos) -> Option<Nanos> {
+        if look.events > 0 {
+            let begin = self.time;
+            self.steady = look.is_little().then(|| {
+                let (looks, since) = self.steady.unwrap_or((0, begin));
+                (looks + 1, since)
+            });
+        }
+        debug_assert!(time >= self.time || self.processes.is_empty());
+        self.steady.filter(|&(looks, _)| looks >= IN_A_ROW).map(|(_, since)| since)
+    }
+
+    /// Numbers of worlds in the order of their starts.
+    fn worlds(&self) -> HashMap<u64, usize> {
+        let mut started: Vec<(u64, u64)> =
+            self.processes.iter().map(|one| (one.started(), one.world())).collect();
+        started.sort_unstable();
+        let mut worlds = HashMap::new();
+        for (_, world) in started {
+            let next = worlds.len();
+            worlds.entry(world).or_insert(next);
+        }
+        worlds
+    }
+
+    fn label(&self, one: &Watched, thread: usize, node: NodeId) -> String {
+        self.names.node(one.key(), thread, node).map_or_else(|| "?".to_owned(), |n| n.label.clone())
+    }
+
+    /// Time in MPI and all time of the thread that initialised MPI, without its begin and end.
+    fn mpi(&self, one: &Watched, recent: bool) -> (Nanos, Nanos) {
+        one.mpi(recent, |node| self.names.node(one.key(), 0, node).is_some_and(|n| n.is_bracket))
+    }
+
+    fn rank(&self, one: &Watched) -> RankNow {
+        let share = |recent| {
+            let (mpi, all) = self.mpi(one, recent);
+            mpi.0 as f64 / all.0.max(1) as f64
+        };
+        RankNow {
+            rank: one.rank(),
+            world: 0,
+            host: one.host().to_owned(),
+            state: one.state(),
+            events: one.events(),
+            iterations: None,
+            mpi_share: share(false),
+            recent_mpi_share: share(true),
+            inside: one.open().map(|(node, since_ns)| OpenCall {
+                site: self.label(one, 0, node),
+                since_ns,
+            }),
+        }
+    }
+
+    /// The call that counts the iterations of a rank's main loop, and their number.
+    fn iterations(&self, one: &Watched) -> Option<(String, u64)> {
+        let main = one.main_loop()?;
+        Some((self.label(one, 0, main.counted_by), main.iterations))
+    }
+
+    /// The main loop of the first rank that has one.
+    fn main_loop(&self) -> Option<LoopNow> {
+        let (one, main) = self.processes.iter().find_map(|one| Some((one, one.main_loop()?)))?;
+        let total = main.history.total()?;
+        let counted_by = self.label(one, 0, main.counted_by);
+        let same = self.processes.iter().filter_map(|one| self.iterations(one));
+        let counts: Vec<u64> =
+            same.filter(|(site, _)| *site == counted_by).map(|(_, count)| count).collect();
+        let signatures: Vec<Signature> = main
+            .nodes
+            .iter()
+            .filter_map(|&node| self.names.node(one.key(), 0, node))
+            .map(|node| node.signature)
+            .collect();
+        let history = main.history.groups().iter().map(|group| IterationGroup {
+            begin_ns: group.begin,
+            count: group.count,
+            mean_ns: group.mean(),
+            min_ns: group.min,
+            max_ns: group.max,
+        });
+        Some(LoopNow {
+            place: self.names.meeting(&signatures).unwrap_or_else(|| counted_by.clone()),
+            counted_by,
+            rank: one.rank().unwrap_or_default(),
+            iterations: main.iterations,
+            min_iterations: counts.iter().copied().min().unwrap_or_default(),
+            max_iterations: counts.iter().copied().max().unwrap_or_default(),
+            share: main.time.0 as f64 / one.time_of_events().0.max(1) as f64,
+            mean_ns: total.mean(),
+            variation: main.variation,
+            history: history.collect(),
+        })
+    }
+
+    /// Call sites of all threads.
+    fn sites(&self) -> Vec<SiteNow> {
+        let mut all: HashMap<&str, [u64; 3]> = HashMap::new();
+        let (mut time, mut recent) = (0, 0);
+        for one in &self.processes {
+            for (thread, nodes) in one.sums().enumerate() {
+                time += one.now().0;
+                recent += one.since_look().0;
+                for (node, (calls, before, sum)) in (0..).zip(nodes) {
+                    let name = self.names.node(one.key(), thread, NodeId(node));
+                    let name = name.map_or("?", |name| name.label.as_str());
+                    let row = all.entry(name).or_default();
+                    row[0] += calls;
+                    row[1] = row[1].saturating_add(sum.0);
+                    row[2] = row[2].saturating_add((sum - before).0);
+                }
+            }
+        }
+        let share = |part: u64, all: u64| part as f64 / all.max(1) as f64;
+        let rows = all.into_iter().map(|(site, [calls, sum, new])| SiteNow {
+            site: site.to_owned(),
+            calls,
+            time_ns: Nanos(sum),
+            share: share(sum, time),
+            recent_share: share(new, recent),
+        });
+        let mut rows: Vec<SiteNow> = rows.collect();
+        rows.sort_by(|a, b| {
+            let by_time = b.recent_share.total_cmp(&a.recent_share).then(b.time_ns.cmp(&a.time_ns));
+            by_time.then_with(|| a.site.cmp(&b.site))
+        });
+        rows
+    }
+}

@@ -1,0 +1,297 @@
+//! One process of a run that is watched.
+//!
+//! Owns its times: the recorder counts from the process's own start, and "now" is the clock of this
+//! machine where the process runs on it, else the end of its last event.
+
+use std::time::{Duration, Instant};
+
+use talea_flow::growth::Look;
+use talea_flow::iterations::TimedEvent;
+use talea_flow::online::{Follower, MainLoop, Step};
+use talea_model::{Gap, GapKind, Gaps, Nanos, NodeId, Rank};
+use talea_results::watch::RankState;
+use talea_run::live::LiveError;
+use talea_run::live::follow::{Looked, ProcessFollower};
+use talea_run::live::layout::state;
+use talea_run::live::read::NodeSums;
+use talea_run::mapped::{LiveRecord, OpenRecord, ReadLiveError, is_mapped_by};
+
+use super::names::Key;
+
+/// Groups of durations that are kept for each node.
+const GROUPS: usize = 256;
+/// Time between two questions whether a process is still there.
+const ASKED: Duration = Duration::from_millis(500);
+
+/// Errors of a process that cannot be watched.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WatchError {
+    #[error("{0}")]
+    Open(#[from] ReadLiveError),
+    #[error("{0}")]
+    Live(#[from] LiveError),
+}
+
+/// State of a process.
+#[derive(Debug)]
+pub(super) struct Watched {
+    record: LiveRecord,
+    key: Key,
+    follower: ProcessFollower<OpenRecord>,
+    threads: Vec<ThreadState>,
+    state: RankState,
+    /// True if it runs on this machine.
+    is_here: bool,
+    asked: Option<Instant>,
+    now: Nanos,
+    /// `now` at the look before.
+    before: Nanos,
+}
+
+#[derive(Debug)]
+struct ThreadState {
+    loops: Follower,
+    /// Visits of each node.
+    visits: Vec<u64>,
+    /// Sums of each node now and at the look before.
+    sums: Vec<NodeSums>,
+    before: Vec<NodeSums>,
+    /// Time in the open call at the look before.
+    open_before: Nanos,
+}
+
+impl Watched {
+    pub(super) fn open(record: &LiveRecord) -> Result<Self, WatchError> {
+        let follower = ProcessFollower::new(record.open()?)?;
+        let header = follower.header();
+        let end = header.host.iter().position(|&byte| byte == 0).unwrap_or(header.host.len());
+        let host = String::from_utf8_lossy(&header.host[..end]).into_owned();
+        Ok(Self {
+            record: record.clone(),
+            key: (header.pid, host),
+            follower,
+            threads: Vec::new(),
+            state: RankState::Running,
+            is_here: false,
+            asked: None,
+            now: Nanos(0),
+            before: Nanos(0),
+        })
+    }
+
+    pub(super) fn key(&self) -> &Key {
+        &self.key
+    }
+
+    pub(super) fn host(&self) -> &str {
+        &self.key.1
+    }
+
+    /// Rank; absent before it is known.
+    pub(super) fn rank(&self) -> Option<u32> {
+        u32::try_from(self.follower.header().rank).ok()
+    }
+
+    /// Identity of its world.
+    pub(super) fn world(&self) -> u64 {
+        self.follower.header().world
+    }
+
+    /// Nanoseconds since 1970 at which it began to count time.
+    pub(super) fn started(&self) -> u64 {
+        self.follower.header().start_realtime
+    }
+
+    pub(super) fn state(&self) -> RankState {
+        self.state
+    }
+
+    /// Time since its start.
+    pub(super) fn now(&self) -> Nanos {
+        self.now
+    }
+
+    /// Time since the look before.
+    pub(super) fn since_look(&self) -> Nanos {
+        self.now - self.before
+    }
+
+    /// Number of its events.
+    pub(super) fn events(&self) -> u64 {
+        self.follower.threads().iter().map(|thread| thread.events()).sum()
+    }
+
+    /// Number of nodes of each thread.
+    pub(super) fn nodes(&self) -> Vec<usize> {
+        self.threads.iter().map(|thread| thread.sums.len()).collect()
+    }
+
+    /// Numbers of nodes and edges.
+    pub(super) fn graph_size(&self) -> (usize, usize) {
+        let edges = |thread: &ThreadState| thread.loops.edges();
+        (self.nodes().iter().sum(), self.threads.iter().map(edges).sum())
+    }
+
+    /// Reads new events, at most `most` of each thread.
+    pub(super) fn read(&mut self, most: u64) -> Looked {
+        let threads = &mut self.threads;
+        self.follower.look(most, &mut |at, event| {
+            while threads.len() <= at {
+                threads.push(ThreadState::new());
+            }
+            let thread = &mut threads[at];
+            let node = event.node as usize;
+            if node >= thread.visits.len() {
+                thread.visits.resize(node + 1, 0);
+            }
+            thread.visits[node] += 1;
+            if let Some((begin, end)) = event.times {
+                let timed = TimedEvent { node: NodeId(event.node), begin, end };
+                thread.loops.event(Step { event: timed, choice: event.choice });
+            }
+        })
+    }
+
+    /// Ends a look: sums, loops, state and time are those of now.
+    pub(super) fn end_look(&mut self) -> Look {
+        let mut look = Look::default();
+        for (at, (thread, followed)) in
+            self.threads.iter_mut().zip(self.follower.threads()).enumerate()
+        {
+            look.add(thread.loops.look(&followed.successors()));
+            thread.sums = self.follower.sums(at);
+        }
+        self.update_state();
+        let end = |one: &talea_run::live::follow::ThreadFollower| one.record().end_ticks;
+        let last = self.follower.threads().iter().map(end).max().unwrap_or_default();
+        let header = self.follower.header();
+        let last = Nanos(header.nominal()(last));
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        let now = Nanos(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64);
+        let here = now - Nanos(header.start_nanos);
+        let now = if self.is_here && self.state == RankState::Running { here } else { last };
+        self.now = self.now.max(now).max(last);
+        look
+    }
+
+    fn update_state(&mut self) {
+        let header = self.follower.header();
+        self.state = match header.state {
+            state::FINALIZED => RankState::Finalized,
+            state::ABORTED => RankState::Aborted,
+            state::EXITED => RankState::Exited,
+            _ => {
+                if self.asked.is_none_or(|asked| asked.elapsed() >= ASKED) {
+                    let is_mapped = is_mapped_by(&self.record.path, header.pid);
+                    self.asked = Some(Instant::now());
+                    if self.is_here && !is_mapped {
+                        RankState::Killed
+                    } else {
+                        self.is_here = is_mapped;
+                        RankState::Running
+                    }
+                } else {
+                    self.state
+                }
+            }
+        };
+    }
+
+    /// Makes the sums of now those of the look before.
+    pub(super) fn keep_sums(&mut self) {
+        let open = self.open().map_or(Nanos(0), |(_, since)| since);
+        self.before = self.now;
+        for (at, thread) in self.threads.iter_mut().enumerate() {
+            thread.before.clone_from(&thread.sums);
+            thread.open_before = if at == 0 { open } else { Nanos(0) };
+        }
+    }
+
+    /// The call in which the thread is that initialised MPI, and the time since its begin.
+    pub(super) fn open(&self) -> Option<(NodeId, Nanos)> {
+        let thread = self.follower.threads().first()?.record();
+        let (node, begin) = match (thread.open_node, thread.polls[0].node) {
+            (0, 0) => return None,
+            (0, polling) => (polling, thread.poll_begin),
+            (open, _) => (open, thread.open_begin),
+        };
+        let running = self.state == RankState::Running || self.state == RankState::Killed;
+        let begin = Nanos(self.follower.header().nominal()(begin));
+        running.then(|| (NodeId(node - 1), self.now - begin))
+    }
+
+    /// Time in MPI and all time of the thread that initialised MPI, without nodes for which
+    /// `is_bracket` holds; since the look before, or since the start.
+    pub(super) fn mpi(&self, recent: bool, is_bracket: impl Fn(NodeId) -> bool) -> (Nanos, Nanos) {
+        let Some(thread) = self.threads.first() else { return (Nanos(0), Nanos(0)) };
+        let (mut mpi, mut outside) = (0_u64, 0_u64);
+        for (node, sums) in (0..).zip(&thread.sums) {
+            let before = thread.before.get(node as usize).filter(|_| recent);
+            let time = sums.duration.saturating_sub(before.map_or(0, |before| before.duration));
+            let sum = if is_bracket(NodeId(node)) { &mut outside } else { &mut mpi };
+            *sum = sum.saturating_add(time);
+        }
+        if let Some((node, since)) = self.open() {
+            let sum = if is_bracket(node) { &mut outside } else { &mut mpi };
+            *sum = sum.saturating_add(since.0);
+        }
+        let all = if recent { self.since_look() } else { self.now };
+        let open = if recent { thread.open_before } else { Nanos(0) };
+        let all = all - Nanos(outside);
+        ((Nanos(mpi) - open).min(all), all)
+    }
+
+    /// For each node of each thread its calls, and its time at the look before and now.
+    pub(super) fn sums(&self) -> impl Iterator<Item = Vec<(u64, Nanos, Nanos)>> {
+        self.threads.iter().map(|thread| {
+            let nodes = thread.sums.iter().enumerate().map(|(at, sums)| {
+                let before = thread.before.get(at).map_or(0, |before| before.duration);
+                let calls = thread.visits.get(at).copied().unwrap_or_default();
+                (calls, Nanos(before), Nanos(sums.duration))
+            });
+            nodes.collect()
+        })
+    }
+
+    /// The main loop of the thread that initialised MPI.
+    pub(super) fn main_loop(&self) -> Option<MainLoop<'_>> {
+        self.threads.first()?.loops.main_loop()
+    }
+
+    /// Time of that thread's events with times.
+    pub(super) fn time_of_events(&self) -> Nanos {
+        self.threads.first().map_or(Nanos(0), |thread| thread.loops.time())
+    }
+
+    /// Notes what cannot be known of it.
+    pub(super) fn note_gaps(&self, gaps: &mut Gaps) {
+        let rank = self.rank().map(Rank);
+        let mut note = |kind, detail: &str| {
+            gaps.note(Gap { kind, rank, detail: detail.to_owned(), count: 0 });
+        };
+        let threads = self.follower.threads();
+        if threads.iter().any(|thread| thread.is_damaged()) {
+            note(GapKind::Damaged, "the record contradicts itself: later calls are not read");
+        }
+        if threads.iter().any(|thread| thread.is_without_times()) {
+            note(GapKind::Missing, "times of single calls are not kept: no iterations");
+        }
+        let header = self.follower.header();
+        let lost = header.lost_memory.saturating_add(header.lost_disk);
+        if lost > 0 {
+            note(GapKind::Missing, &format!("{lost} calls were not kept: no room"));
+        }
+    }
+}
+
+impl ThreadState {
+    fn new() -> Self {
+        Self {
+            loops: Follower::new(GROUPS),
+            visits: Vec::new(),
+            sums: Vec::new(),
+            before: Vec::new(),
+            open_before: Nanos(0),
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The sequence of a node's successors, as it grows.
+//!
+//! Owns the decoding of [`Symbols`] up to their last visit. Written tokens are final; predicted runs
+//! and the current run since the last token grow in the node itself, and are decoded without being
+//! used up: their numbers are in the token that ends them.
+
+use std::mem::offset_of;
+
+use super::super::layout::{Node, Symbols};
+use super::stream::Reader;
+use super::{Source, get};
+
+/// Number of readings of a node that changes meanwhile.
+const READINGS: usize = 8;
+/// Maximum number of successors of a node that are read.
+const MOST: u32 = 1 << 20;
+
+/// The end of the current run.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    /// Its length.
+    run: u64,
+    /// The choice after it.
+    next: u32,
+}
+
+/// Choices of a node.
+#[derive(Debug)]
+pub(super) struct Choices {
+    /// Offset of the node's [`Symbols`].
+    offset: u64,
+    /// These as they were read at the look with this number.
+    symbols: Symbols,
+    look: u64,
+    tokens: Reader,
+    /// Nodes that were chosen, in the order of first use.
+    successors: Vec<u32>,
+    /// For each choice the end of its last run.
+    foretold: Vec<Option<End>>,
+    /// The choice of the current run, and the number of its visits so far.
+    current: u32,
+    used: u64,
+    /// The end of the current run, if it is final.
+    end: Option<End>,
+    /// Predicted runs of the last token that are left.
+    hits: u64,
+    /// Predicted runs since the last token that are used up.
+    pending: u64,
+    is_damaged: bool,
+}
+
+impl Choices {
+    pub(super) fn new(offset: u64) -> Self {
+        Self {
+            offset,
+            symbols: Symbols::default(),
+            look: 0,
+            tokens: Reader::default(),
+            successors: Vec::new(),
+            foretold: vec![None],
+            current: 0,
+            used: 0,
+            end: None,
+            hits: 0,
+            pending: 0,
+            is_damaged: false,
+        }
+    }
+
+    /// Nodes that were chosen, in the order of first use.
+    pub(super) fn successors(&self) -> &[u32] {
+        &self.successors
+    }
+
+    /// True if the bytes contradict each other.
+    pub(super) fn is_damaged(&self) -> bool {
+        self.is_damaged
+    }
+
+    /// The next choice and its node; `None` where that is not known yet. Looks are numbered from 1.
+    ///
+    /// Only for choices that were whole when the look began: the node may be read in the middle of a
+    /// later one, so that a look does not trust what the one before has read.
+    pub(super) fn next(&mut self, source: &impl Source, look: u64) -> Option<(u32, u32)> {
+        if self.look != look {
+            self.symbols = self.newest(source)?;
+            self.look = look;
+        }
+        let choice = self.advance(source)?;
+        if choice as usize >= self.successors.len() {
+            self.find_successors(source);
+        }
+        let node = self.successors.get(choice as usize).copied();
+        if node.is_none() {
+            self.back();
+        }
+        Some((choice, node?))
+    }
+
+    /// Takes the last choice back.
+    pub(super) fn back(&mut self) {
+        self.used = self.used.saturating_sub(1);
+    }
+
+    /// The node's symbols, if two readings agree in all but the length of the current run. The first
+    /// is returned, whose run is not the longer one.
+    fn newest(&self, source: &impl Source) -> Option<Symbols> {
+        let fixed = |one: &Symbols| {
+            let tokens = (one.tokens.head, one.tokens.tail, one.tokens.tail_len);
+            (tokens, one.hits, one.current, one.count)
+        };
+        let mut before: Symbols = get(source, self.offset)?;
+        for _ in 0..READINGS {
+            let after: Symbols = get(source, self.offset)?;
+            if fixed(&before) == fixed(&after) && before.run <= after.run {
+                return Some(before);
+            }
+            before = after;
+        }
+        None
+    }
+
+    fn advance(&mut self, source: &impl Source) -> Option<u32> {
+        if self.symbols.run == 0 {
+            return None;
+        }
+        while !self.is_damaged {
+            if let Some(end) = self.end {
+                if self.used < end.run {
+                    self.used += 1;
+                    return Some(self.current);
+                }
+                (self.current, self.used, self.end) = (end.next, 0, None);
+            }
+            if self.hits > 0 {
+                self.hits -= 1;
+                self.end_as_before();
+            } else if let Some(token) = self.token(source) {
+                self.token_ends(token);
+            } else if self.pending < self.symbols.hits {
+                self.pending += 1;
+                self.end_as_before();
+            } else if self.used < self.symbols.run {
+                self.used += 1;
+                return Some(self.current);
+            } else {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// The next token: a number of predicted runs, or a run with 1 + the choice after it.
+    fn token(&mut self, source: &impl Source) -> Option<(u64, Option<u64>)> {
+        self.tokens.take(source, &self.symbols.tokens, |from| {
+            let token = from.number()?;
+            let next = if token & 1 == 0 { None } else { Some(from.number()?) };
+            Some((token >> 1, next))
+        })
+    }
+
+    fn token_ends(&mut self, (number, next): (u64, Option<u64>)) {
+        let pending = std::mem::take(&mut self.pending);
+        let Some(next) = next else {
+            self.hits = number.saturating_sub(pending);
+            self.is_damaged |= number < pending;
+            return;
+        };
+        // Zero is a choice that is new.
+        let new = self.foretold.len() as u64;
+        let next = next.checked_sub(1).unwrap_or(new);
+        if next > new || next >= u64::from(MOST) || number < self.used.max(1) {
+            self.is_damaged = true;
+            return;
+        }
+        if next == new {
+            self.foretold.push(None);
+        }
+        let end = End { run: number, next: next as u32 };
+        self.foretold[self.current as usize] = Some(end);
+        self.end = Some(end);
+    }
+
+    /// The current run ends as the last one of the same choice did.
+    fn end_as_before(&mut self) {
+        self.end = self.foretold.get(self.current as usize).copied().flatten();
+        self.is_damaged |= self.end.is_none_or(|end| end.run < self.used.max(1));
+    }
+
+    /// Reads the successors that are new.
+    fn find_successors(&mut self, source: &impl Source) {
+        let node = self.offset - offset_of!(Node, choices) as u64;
+        let count = get::<u32>(source, self.offset + offset_of!(Symbols, count) as u64);
+        let array = get::<u64>(source, node + offset_of!(Node, successors) as u64);
+        let (Some(count), Some(array)) = (count, array.filter(|&array| array != 0)) else { return };
+        for at in self.successors.len() as u32..count.min(MOST) {
+            let Some(successor) = get(source, array.saturating_add(4 * u64::from(at))) else { return };
+            self.successors.push(successor);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The command line of `talea watch`.
+
+// Doc comments of fields are help texts, which know no markup.
+#![allow(clippy::doc_markdown)]
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use talea_model::Nanos;
+
+use super::values;
+use crate::watch::{Options, Output};
+
+/// Watch a run while it goes on
+#[derive(Debug, Args)]
+#[command(long_about = "\
+Watch a run while it goes on: its main loop and the durations of its iterations, call sites, ranks and the calls they are in.
+
+The processes are not stopped and do not wait: their records are read from outside, on the machine where they run. Each look costs what is \
+new since the one before.")]
+#[command(after_long_help = "\
+Examples:
+  talea run --out runs/first -- mpirun -n 4 ./app &
+  talea watch runs/first
+  talea watch runs/first --once               one look as text
+  talea watch runs/first --json | jq .main_loop.iterations
+
+Keys: s sorts ranks by their time in MPI, space pauses, ? explains, q leaves; the program goes on.
+
+The main loop is that of the first rank that has one. Its iterations are the visits of the call that
+recurs most regularly; the structure of the finished run also uses the loops of the source. Times
+of `--times statistics` have no iterations. Records of `--live-dir` cannot be watched.
+
+JSON: one object a line and look; keys: `talea schema watch`.")]
+pub(super) struct WatchArgs {
+    /// Run directory, or a file in it
+    #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
+    run: PathBuf,
+    /// Time between two looks: 500ms, 5s
+    #[arg(long, value_name = "TIME", value_parser = every, default_value = "1s")]
+    every: Nanos,
+    /// Print one look instead of a screen
+    #[arg(long)]
+    once: bool,
+    /// Print each look as a line of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A time between looks.
+fn every(text: &str) -> Result<Nanos, String> {
+    let expected = || "expected a time from 100ms to 1h".to_owned();
+    values::step(text)
+        .ok()
+        .filter(|time| (100_000_000..=3_600_000_000_000).contains(&time.0))
+        .ok_or_else(expected)
+}
+
+impl From<WatchArgs> for Options {
+    fn from(args: WatchArgs) -> Self {
+        let output = match (args.json, args.once) {
+            (true, once) => Output::Json { once },
+            (false, true) => Output::Text,
+            (false, false) => Output::Screen,
+        };
+        Self { run: args.run, every: args.every, output }
+    }
+}

@@ -1,0 +1,150 @@
+//! Looks at programs that run, beside the views of the finished runs.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::bench::{Bench, Mpi, stderr};
+use super::schemas;
+use super::survive::{ended, pids};
+
+/// Starts a program on two ranks below `talea run`, and waits until both have records.
+fn started(bench: &Bench, mpi: Mpi, name: &str, options: &[&str], steps: &str) -> Child {
+    let live = bench.path(name).join("live");
+    let mut words: Vec<String> = vec!["run".into(), "--out".into(), name.into()];
+    words.extend(options.iter().map(|&word| word.to_owned()));
+    words.push("--".into());
+    words.extend(mpi.launch(2));
+    words.push(mpi.program("halo").display().to_string());
+    words.extend(["--size", "4", "--steps", steps].map(str::to_owned));
+    let mut child =
+        bench.talea(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while pids(&live).len() < 2 && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child
+}
+
+fn kill_ranks(live: &Path) {
+    for pid in pids(live) {
+        Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
+    }
+}
+
+/// Looks until the run has ended.
+fn looks(bench: &Bench, name: &str, meanwhile: impl FnOnce()) -> Vec<Value> {
+    let words = ["watch", name, "--json", "--every", "100ms"];
+    let child = bench.talea(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    meanwhile();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let looks: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    looks.iter().for_each(|look| schemas::check(&words, look));
+    looks
+}
+
+#[test]
+fn looks_end_with_what_the_finished_run_says() {
+    let Some(bench) = Bench::new() else { return };
+    for mpi in Mpi::all() {
+        let child = started(&bench, mpi, mpi.name, &[], "20000");
+        let looks = looks(&bench, mpi.name, || ());
+        assert!(ended(child).success());
+        let last = looks.last().unwrap();
+        assert_eq!((&last["running"], &last["left_events"]), (&false.into(), &0.into()), "{last}");
+        let numbers = |key: &str| -> Vec<u64> {
+            looks.iter().map(|look| look[key].as_u64().unwrap()).collect()
+        };
+        assert!(numbers("events").is_sorted() && numbers("time_ns").is_sorted(), "{looks:?}");
+        assert_eq!(numbers("new_events").iter().sum::<u64>(), last["events"].as_u64().unwrap());
+
+        let stats = bench.json(&["show", mpi.name, "stats", "--json"]);
+        assert_eq!(last["events"], stats["events"], "{}", mpi.name);
+        let [live, whole] = [last, &stats].map(|data| data["mpi_share"].as_f64().unwrap());
+        assert!((live - whole).abs() < 0.02, "{live} for {whole}");
+        let calls = bench.json(&["show", mpi.name, "calls", "--by", "path", "--json"]);
+        let sum = |rows: &Value, key: &str| -> u64 {
+            rows.as_array().unwrap().iter().map(|row| row[key].as_u64().unwrap()).sum()
+        };
+        let (sites, calls) = (sum(&last["sites"], "time_ns"), sum(&calls, "time_ns"));
+        assert_eq!(sites, calls, "sums are exact");
+
+        let main = &last["main_loop"];
+        assert!(main["place"].as_str().unwrap().contains("halo.c"), "{main}");
+        for key in ["iterations", "min_iterations", "max_iterations"] {
+            assert_eq!(main[key], 20_000, "{main}");
+        }
+        let history = main["history"].as_array().unwrap();
+        assert!(history.len() > 64 && history.len() <= 256, "{}", history.len());
+        assert_eq!(sum(&main["history"], "count"), 19_999);
+        let ranks = last["ranks"].as_array().unwrap();
+        assert_eq!(ranks.len(), 2);
+        for (number, rank) in (0..).zip(ranks) {
+            assert_eq!((&rank["rank"], &rank["state"]), (&Value::from(number), &"finalized".into()));
+            assert_eq!(rank["iterations"], 20_000, "{rank}");
+        }
+
+        let output = bench.talea(["watch", mpi.name]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let said = stderr(&output);
+        assert!(said.contains("the run has ended; `talea show "), "{said}");
+    }
+}
+
+#[test]
+fn a_killed_program_is_watched_to_its_end() {
+    let Some(bench) = Bench::new() else { return };
+    for mpi in Mpi::all() {
+        let child = started(&bench, mpi, mpi.name, &[], "100000000");
+        let text = bench.text(&["watch", mpi.name, "--once", "--every", "100ms"]);
+        for words in ["2 ranks, running, ", "loop halo.c:", " iterations of ", "MPI_Waitall halo.c:"]
+        {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        let live = bench.path(mpi.name).join("live");
+        let looks = looks(&bench, mpi.name, || {
+            std::thread::sleep(Duration::from_millis(500));
+            kill_ranks(&live);
+        });
+        assert!(!ended(child).success());
+        let last = looks.last().unwrap();
+        assert_eq!(last["running"], false);
+        let states = last["ranks"].as_array().unwrap().iter().map(|rank| &rank["state"]);
+        assert!(states.clone().all(|state| state == "killed"), "{last}");
+        let events = &bench.json(&["show", mpi.name, "stats", "--json"])["events"];
+        assert_eq!(&last["events"], events, "{}", mpi.name);
+    }
+}
+
+#[test]
+fn sums_are_watched_where_times_are_not_kept() {
+    let Some(bench) = Bench::new() else { return };
+    let Some(mpi) = Mpi::any() else { return };
+    let child = started(&bench, mpi, "run", &["--times", "statistics"], "100000000");
+    let look = bench.json(&["watch", "run", "--once", "--json"]);
+    kill_ranks(&bench.path("run").join("live"));
+    assert!(!ended(child).success());
+    assert_eq!(look["main_loop"], Value::Null);
+    assert!(look["mpi_share"].as_f64().unwrap() > 0.0);
+    let mut gaps = look["gaps"].as_array().unwrap().iter().map(|gap| gap["detail"].as_str());
+    assert!(gaps.any(|gap| gap.unwrap().contains("times of single calls are not kept")), "{look}");
+}
+
+#[test]
+fn what_is_no_run_is_refused() {
+    let Some(bench) = Bench::new() else { return };
+    std::fs::create_dir(bench.path("empty")).unwrap();
+    for (words, expected) in [
+        (&["watch", "empty"][..], "empty"),
+        (&["watch", "absent"], "absent"),
+        (&["watch", "empty", "--every", "1ms"], "expected a time from 100ms to 1h"),
+    ] {
+        let output = bench.talea(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        let said = stderr(&output);
+        assert!(said.contains(expected), "{words:?}: {said}");
+    }
+}
