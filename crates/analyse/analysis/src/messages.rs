@@ -105,13 +105,13 @@ impl Channel {
 
 /// Finds the messages among processes of the same world that were sent until `until`.
 pub fn messages(recording: &Recording, until: Nanos) -> Messages {
-    matched(recording, &all_ends(recording, Nanos(0)..=until))
+    matched(recording, all_ends(recording, Nanos(0)..=until))
 }
 
 /// Finds those that were sent in a time. Earlier calls are only counted, which takes less time and
 /// no memory.
 pub fn messages_inside(recording: &Recording, time: RangeInclusive<Nanos>) -> Vec<Message> {
-    matched(recording, &all_ends(recording, time)).all
+    matched(recording, all_ends(recording, time)).all
 }
 
 fn all_ends(recording: &Recording, time: RangeInclusive<Nanos>) -> Vec<Ends> {
@@ -154,19 +154,36 @@ fn pairs<'a>(
     let sends = ends[sender].sends.get(channel).map_or(&[][..], Vec::as_slice);
     let receives = ends[receiver].receives.get(&back).map_or(&[][..], Vec::as_slice);
     // Numbers on the channel of the first ones that are there.
-    let first_sent = ends[sender].before.sent(channel);
-    let first_received = ends[receiver].before.received(&back);
+    let first = [ends[sender].before.sent(channel), ends[receiver].before.received(&back)];
+    in_turn(sends, receives, first)
+}
+
+/// The n-th send of a channel with the n-th receive; `first` are the numbers of the first ones.
+fn in_turn<'a>(
+    sends: &'a [Send],
+    receives: &'a [Receive],
+    [first_sent, first_received]: [u64; 2],
+) -> impl Iterator<Item = (&'a Send, &'a Receive)> {
     let sends = sends.iter().skip(usize_of(first_received.saturating_sub(first_sent)));
     sends.zip(receives.iter().skip(usize_of(first_sent.saturating_sub(first_received))))
 }
 
-fn matched(recording: &Recording, ends: &[Ends]) -> Messages {
+/// The messages of these ends, whose memory is given back channel by channel.
+fn matched(recording: &Recording, mut ends: Vec<Ends>) -> Messages {
+    let sends = ends.iter().flat_map(|own| own.sends.values()).map(Vec::len).sum::<usize>();
+    let receives = ends.iter().flat_map(|own| own.receives.values()).map(Vec::len).sum::<usize>();
+    let unknown = ends.iter().map(|own| own.unknown).sum::<u64>();
+    let stopped = ends.iter().filter_map(|own| own.stopped).min();
     let places = Places::new(recording);
     let mut all = Vec::new();
-    for (at, own) in ends.iter().enumerate() {
-        for channel in own.sends.keys() {
-            let Some(receiver) = places.other(recording, at, channel) else { continue };
-            for (send, receive) in pairs(recording, ends, (at, receiver), channel) {
+    for at in 0..ends.len() {
+        for (channel, sends) in std::mem::take(&mut ends[at].sends) {
+            let Some(receiver) = places.other(recording, at, &channel) else { continue };
+            let back = reversed(recording, at, &channel);
+            let first = [ends[at].before.sent(&channel), ends[receiver].before.received(&back)];
+            // No other sender's messages come on this channel.
+            let receives = ends[receiver].receives.remove(&back).unwrap_or_default();
+            for (send, receive) in in_turn(&sends, &receives, first) {
                 let Some(done) = receive.done else { continue };
                 all.push(Message {
                     from: (at, send.thread),
@@ -179,11 +196,7 @@ fn matched(recording: &Recording, ends: &[Ends]) -> Messages {
             }
         }
     }
-    let sends = ends.iter().flat_map(|own| own.sends.values()).map(Vec::len).sum::<usize>();
-    let receives = ends.iter().flat_map(|own| own.receives.values()).map(Vec::len).sum::<usize>();
-    let unknown = ends.iter().map(|own| own.unknown).sum::<u64>();
     let unmatched = (sends + receives).saturating_sub(2 * all.len()) as u64 + unknown;
-    let stopped = ends.iter().filter_map(|own| own.stopped).min();
     Messages { all, unmatched, stopped }
 }
 

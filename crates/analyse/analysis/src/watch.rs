@@ -69,8 +69,8 @@ impl Watch {
         let begin = Instant::now();
         self.looks += 1;
         self.find_processes();
-        let (mut new_events, mut left_events) = (0, 0);
-        loop {
+        let mut new_events = 0;
+        let left_events = loop {
             let looked = self.processes.iter_mut().map(|one| one.read(EVENTS));
             let (mut new, mut left) = (0, 0);
             looked.for_each(|looked| {
@@ -78,11 +78,10 @@ impl Watch {
                 left += looked.left;
             });
             new_events += new;
-            left_events = left;
             if left == 0 || new == 0 || begin.elapsed() >= within {
-                break;
+                break left;
             }
-        }
+        };
         let mut look = Look::default();
         for one in &mut self.processes {
             look.add(one.end_look());
@@ -233,7 +232,7 @@ impl Watch {
             iterations: None,
             mpi_share: share(false),
             recent_mpi_share: share(true),
-            inside: one.open().map(|(node, since_ns)| OpenCall {
+            inside: one.open_call().map(|(node, since_ns)| OpenCall {
                 site: self.label(one, 0, node),
                 since_ns,
             }),

@@ -94,6 +94,27 @@ impl Messages {
         (0..self.len()).map_while(|row| self.get(row))
     }
 
+    /// Puts the rows of `order` in its order in place of all rows. Columns follow one after the
+    /// other, so that one of them at most is there twice.
+    ///
+    /// # Panics
+    /// If there is no row of such a number.
+    pub fn reorder(&mut self, order: &[u32]) {
+        fn column<T: Copy>(column: &mut Vec<T>, order: &[u32]) {
+            *column = order.iter().map(|&row| column[row as usize]).collect();
+        }
+        column(&mut self.sender, order);
+        column(&mut self.sender_cpu, order);
+        column(&mut self.logical_send, order);
+        column(&mut self.physical_send, order);
+        column(&mut self.receiver, order);
+        column(&mut self.receiver_cpu, order);
+        column(&mut self.logical_receive, order);
+        column(&mut self.physical_receive, order);
+        column(&mut self.size, order);
+        column(&mut self.tag, order);
+    }
+
     pub(super) fn check(&self) -> Result<(), Shape> {
         let lengths = [
             self.sender_cpu.len(),

@@ -163,16 +163,9 @@ pub fn timeline(
         times.durations = durations(&times.iterations);
         loops.push(times);
     }
-    let figures: Vec<Figures> = loops
-        .iter()
-        .map(|found| Figures {
-            index: found.index,
-            parent: forest.loops[found.index as usize].parent,
-            time: found.total,
-            irregularity: found.irregularity(),
-        })
-        .collect();
-    let (dominant, main) = main_loop(&figures).unzip();
+    let outermost = loops.iter().enumerate().rev().filter(|(_, found)| found.depth == 1);
+    let dominant = outermost.max_by_key(|(_, found)| found.total).map(|(place, _)| place);
+    let main = dominant.map(|place| main(forest, &loops, place));
     Timeline { run, loops, dominant, main }
 }
 
@@ -315,37 +308,21 @@ pub(crate) fn durations(iterations: &[Iteration]) -> Durations {
     Durations { min: Nanos(min), median: Nanos(median), max: Nanos(max), outliers }
 }
 
-/// Figures of a loop that decide which loop is the main one.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Figures {
-    /// Its place in [`Forest::loops`].
-    pub(crate) index: u32,
-    /// The enclosing loop, as such a place.
-    pub(crate) parent: Option<u32>,
-    /// Time in it.
-    pub(crate) time: Nanos,
-    /// Variation of its iterations with the uncertainty of few of them.
-    pub(crate) irregularity: f64,
-}
-
-/// Places of the dominant and of the main loop among these, which are in the order of the forest;
-/// see [`Timeline`]. Goes from the dominant loop inwards as long as the outer one is too irregular
-/// to count steps by, and a loop inside takes most of its time and is much more regular.
-pub(crate) fn main_loop(loops: &[Figures]) -> Option<(usize, usize)> {
-    let outermost = loops.iter().enumerate().rev().filter(|(_, found)| found.parent.is_none());
-    let (dominant, _) = outermost.max_by_key(|(_, found)| found.time)?;
-    let mut main = dominant;
+/// Goes from the loop at `place` inwards as long as the outer one is too irregular to count steps
+/// by, and a loop inside takes most of its time and is much more regular.
+fn main(forest: &Forest, loops: &[LoopTimes], place: usize) -> usize {
+    let mut main = place;
     // Loops come after those around them, so that one pass follows the nesting inwards.
     for (at, found) in loops.iter().enumerate() {
         let outer = &loops[main];
-        let inside = found.parent == Some(outer.index);
-        let most = found.time.0 as f64 >= MOST * outer.time.0 as f64;
-        let (irregular, inner) = (outer.irregularity, found.irregularity);
+        let inside = forest.loops[found.index as usize].parent == Some(outer.index);
+        let most = found.total.0 as f64 >= MOST * outer.total.0 as f64;
+        let (irregular, inner) = (outer.irregularity(), found.irregularity());
         if inside && most && irregular > IRREGULAR && inner < irregular / 2.0 {
             main = at;
         }
     }
-    Some((dominant, main))
+    main
 }
 
 #[cfg(test)]

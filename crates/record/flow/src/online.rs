@@ -2,16 +2,22 @@
 //!
 //! Owns the state of one thread that looks from time to time extend: each event costs the same, and
 //! memory grows with the graph, not with the events. Loops are those of the graph as it was at the
-//! last look, with the rules of [`crate::iterations`]: of a loop's own nodes the one whose visits
-//! are most regular in time counts its iterations, and the main loop is the outermost one with the
-//! most time, or a much more regular one inside it.
+//! last look. Of a loop's own nodes the one whose visits are most regular in time counts its
+//! iterations, as in [`crate::iterations`]. The main loop is the outermost one with the most time;
+//! if it turns only a few times, an inner one with nearly all of its time replaces it, as in
+//! [`crate::structure`].
 
 use talea_model::{Nanos, NodeId};
 
 use crate::growth::Look;
 use crate::history::History;
-use crate::iterations::{Figures, Regularity, TimedEvent, main_loop, most_regular};
+use crate::iterations::{Regularity, TimedEvent, most_regular};
 use crate::loops::Forest;
+
+/// A loop with fewer iterations is replaced by one inside it,
+const FEW: u64 = 4;
+/// which takes at least this part of its time.
+const NEARLY_ALL: f64 = 0.75;
 
 /// An event, and the way to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,11 +38,22 @@ struct Visits {
     regularity: Regularity,
     /// Those times.
     history: History,
+    /// Visits since the loops changed, and how many of them followed another one in the same
+    /// execution of the loop.
+    recent: (u64, u64),
     /// Time inside its calls and before each of them.
     time: Nanos,
     /// Number of its successors so far, and at the last look.
     successors: u32,
     known: u32,
+}
+
+impl Visits {
+    /// True unless most visits are alone in their execution of the loop.
+    fn is_repeated(&self) -> bool {
+        let (visits, repeated) = self.recent;
+        visits < FEW || 2 * repeated >= visits
+    }
 }
 
 /// The main loop of a thread.
@@ -107,9 +124,11 @@ impl Follower {
         let left = innermost.map_or(Nanos(0), |at| self.left[at as usize]);
         let visits = &mut self.visits[node];
         visits.count += 1;
+        visits.recent.0 += 1;
         visits.time = visits.time + time;
         if let Some(last) = visits.last.replace(event.begin).filter(|&last| last >= left) {
             let distance = event.begin - last;
+            visits.recent.1 += 1;
             visits.regularity.add(distance);
             visits.history.push(last, distance);
         }
@@ -123,6 +142,7 @@ impl Follower {
                 last: None,
                 regularity: Regularity::default(),
                 history: History::new(self.most),
+                recent: (0, 0),
                 time: Nanos(0),
                 successors: 0,
                 known: 0,
@@ -158,6 +178,7 @@ impl Follower {
             self.forest = Forest::from_successors(successors, [0]);
             self.left = vec![Nanos(0); self.forest.loops.len()];
             self.grow(successors.len());
+            self.visits.iter_mut().for_each(|visits| visits.recent = (0, 0));
             self.successors = successors.to_vec();
         }
         self.visits.iter_mut().for_each(|visits| visits.known = visits.successors);
@@ -187,24 +208,25 @@ impl Follower {
                 time[parent] = time[parent] + time[at];
             }
         }
-        // A loop without a second visit yet is irregular.
-        let regular: Vec<Option<(u32, Regularity)>> = loops
-            .iter()
-            .map(|one| {
-                let visits = one.nodes.iter().map(|&at| (at, self.visits[at as usize].regularity));
-                most_regular(visits)
-            })
-            .collect();
-        let figures = (0..).zip(loops).zip(time.iter().zip(&regular));
-        let figures = figures.map(|((index, one), (&time, regular))| Figures {
-            index,
-            parent: one.parent,
-            time,
-            irregularity: regular.map_or(f64::INFINITY, |(_, visits)| visits.irregularity()),
-        });
-        let figures: Vec<Figures> = figures.collect();
-        let (_, main) = main_loop(&figures)?;
-        let (node, regularity) = regular[main]?;
+        let regular = |at: usize| {
+            let visits = loops[at].nodes.iter().map(|&node| (node, &self.visits[node as usize]));
+            let repeated = visits.filter(|(_, visits)| visits.is_repeated());
+            most_regular(repeated.map(|(node, visits)| (node, visits.regularity)))
+        };
+        let turns = |at: usize| regular(at).map_or(0, |(node, _)| self.visits[node as usize].count);
+        let heaviest = |parent: Option<u32>| {
+            let inside = (0..loops.len()).rev().filter(|&at| loops[at].parent == parent);
+            inside.max_by_key(|&at| time[at])
+        };
+        let mut main = heaviest(None)?;
+        while turns(main) < FEW
+            && let Some(inner) = heaviest(Some(main as u32))
+            && time[inner].0 as f64 >= NEARLY_ALL * time[main].0 as f64
+            && turns(inner) > turns(main)
+        {
+            main = inner;
+        }
+        let (node, regularity) = regular(main)?;
         let visits = &self.visits[node as usize];
         let inside = |&node: &u32| self.forest.around(node).any(|one| one as usize == main);
         let nodes = (0..self.visits.len() as u32).filter(inside).map(NodeId).collect();

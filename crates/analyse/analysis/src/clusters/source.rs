@@ -17,7 +17,7 @@ use talea_model::{GapKind, Gaps, Rank, Trace};
 
 use super::Options;
 use crate::Progress;
-use crate::input::{self, Input, InputError, Wanted};
+use crate::input::{self, Input, InputError, Time};
 
 /// An input.
 #[derive(Debug)]
@@ -114,8 +114,8 @@ pub fn load(path: &Path, how: &Options, progress: Progress<'_>) -> Result<Source
         let part = Looked::default();
         return Ok(Source { trace: None, has_records: false, bursts, part, seconds: 0.0 });
     }
-    let wanted = Wanted::Computation;
-    let Input { trace, computation, .. } = input::load(path, wanted, how.extent(), progress)?;
+    let time = Some(Time::Computing);
+    let Input { trace, computation, .. } = input::load(path, time, how.extent(), progress)?;
     progress("finding bursts");
     let begin = Instant::now();
     let has_records = computation.is_none();

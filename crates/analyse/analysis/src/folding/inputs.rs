@@ -12,7 +12,7 @@ use talea_model::trace::types;
 use super::{AnalyseError, FoldOptions, Folded, SaveFoldedError, analyse, inject};
 use crate::Progress;
 use crate::convert::paraver;
-use crate::input::{self, Extent, InputError, Wanted};
+use crate::input::{self, Extent, InputError};
 
 /// Calls of a sampled run up to which they are read for every fold: half a gigabyte.
 const MOST_CALLS: u64 = 1_000_000;
@@ -78,7 +78,7 @@ impl Inputs {
             };
             let (input, lacks_calls) = if what.extent == super::Extent::WithoutMpi {
                 let whole = Extent::default();
-                (input::load(path, Wanted::All, whole, &mut *progress)?, false)
+                (input::load(path, None, whole, &mut *progress)?, false)
             } else {
                 input::load_inside(path, most, suffices, &mut *progress)?
             };

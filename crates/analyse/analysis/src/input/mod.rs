@@ -12,9 +12,9 @@ use talea_metric::measure::{Activity, Span};
 use talea_model::Trace;
 pub use talea_run::directory::known_as;
 
-pub use run::{Computation, Extent};
+use run::Visited;
+pub use run::{Computation, Extent, Time};
 pub(crate) use run::{Stretch, Visitor};
-use run::{Time, Visited};
 
 use crate::hosts::Host;
 use crate::{Analysis, Progress};
@@ -61,18 +61,6 @@ pub enum InputError {
     Unknown(PathBuf),
 }
 
-/// The records that an analysis needs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Wanted {
-    /// All.
-    All,
-    /// Those between calls: of a run its [`Computation`], and its samples.
-    #[default]
-    Computation,
-    /// The same with the time outside MPI.
-    Measurement,
-}
-
 /// A trace of another tool, or a run.
 #[derive(Debug)]
 pub(crate) enum Opened {
@@ -97,18 +85,14 @@ pub(crate) fn open(path: &Path, progress: Progress<'_>) -> Result<Opened, InputE
     }
 }
 
-/// Reads what the user named; of records all, of a [`Computation`] this extent.
+/// Reads what the user named: of a run all records, or with a `time` its [`Computation`] in this
+/// extent, and its samples.
 pub fn load(
     path: &Path,
-    wanted: Wanted,
+    time: Option<Time>,
     extent: Extent,
     progress: Progress<'_>,
 ) -> Result<Input, InputError> {
-    let time = match wanted {
-        Wanted::All => None,
-        Wanted::Computation => Some(Time::Computing),
-        Wanted::Measurement => Some(Time::OutsideMpi),
-    };
     load_run(path, progress, |analysis| {
         match time.and_then(|time| run::computation(analysis, time, extent)) {
             Some((trace, computation)) => (trace, Some(computation)),

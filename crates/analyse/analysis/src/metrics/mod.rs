@@ -17,7 +17,7 @@ use talea_metric::measure::{Activities, MeasureError, Part, Span};
 use talea_model::Gaps;
 
 use crate::Progress;
-use crate::input::{self, Extent, InputError, Wanted};
+use crate::input::{self, Extent, InputError, Time};
 
 pub use clusters::Cluster;
 pub use data::data;
@@ -108,7 +108,7 @@ pub fn measure(options: &Options, progress: Progress<'_>) -> Result<Vec<Study>, 
     let mut studies = Vec::with_capacity(options.inputs.len());
     for path in &options.inputs {
         let extent = Extent { part: options.part, most: options.most.unwrap_or(Extent::MOST) };
-        let input = input::load(path, Wanted::Measurement, extent, &mut *progress)?;
+        let input = input::load(path, Some(Time::OutsideMpi), extent, &mut *progress)?;
         progress("measuring");
         let failed = |source| MetricsError::Measure { source, path: path.clone() };
         let mut study = match &input.computation {

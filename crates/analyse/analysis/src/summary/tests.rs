@@ -162,15 +162,15 @@ fn analyses_say_that_sums_are_computed_again() {
     let folder = sample(2);
     shown(folder.path());
     fs::write(sums(folder.path()), "no container").unwrap();
-    let gaps = |wanted| {
+    let gaps = |time| {
         let input =
-            crate::input::load(folder.path(), wanted, crate::input::Extent::default(), &mut |_| ())
+            crate::input::load(folder.path(), time, crate::input::Extent::default(), &mut |_| ())
                 .unwrap();
         input.trace.gaps.iter().filter(|gap| gap.detail.contains("computed again")).count()
     };
-    assert_eq!(gaps(crate::input::Wanted::Computation), 1);
+    assert_eq!(gaps(Some(crate::input::Time::Computing)), 1);
     // They were kept again.
-    assert_eq!(gaps(crate::input::Wanted::All), 0);
+    assert_eq!(gaps(None), 0);
 }
 
 #[test]

@@ -199,7 +199,7 @@ impl Watched {
 
     /// Makes the sums of now those of the look before.
     pub(super) fn keep_sums(&mut self) {
-        let open = self.open().map_or(Nanos(0), |(_, since)| since);
+        let open = self.open_call().map_or(Nanos(0), |(_, since)| since);
         self.before = self.now;
         for (at, thread) in self.threads.iter_mut().enumerate() {
             thread.before.clone_from(&thread.sums);
@@ -208,7 +208,7 @@ impl Watched {
     }
 
     /// The call in which the thread is that initialised MPI, and the time since its begin.
-    pub(super) fn open(&self) -> Option<(NodeId, Nanos)> {
+    pub(super) fn open_call(&self) -> Option<(NodeId, Nanos)> {
         let thread = self.follower.threads().first()?.record();
         let (node, begin) = match (thread.open_node, thread.polls[0].node) {
             (0, 0) => return None,
@@ -231,7 +231,7 @@ impl Watched {
             let sum = if is_bracket(NodeId(node)) { &mut outside } else { &mut mpi };
             *sum = sum.saturating_add(time);
         }
-        if let Some((node, since)) = self.open() {
+        if let Some((node, since)) = self.open_call() {
             let sum = if is_bracket(node) { &mut outside } else { &mut mpi };
             *sum = sum.saturating_add(since.0);
         }

@@ -145,15 +145,13 @@ fn overlap(calls: &[TimedEvent]) -> bool {
 }
 
 /// Messages by the time of sending; those of the same time in their order.
-fn by_time(messages: Messages) -> Messages {
-    if messages.logical_send.is_sorted() {
-        return messages;
+fn by_time(mut messages: Messages) -> Messages {
+    if !messages.logical_send.is_sorted() {
+        let mut order: Vec<u32> = (0..messages.len() as u32).collect();
+        order.sort_by_key(|&row| messages.logical_send[row as usize]);
+        messages.reorder(&order);
     }
-    let mut order: Vec<u32> = (0..messages.len() as u32).collect();
-    order.sort_by_key(|&row| messages.logical_send[row as usize]);
-    let mut sorted = Messages::default();
-    order.into_iter().filter_map(|row| messages.get(row as usize)).for_each(|one| sorted.push(one));
-    sorted
+    messages
 }
 
 impl Stream<'_> {
