@@ -8,6 +8,7 @@
 //! drawing makes it harmless.
 
 pub mod clusters;
+pub mod collection;
 pub mod folded;
 mod graph;
 pub mod growth;

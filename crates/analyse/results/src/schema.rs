@@ -8,6 +8,7 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 
 use crate::clusters::{ClusterData, TrackData};
+use crate::collection::CollectionData;
 use crate::folded::FoldedData;
 use crate::growth::GrowthData;
 use crate::links::{CableTable, ExperimentResult, LinkTables, PlacementTable, RegionTables};
@@ -66,6 +67,7 @@ pub const VIEWS: &[View] = &[
     view::<Vec<SiteRow>>("calls", "talea show RUN calls --by path --json"),
     view::<Vec<ClassData>>("classes", "talea show RUN classes --json"),
     view::<ClusterData>("cluster", "talea cluster INPUT --json"),
+    view::<CollectionData>("collection", "talea show RUN collection --json"),
     view::<Vec<CounterData>>("counters", "talea topo --counters --json"),
     view::<Vec<Check>>("doctor", "talea doctor --json"),
     view::<EventLine<'_>>("event", "talea events RUN --json-lines, each line"),

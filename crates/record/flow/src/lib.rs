@@ -10,6 +10,7 @@
 pub mod chains;
 pub mod classes;
 pub mod codec;
+pub mod collection;
 pub mod graph;
 pub mod growth;
 pub mod history;

@@ -19,7 +19,7 @@ const LOOKS: u64 = 100;
 
 /// The run was recorded without times of single calls.
 #[derive(Debug, thiserror::Error)]
-#[error("growth needs the times of single calls; the run was recorded with `--times statistics`")]
+#[error("needs the times of single calls; the run was recorded with `--times statistics`")]
 pub struct NoTimes;
 
 /// Growth of the graphs of these threads, or of all where none is given, at a hundred looks.

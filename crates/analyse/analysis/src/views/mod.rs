@@ -4,6 +4,7 @@
 //! [`crate::report`]'s, and the matrix of the report is [`crate::matrix`]'s.
 
 mod choice;
+mod collection;
 mod growth;
 mod iterations;
 mod samples;
@@ -15,6 +16,7 @@ use talea_results::views::{
 };
 
 pub use choice::{ViewError, check, choose, sampled};
+pub use collection::collection;
 pub use growth::{NoTimes, growth};
 pub use iterations::{IterationsError, Which, iterations};
 pub use samples::{rows as sample_rows, samples};

@@ -94,6 +94,15 @@ rank with one thread that calls MPI stands there by its number alone.
 
 Keys of the JSON: `talea schema classes`.")]
     Classes(JsonArgs),
+    /// Iterations that would be enough, and the totals that they give
+    #[command(after_long_help = "\
+The iterations of the main loop that bounded recording would keep in detail: of those that make the
+same calls the first, the slowest, and one from each of some stretches of the run, chosen by chance.
+From these and the durations of all iterations follow the times of call sites with 95 % intervals;
+the recorded times stand beside them.
+
+Without --rank: a rank of the largest class. Keys of the JSON: `talea schema collection`.")]
+    Collection(CollectionArgs),
     /// Growth of the event flow graph over time, and when its structure was steady
     #[command(after_long_help = "\
 A look at each hundredth of the run. Change is the part of the time since the look before that was
@@ -153,6 +162,23 @@ pub(super) struct StructureArgs {
     /// Of the threads of --rank, show this one only
     #[arg(long, value_name = "N", requires = "rank")]
     pub(super) thread: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CollectionArgs {
+    #[command(flatten)]
+    pub(super) thread: StructureArgs,
+    /// Maximum number of kept iterations that make the same calls
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 10,
+        value_parser = clap::value_parser!(u16).range(4..=1000)
+    )]
+    pub(super) keep: u16,
+    /// Seed of the random choice
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) seed: u64,
 }
 
 #[derive(Debug, Args)]

@@ -3,6 +3,7 @@
 //! Owns the tasks, and the conversion of arguments into the option structs of the commands.
 
 use talea_analysis::events::Request;
+use talea_flow::collection::Plan;
 use talea_flow::times::Bound;
 use talea_launch::Unwind;
 
@@ -192,6 +193,15 @@ impl From<View> for show::View {
             View::Calls(args) => Self::Calls { by: args.by, format: format(args.json) },
             View::Matrix(args) => Self::Matrix { format: format(args.json) },
             View::Classes(args) => Self::Classes { format: format(args.json) },
+            View::Collection(args) => {
+                let StructureArgs { rank, thread } = args.thread;
+                Self::Collection {
+                    rank: rank.rank,
+                    thread,
+                    plan: Plan::new(usize::from(args.keep), args.seed),
+                    format: format(rank.json),
+                }
+            }
             View::Growth(StructureArgs { rank, thread }) => {
                 Self::Growth { rank: rank.rank, thread, format: format(rank.json) }
             }

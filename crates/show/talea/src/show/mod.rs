@@ -5,6 +5,7 @@
 
 mod calls;
 mod classes;
+mod collection;
 mod graph;
 mod growth;
 mod hosts;
@@ -17,6 +18,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use serde::Serialize;
+use talea_flow::collection::Plan;
 use talea_model::Rank;
 use talea_run::directory::WriteError;
 
@@ -77,6 +79,17 @@ pub(crate) enum View {
     },
     /// Ranks that behave alike.
     Classes {
+        /// Text or JSON.
+        format: Format,
+    },
+    /// Iterations that smart collection would keep.
+    Collection {
+        /// This rank instead of the largest class.
+        rank: Option<Rank>,
+        /// Of its threads this one instead of the first.
+        thread: Option<u32>,
+        /// The choice.
+        plan: Plan,
         /// Text or JSON.
         format: Format,
     },
@@ -185,6 +198,10 @@ pub(crate) fn show(options: &Options) -> Result<(), ShowError> {
         View::Calls { by, format } => calls::show(&analysis, *by, *format),
         View::Matrix { format } => matrix::show(&analysis, *format),
         View::Classes { format } => classes::show(&analysis, *format),
+        View::Collection { rank, thread, plan, format } => {
+            let which = chosen(*rank, *thread)?.first().copied();
+            collection::show(&analysis, &options.run, (which, *plan), *format)?
+        }
         View::Growth { rank, thread, format } => {
             growth::show(&analysis, &options.run, &chosen(*rank, *thread)?, *format)?
         }
@@ -215,6 +232,7 @@ impl View {
             | Self::Calls { format, .. }
             | Self::Matrix { format }
             | Self::Classes { format }
+            | Self::Collection { format, .. }
             | Self::Growth { format, .. }
             | Self::Hosts { format }
             | Self::Samples { format, .. } => *format == Format::Text,

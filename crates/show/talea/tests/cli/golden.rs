@@ -131,6 +131,7 @@ const COMMANDS: &[(&str, &str, &str)] = &[
     ("halo-calls-routine", "show halo calls --by routine", "call-groups"),
     ("halo-matrix", "show halo matrix", "matrix"),
     ("halo-classes", "show halo classes", "classes"),
+    ("halo-collection", "show halo collection", "collection"),
     ("halo-growth", "show halo growth", "growth"),
     ("halo-hosts", "show halo hosts", "hosts"),
     ("halo-samples", "show halo samples", "samples"),

@@ -43,6 +43,7 @@ fn view(words: &[&str], found: &Value) -> Option<&'static str> {
             Some(&"calls") if has("line") || has("routine") => "call-groups",
             Some(&"calls") => "calls",
             Some(&"classes") => "classes",
+            Some(&"collection") => "collection",
             Some(&"graph") => "graph",
             Some(&"growth") => "growth",
             Some(&"hosts") => "hosts",

@@ -153,7 +153,7 @@ fn json_keys_are_stable() {
 fn text_says_what_it_should() {
     let Some(bench) = Bench::new() else { return };
     let Some(()) = halo(&bench) else { return };
-    let views: [&[&str]; 11] = [
+    let views: [&[&str]; 12] = [
         &["show", "run", "structure"],
         &["show", "run", "structure", "--rank", "2"],
         &["show", "run", "graph"],
@@ -163,6 +163,7 @@ fn text_says_what_it_should() {
         &["show", "run", "calls", "--by", "routine"],
         &["show", "run", "matrix"],
         &["show", "run", "classes"],
+        &["show", "run", "collection"],
         &["show", "run", "growth"],
         &["events", "run", "--rank", "1", "--from", "1ms"],
     ];
@@ -213,8 +214,41 @@ fn a_window_of_time_and_every_way_to_keep_times() {
     assert_eq!(bench.fails(&["events", "sums", "--rank", "1", "--from", "1s"]).0, 2);
     bench.text(&["show", "sums", "structure"]);
     bench.text(&["report", "sums"]);
-    let (code, message) = bench.fails(&["show", "sums", "growth"]);
-    assert_eq!((code, message.contains("--times statistics")), (2, true), "{message}");
+    for view in ["growth", "collection"] {
+        let (code, message) = bench.fails(&["show", "sums", view]);
+        assert_eq!((code, message.contains("--times statistics")), (2, true), "{message}");
+    }
+    check_collection(&bench, "exact");
+}
+
+/// Iterations that would be kept of a run of 60 iterations, and their totals.
+fn check_collection(bench: &Bench, run: &str) {
+    let kept = |words: &[&str]| {
+        let words = [&["show", run, "collection", "--json"], words].concat();
+        let found = bench.json(&words);
+        let sums = |key: &str| -> u64 {
+            let phases = found["phases"].as_array().unwrap();
+            phases.iter().map(|phase| phase[key].as_u64().unwrap()).sum()
+        };
+        assert_eq!((sums("iterations"), &found["iterations"]), (60, &60.into()), "{found}");
+        for total in found["totals"].as_array().unwrap() {
+            let value = |key: &str| total[key].as_f64();
+            assert!(value("low_ns") <= value("estimate_ns"), "{total}");
+            assert!(value("estimate_ns") <= value("high_ns"), "{total}");
+        }
+        found
+    };
+    let few = kept(&["--rank", "1"]);
+    assert!(few["kept"].as_u64().unwrap() < 60 && few["rank"] == 1, "{few}");
+    assert!(few["kept_events"].as_u64() < few["events"].as_u64(), "{few}");
+    assert_ne!(few["phases"], kept(&["--rank", "1", "--seed", "2"])["phases"]);
+    // All are kept, so that nothing is estimated.
+    let all = kept(&["--rank", "1", "--keep", "100"]);
+    assert_eq!(all["kept"], 60);
+    for total in all["totals"].as_array().unwrap() {
+        let exact = total["time_ns"].as_f64();
+        assert_eq!([&total["estimate_ns"], &total["low_ns"]].map(Value::as_f64), [exact; 2]);
+    }
 }
 
 #[test]

@@ -57,12 +57,13 @@ fn views_of_a_run_fit_terminals_and_are_whole_in_a_pipe() {
     command.push(mpi.program("halo").display().to_string());
     command.extend(["--size".to_owned(), "8".to_owned()]);
     bench.record("run", &[], &command);
-    let views: [&[&str]; 11] = [
+    let views: [&[&str]; 12] = [
         &["show", "run", "structure"],
         &["show", "run", "calls"],
         &["show", "run", "graph"],
         &["show", "run", "matrix"],
         &["show", "run", "classes"],
+        &["show", "run", "collection"],
         &["show", "run", "growth"],
         &["show", "run", "stats"],
         &["show", "run", "hosts"],

@@ -1,0 +1,130 @@
+//! What smart collection would keep of a recording, and the totals that would follow.
+//!
+//! Owns which iterations are alike: those that make the same calls. The choice and the estimates
+//! are [`talea_flow::collection`]'s; the recording has the true totals beside them.
+
+use std::collections::{BTreeMap, HashMap};
+
+use talea_flow::collection::{Behaviour, Estimate, Plan, Turn};
+use talea_model::Nanos;
+use talea_results::collection::{CollectionData, PhaseData, TotalData};
+use talea_run::live::layout::TimesMode;
+
+use super::growth::{NoTimes, growth};
+use crate::Analysis;
+use crate::location::ThreadAt;
+
+/// Maximum number of kinds of iterations; further ones are counted together.
+const KINDS: usize = 32;
+
+/// A kind of iterations, and the kept ones: number of events, and time of each node.
+struct Kind {
+    behaviour: Behaviour,
+    kept: BTreeMap<u64, (u64, HashMap<u32, Nanos>)>,
+}
+
+/// The iterations of a thread's main loop that would be kept by a plan.
+///
+/// # Errors
+/// For a run without times of calls.
+pub fn collection(
+    analysis: &Analysis<'_>,
+    at: ThreadAt,
+    plan: Plan,
+) -> Result<CollectionData, NoTimes> {
+    let recording = &analysis.run.recording;
+    if recording.times == TimesMode::Statistics {
+        return Err(NoTimes);
+    }
+    let steady = growth(analysis, &[at])?.steady;
+    let iterations = analysis.iterations(at);
+    let thread = analysis.recorded(at);
+    let mut kinds: Vec<Kind> = Vec::new();
+    let mut by_calls: HashMap<Vec<u32>, usize> = HashMap::new();
+    let mut exact: HashMap<u32, Nanos> = HashMap::new();
+    let mut all_events = 0;
+    let mut events = analysis.process(at.process).events(recording, thread).without_arguments();
+    let mut place = 0;
+    for (number, iteration) in (0..).zip(&*iterations) {
+        let mut times: HashMap<u32, Nanos> = HashMap::new();
+        while place < iteration.events.end {
+            let Some(event) = events.next_event() else { break };
+            if place >= iteration.events.start {
+                let time = event.duration.unwrap_or_default();
+                *times.entry(event.node.0).or_default() += time;
+                *exact.entry(event.node.0).or_default() += time;
+            }
+            place += 1;
+        }
+        let mut calls: Vec<u32> = times.keys().copied().collect();
+        calls.sort_unstable();
+        let next = kinds.len().min(KINDS - 1);
+        let kind = *by_calls.entry(calls).or_insert(next);
+        if kind == kinds.len() {
+            kinds.push(Kind { behaviour: Behaviour::new(plan), kept: BTreeMap::new() });
+        }
+        let Kind { behaviour, kept } = &mut kinds[kind];
+        behaviour.add(Turn { number, duration: iteration.duration });
+        let count = iteration.events.len() as u64;
+        all_events += count;
+        if behaviour.keeps(number) {
+            kept.insert(number, (count, times));
+            kept.retain(|&number, _| behaviour.keeps(number));
+        }
+    }
+    let is_mixed = by_calls.len() > KINDS;
+    let mut totals: Vec<TotalData> =
+        exact.iter().map(|(&node, &time)| total(analysis, at, &kinds, (node, time))).collect();
+    totals.sort_by(|a, b| b.time_ns.cmp(&a.time_ns).then_with(|| a.site.cmp(&b.site)));
+    let kept = || kinds.iter().flat_map(|kind| kind.kept.values());
+    let study = analysis.thread(at);
+    Ok(CollectionData {
+        rank: analysis.ranks[at.process].rank,
+        thread: study.number,
+        iterations: iterations.len() as u64,
+        kept: kept().count() as u64,
+        events: all_events,
+        kept_events: kept().map(|(events, _)| events).sum(),
+        steady_at_ns: steady.first().map(|one| one.known_ns),
+        phases: kinds.iter().enumerate().filter_map(|(at, kind)| phase(kind, at, is_mixed)).collect(),
+        totals,
+    })
+}
+
+fn phase(kind: &Kind, at: usize, is_mixed: bool) -> Option<PhaseData> {
+    let (first, last) = kind.behaviour.extent()?;
+    Some(PhaseData {
+        first,
+        last,
+        iterations: kind.behaviour.count(),
+        time_ns: kind.behaviour.sum(),
+        kept: kind.behaviour.kept(),
+        mixed: is_mixed && at + 1 == KINDS,
+    })
+}
+
+fn total(
+    analysis: &Analysis<'_>,
+    at: ThreadAt,
+    kinds: &[Kind],
+    (node, time_ns): (u32, Nanos),
+) -> TotalData {
+    let nothing = Estimate { total: 0.0, margin: Some(0.0) };
+    let estimates = kinds.iter().map(|Kind { behaviour, kept }| {
+        behaviour.estimate(|number| {
+            let times = kept.get(&number).map(|(_, times)| times);
+            times.and_then(|times| times.get(&node)).copied().unwrap_or_default()
+        })
+    });
+    let sum = estimates.fold(nothing, Estimate::plus);
+    let margin = sum.margin.unwrap_or(f64::NAN);
+    let log = &analysis.recorded(at).log;
+    let signature = log.nodes.get(node as usize).map(|node| node.signature);
+    TotalData {
+        site: signature.map_or_else(|| "?".to_owned(), |one| analysis.places.label(one)),
+        time_ns,
+        estimate_ns: sum.total,
+        low_ns: sum.total - margin,
+        high_ns: sum.total + margin,
+    }
+}

@@ -1,0 +1,391 @@
+//! Iterations that are kept in detail, and totals that follow from them.
+//!
+//! Owns the decision of smart collection as a pure function: it takes iterations in any order, of a
+//! running program or of a whole recording, and needs no later ones. Of each behaviour it keeps the
+//! first iteration, the slowest ones, and one from each of some stretches of the run, which are
+//! chosen by a hash of their numbers. So all ranks keep the same iterations, and states of parts of
+//! a run can be merged in any order. Totals are ratio estimates (Cochran, "Sampling Techniques",
+//! 3rd edition, chapter 6): the durations of all iterations are known exactly.
+
+use std::collections::BTreeMap;
+
+use talea_model::Nanos;
+
+/// An iteration, of which only these figures are known of all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Its number, the same on all ranks.
+    pub number: u64,
+    /// Its duration.
+    pub duration: Nanos,
+}
+
+/// Numbers of iterations that are kept of each behaviour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Number of the slowest iterations that are kept.
+    pub slowest: usize,
+    /// Maximum number of stretches of the run, of each of which one is kept.
+    pub stretches: usize,
+    /// Seed of the random choice.
+    pub seed: u64,
+}
+
+impl Plan {
+    /// At most this many iterations of each behaviour, at least four.
+    pub fn new(most: usize, seed: u64) -> Self {
+        let slowest = if most < 8 { 1 } else { 2 };
+        Self { slowest, stretches: most.saturating_sub(1 + slowest).max(2), seed }
+    }
+}
+
+/// Iterations of one behaviour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Behaviour {
+    plan: Plan,
+    count: u64,
+    sum: u128,
+    first: Option<Turn>,
+    last: u64,
+    /// The slowest first; of equals the earlier.
+    slowest: Vec<Turn>,
+    /// A stretch has the iterations whose numbers are equal without this many lowest bits.
+    shift: u32,
+    /// For each stretch the number of its iterations, and the chosen one.
+    stretches: BTreeMap<u64, (u64, Turn)>,
+}
+
+/// The finaliser of `MurmurHash3`.
+fn mixed(number: u64, seed: u64) -> u64 {
+    let mut hash = number ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    hash ^ (hash >> 33)
+}
+
+impl Behaviour {
+    /// Without iterations.
+    pub fn new(plan: Plan) -> Self {
+        Self {
+            plan,
+            count: 0,
+            sum: 0,
+            first: None,
+            last: 0,
+            slowest: Vec::new(),
+            shift: 0,
+            stretches: BTreeMap::new(),
+        }
+    }
+
+    /// Takes an iteration; each number once.
+    pub fn add(&mut self, turn: Turn) {
+        self.merge(&Self {
+            count: 1,
+            sum: u128::from(turn.duration.0),
+            first: Some(turn),
+            last: turn.number,
+            slowest: vec![turn],
+            stretches: BTreeMap::from([(turn.number, (1, turn))]),
+            ..Self::new(self.plan)
+        });
+    }
+
+    /// Adds other iterations of the same plan.
+    pub fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.last = self.last.max(other.last);
+        self.first = self.first.into_iter().chain(other.first).min_by_key(|turn| turn.number);
+        self.slowest.extend(&other.slowest);
+        self.slowest.sort_by_key(|turn| (std::cmp::Reverse(turn.duration), turn.number));
+        self.slowest.truncate(self.plan.slowest);
+        let shift = self.shift.max(other.shift);
+        self.widen(shift);
+        for (&stretch, &part) in &other.stretches {
+            self.join(stretch >> (shift - other.shift), part);
+        }
+        while self.stretches.len() > self.plan.stretches {
+            self.widen(self.shift + 1);
+        }
+    }
+
+    fn widen(&mut self, shift: u32) {
+        let more = shift - self.shift;
+        if more > 0 {
+            self.shift = shift;
+            for (stretch, part) in std::mem::take(&mut self.stretches) {
+                self.join(stretch.checked_shr(more).unwrap_or(0), part);
+            }
+        }
+    }
+
+    /// Of two iterations that are chosen of parts of a stretch the one with the lower hash stays,
+    /// so that each iteration of the stretch is as likely.
+    fn join(&mut self, stretch: u64, (count, turn): (u64, Turn)) {
+        let seed = self.plan.seed;
+        let order = |turn: &Turn| (mixed(turn.number, seed), turn.number);
+        self.stretches
+            .entry(stretch)
+            .and_modify(|(all, chosen)| {
+                *all += count;
+                if order(&turn) < order(chosen) {
+                    *chosen = turn;
+                }
+            })
+            .or_insert((count, turn));
+    }
+
+    /// Number of iterations.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Time of all of them.
+    pub fn sum(&self) -> Nanos {
+        Nanos(u64::try_from(self.sum).unwrap_or(u64::MAX))
+    }
+
+    /// Numbers of the first and of the last one.
+    pub fn extent(&self) -> Option<(u64, u64)> {
+        self.first.map(|first| (first.number, self.last))
+    }
+
+    /// True if an iteration is kept.
+    pub fn keeps(&self, number: u64) -> bool {
+        self.certain().any(|turn| turn.number == number)
+            || self.stretches.values().any(|(_, turn)| turn.number == number)
+    }
+
+    /// Numbers of the iterations that are kept, in order.
+    pub fn kept(&self) -> Vec<u64> {
+        let chosen = self.stretches.values().map(|(_, turn)| turn);
+        let mut kept: Vec<u64> =
+            self.certain().chain(chosen).map(|turn| turn.number).collect();
+        kept.sort_unstable();
+        kept.dedup();
+        kept
+    }
+
+    /// Those that are kept for what they are: no chance chose them.
+    fn certain(&self) -> impl Iterator<Item = &Turn> {
+        self.first.iter().chain(&self.slowest)
+    }
+
+    /// The total of a part of the iterations' time, by its values in the kept iterations.
+    pub fn estimate(&self, value: impl Fn(u64) -> Nanos) -> Estimate {
+        let value = |turn: &Turn| value(turn.number).0 as f64;
+        let mut certain: Vec<Turn> = self.certain().copied().collect();
+        certain.sort_by_key(|turn| turn.number);
+        certain.dedup();
+        let is_certain = |turn: &Turn| certain.iter().any(|one| one.number == turn.number);
+        let known: f64 = certain.iter().map(&value).sum();
+        let known_time: u128 = certain.iter().map(|turn| u128::from(turn.duration.0)).sum();
+        // The others: their time is known exactly.
+        let rest = self.count - certain.len() as u64;
+        let rest_time = self.sum.saturating_sub(known_time) as f64;
+        let others_of = |stretch: u64, count: u64| {
+            let inside = certain.iter().filter(|turn| turn.number >> self.shift == stretch);
+            count - inside.count() as u64
+        };
+        let samples: Vec<(f64, f64, f64)> = self
+            .stretches
+            .iter()
+            .filter(|(_, (_, turn))| !is_certain(turn))
+            .map(|(&stretch, (count, turn))| {
+                (others_of(stretch, *count) as f64, turn.duration.0 as f64, value(turn))
+            })
+            .collect();
+        let sum = |of: &dyn Fn(&(f64, f64, f64)) -> f64| samples.iter().map(of).sum::<f64>();
+        let time = sum(&|(weight, time, _)| weight * time);
+        let ratio = if time > 0.0 { sum(&|(weight, _, value)| weight * value) / time } else { 0.0 };
+        let total = known + ratio * rest_time;
+        let number = samples.len() as f64;
+        if rest == samples.len() as u64 {
+            return Estimate { total, margin: Some(0.0) };
+        }
+        if samples.len() < 2 {
+            return Estimate { total, margin: None };
+        }
+        // Residuals, in parts of their mean weight as stretches differ in length.
+        let mean_weight = sum(&|(weight, ..)| *weight) / number;
+        let squares = sum(&|(weight, time, value)| {
+            (weight / mean_weight * (value - ratio * time)).powi(2)
+        });
+        let variance = squares / (number - 1.0);
+        let left_out = 1.0 - number / rest as f64;
+        let error = rest as f64 * (left_out * variance / number).sqrt();
+        Estimate { total, margin: Some(student(samples.len() - 1) * error) }
+    }
+}
+
+/// An estimated total.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Nanoseconds.
+    pub total: f64,
+    /// Half the width of its 95 % interval in nanoseconds: 0 where all iterations are kept; absent
+    /// where fewer than two were chosen by chance.
+    pub margin: Option<f64>,
+}
+
+impl Estimate {
+    /// The sum with an independent one.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        let margin = self.margin.zip(other.margin).map(|(one, other)| one.hypot(other));
+        Self { total: self.total + other.total, margin }
+    }
+}
+
+/// The 97.5 % quantile of Student's distribution.
+fn student(degrees: usize) -> f64 {
+    const FIRST: [f64; 12] =
+        [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179];
+    match degrees.checked_sub(1).and_then(|at| FIRST.get(at)) {
+        Some(&quantile) => quantile,
+        // Cornish and Fisher's expansion, exact to three digits from here on.
+        None => {
+            let (z, n) = (1.959_964_f64, degrees.max(1) as f64);
+            z + (z.powi(3) + z) / (4.0 * n)
+                + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * n * n)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn behaviour(durations: &[u64], plan: Plan) -> Behaviour {
+        let mut behaviour = Behaviour::new(plan);
+        for (&duration, number) in durations.iter().zip(0..) {
+            behaviour.add(Turn { number, duration: Nanos(duration) });
+        }
+        behaviour
+    }
+
+    #[test]
+    fn first_and_slowest_iterations_are_kept() {
+        let mut durations = vec![100; 1000];
+        (durations[617], durations[31]) = (900, 500);
+        for most in [4, 10, 40] {
+            let plan = Plan::new(most, 1);
+            let kept = behaviour(&durations, plan).kept();
+            assert!(kept.len() <= most && kept.len() >= most / 2, "{most}: {kept:?}");
+            assert!(kept.contains(&0) && kept.contains(&617), "{kept:?}");
+            assert!(plan.slowest == 1 || kept.contains(&31), "{kept:?}");
+        }
+    }
+
+    #[test]
+    fn few_iterations_are_kept_all() {
+        let behaviour = behaviour(&[5, 7, 6], Plan::new(10, 1));
+        assert_eq!(behaviour.kept(), [0, 1, 2]);
+        let estimate = behaviour.estimate(|number| Nanos(number + 1));
+        assert_eq!(estimate, Estimate { total: 6.0, margin: Some(0.0) });
+        assert_eq!(behaviour.extent(), Some((0, 2)));
+    }
+
+    #[test]
+    fn each_iteration_is_as_likely() {
+        let mut kept = [0_u32; 64];
+        for seed in 0..2000 {
+            let plan = Plan { slowest: 0, stretches: 4, seed };
+            let behaviour = behaviour(&[1; 64], plan);
+            behaviour.kept().into_iter().skip(1).for_each(|number| kept[number as usize] += 1);
+        }
+        // Four stretches of 16, the first of which also has the one that is always kept.
+        let expected = 2000.0 / 16.0;
+        for (number, &count) in kept.iter().enumerate().skip(16) {
+            assert!((f64::from(count) - expected).abs() < 5.0 * expected.sqrt(), "{number}: {count}");
+        }
+    }
+
+    /// Parts of cases that lie in their intervals, and the mean error.
+    fn coverage(value: impl Fn(u64, u64) -> (u64, u64)) -> (f64, f64) {
+        let (mut inside, mut error) = (0, 0.0);
+        const CASES: u64 = 2000;
+        for case in 0..CASES {
+            let all: Vec<(u64, u64)> = (0..700).map(|number| value(case, number)).collect();
+            let durations: Vec<u64> = all.iter().map(|one| one.0).collect();
+            let behaviour = behaviour(&durations, Plan::new(10, case));
+            let truth: u64 = all.iter().map(|one| one.1).sum();
+            let estimate = behaviour.estimate(|number| Nanos(all[number as usize].1));
+            let off = (estimate.total - truth as f64).abs();
+            inside += u32::from(off <= estimate.margin.unwrap());
+            error += off / truth as f64;
+        }
+        (f64::from(inside) / CASES as f64, error / CASES as f64)
+    }
+
+    fn random(case: u64, number: u64, what: u64) -> f64 {
+        mixed(number * 8 + what, case + 77) as f64 / u64::MAX as f64
+    }
+
+    #[test]
+    fn intervals_hold() {
+        // Computation of nearly equal length, and a call whose time has a long tail.
+        let calls = |case, number| {
+            let waits = -2000.0 * random(case, number, 0).max(1e-9).ln();
+            let computes = 10_000.0 + 200.0 * random(case, number, 1);
+            ((waits + computes) as u64, waits as u64)
+        };
+        let (inside, error) = coverage(calls);
+        assert!((0.9..0.98).contains(&inside), "{inside}, error {error}");
+        // The same where every 97th iteration is ten times longer, and where all drift.
+        let steps = |case, number: u64| {
+            let (duration, waits) = calls(case, number);
+            if number % 97 == 96 { (10 * duration, 10 * waits) } else { (duration, waits) }
+        };
+        let (inside, error) = coverage(steps);
+        assert!((0.88..0.98).contains(&inside), "{inside}, error {error}");
+        let drift = |case, number: u64| {
+            let (duration, waits) = calls(case, number);
+            let factor = 1.0 + 0.01 * number as f64;
+            ((duration as f64 * factor) as u64, (waits as f64 * factor) as u64)
+        };
+        let (inside, error) = coverage(drift);
+        assert!((0.9..0.99).contains(&inside), "{inside}, error {error}");
+    }
+
+    #[test]
+    fn quantiles_are_those_of_tables() {
+        for (degrees, expected) in [(1, 12.706), (9, 2.262), (13, 2.160), (30, 2.042), (120, 1.980)]
+        {
+            assert!((student(degrees) - expected).abs() < 2e-3, "{degrees}: {}", student(degrees));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn parts_are_merged_in_any_order(
+            turns in proptest::collection::vec((0_u64..5000, 0_usize..3), 0..300),
+            most in 4_usize..12,
+            seed: u64,
+        ) {
+            let plan = Plan::new(most, seed);
+            let mut parts = [0, 1, 2].map(|_| Behaviour::new(plan));
+            let mut whole = Behaviour::new(plan);
+            for (&(duration, part), number) in turns.iter().zip(0..) {
+                let turn = Turn { number, duration: Nanos(duration) };
+                parts[part].add(turn);
+                whole.add(turn);
+            }
+            let merged = |order: [usize; 3]| {
+                let mut all = Behaviour::new(plan);
+                for at in order {
+                    all.merge(&parts[at]);
+                }
+                all
+            };
+            prop_assert_eq!(&merged([0, 1, 2]), &merged([2, 0, 1]));
+            prop_assert_eq!(&merged([1, 2, 0]), &whole);
+            prop_assert!(whole.kept().len() <= most.max(4));
+            prop_assert_eq!(whole.count(), turns.len() as u64);
+            prop_assert!(whole.kept().iter().all(|&number| whole.keeps(number)));
+        }
+    }
+}

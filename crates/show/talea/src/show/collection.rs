@@ -1,0 +1,116 @@
+//! `talea show RUN collection`: iterations that smart collection would keep.
+//!
+//! Owns the lines; the figures are `talea_analysis::views`'.
+
+use std::path::Path;
+
+use talea_analysis::Analysis;
+use talea_analysis::location::ThreadAt;
+use talea_analysis::views::{self, ViewError};
+use talea_flow::collection::Plan;
+use talea_model::Nanos;
+use talea_model::notation::grouped;
+use talea_report::data::collection::{CollectionData, PhaseData, TotalData};
+
+use super::{Format, joined, json};
+use crate::table::{Column, Table};
+
+/// Maximum number of phases and of call sites in the text.
+const SHOWN: usize = 12;
+
+/// The view's text; `path` is the run's name in errors.
+pub(super) fn show(
+    analysis: &Analysis<'_>,
+    path: &Path,
+    (thread, plan): (Option<ThreadAt>, Plan),
+    format: Format,
+) -> Result<String, ViewError> {
+    let largest = || analysis.classes.first().map(|class| class.representative);
+    let Some(thread) = thread.or_else(largest) else {
+        return Ok(joined(["no thread with calls".to_owned()]));
+    };
+    let collection = views::collection(analysis, thread, plan)
+        .map_err(|source| ViewError::Growth { source, path: path.to_owned() })?;
+    Ok(if format == Format::Json { json(&collection) } else { text(&collection) })
+}
+
+fn text(collection: &CollectionData) -> String {
+    let CollectionData { rank, iterations, kept, events, kept_events, .. } = collection;
+    if collection.phases.is_empty() {
+        return joined([format!("rank {rank} has no loop, so that no iteration would be kept")]);
+    }
+    let steady = match collection.steady_at_ns {
+        Some(at) => format!("its structure was known to be steady at {at}"),
+        None => "its structure never became steady".to_owned(),
+    };
+    let part = *kept_events as f64 / (*events).max(1) as f64;
+    let mut lines = vec![
+        format!(
+            "rank {rank}: {} of {} iterations would be kept, {} of {} calls ({:.2} %)",
+            grouped(*kept),
+            grouped(*iterations),
+            grouped(*kept_events),
+            grouped(*events),
+            part * 100.0
+        ),
+        steady,
+        String::new(),
+    ];
+    let mut phases = Table::new(&[
+        ("iterations", Column::Right),
+        ("first", Column::Right),
+        ("last", Column::Right),
+        ("time", Column::Right),
+        ("kept", Column::Yields),
+    ]);
+    for phase in collection.phases.iter().take(SHOWN) {
+        phases.row([
+            grouped(phase.iterations),
+            phase.first.to_string(),
+            phase.last.to_string(),
+            phase.time_ns.to_string(),
+            numbers(phase),
+        ]);
+    }
+    lines.extend(phases.lines());
+    lines.extend(more(collection.phases.len()));
+    lines.push(String::new());
+    let mut totals = Table::new(&[
+        ("estimate", Column::Right),
+        ("95 %", Column::Right),
+        ("recorded", Column::Right),
+        ("error", Column::Right),
+        ("call site", Column::Place),
+    ]);
+    for total in collection.totals.iter().take(SHOWN) {
+        totals.row(estimate(total));
+    }
+    lines.extend(totals.lines());
+    lines.extend(more(collection.totals.len()));
+    joined(lines)
+}
+
+fn numbers(phase: &PhaseData) -> String {
+    let numbers: Vec<String> = phase.kept.iter().map(u64::to_string).collect();
+    let mixed = if phase.mixed { " (further kinds of iterations)" } else { "" };
+    numbers.join(" ") + mixed
+}
+
+fn estimate(total: &TotalData) -> [String; 5] {
+    let nanos = |value: f64| Nanos(value.max(0.0).round() as u64);
+    let half = (total.high_ns - total.low_ns) / 2.0;
+    let band =
+        if half.is_nan() { "-".to_owned() } else { format!("± {}", nanos(half)) };
+    let error = (total.estimate_ns / total.time_ns.0.max(1) as f64 - 1.0) * 100.0;
+    [
+        nanos(total.estimate_ns).to_string(),
+        band,
+        total.time_ns.to_string(),
+        format!("{error:+.2} %"),
+        total.site.clone(),
+    ]
+}
+
+fn more(count: usize) -> Option<String> {
+    (count > SHOWN).then(|| format!("{} more; --json has all", count - SHOWN))
+}
