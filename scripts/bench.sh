@@ -1,8 +1,8 @@
 #!/bin/sh
 # Prints the tables of docs/benchmarks.md, measured on this machine: cost of a call, run time, sizes, speed of reading, the view of a node,
-# sampling, clustering, folding, reading of traces, markers, the agent, the server, the network.
+# decisions while a program runs, sampling, clustering, folding, reading of traces, markers, the agent, the server, the network.
 #
-#   bench.sh [mpi|flow|scale|topo|sample|cluster|fold|paraver|mark|agent|shares|serve|fabric]      default: all
+#   bench.sh [mpi|flow|online|scale|topo|sample|cluster|fold|paraver|mark|agent|shares|serve|fabric]      default: all
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 cargo build --release --workspace
 cargo build --profile small -p talea-node
 make --no-print-directory -C apps
-[ $# -gt 0 ] || set -- mpi flow scale topo sample cluster fold paraver mark agent shares serve fabric
+[ $# -gt 0 ] || set -- mpi flow online scale topo sample cluster fold paraver mark agent shares serve fabric
 for table in "$@"; do
     cargo xtask bench "$table"
 done

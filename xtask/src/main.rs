@@ -42,6 +42,7 @@ const HELP: &str = "cargo xtask TASK
   bench cluster          clustering, beside Python packages, parts of real traces, and whole tables; `cluster subsets` for the
                          parts alone
   bench mark             what markers of phases take, in C and Rust
+  bench online           errors of totals that follow from kept iterations, and run time and looks of `talea watch`
   bench paraver          reading and writing traces, per second of processor time
   bench sample           run time that samples at 100 Hz add
   bench scale            views, report and metrics of a run of seven million calls; `scale ends` (after the program's end), `scale
@@ -121,6 +122,7 @@ fn task(words: &[&str]) -> Result<(), String> {
         ["bench", "cluster"] => bench::cluster::run(),
         ["bench", "cluster", "subsets"] => bench::cluster::subsets(),
         ["bench", "mark"] => bench::mark::run(),
+        ["bench", "online"] => bench::online::run(),
         ["bench", "paraver"] => bench::paraver::run(),
         ["bench", "sample"] => bench::sample::run(),
         ["bench", "serve"] => bench::serve::run(),

@@ -12,6 +12,7 @@ pub(crate) mod fold;
 mod idle;
 pub(crate) mod mark;
 pub(crate) mod mpi;
+pub(crate) mod online;
 pub(crate) mod paraver;
 mod peers;
 mod programs;

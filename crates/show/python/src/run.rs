@@ -157,6 +157,25 @@ impl Run {
         })
     }
 
+    /// Iterations that smart collection would keep, as JSON; `null` for a run without threads.
+    fn collection(
+        &self,
+        py: Python<'_>,
+        rank: Option<u32>,
+        thread: Option<u32>,
+        (keep, seed): (usize, u64),
+    ) -> PyResult<String> {
+        self.json(py, |analysis| {
+            let which = views::choose(analysis, &self.path, rank.map(Rank), thread)?;
+            let first = || analysis.classes.first().map(|class| class.representative);
+            let plan = views::Plan::new(keep, seed);
+            let at = which.first().copied().or_else(first);
+            let found = at.map(|at| views::collection(analysis, at, plan)).transpose();
+            let path = self.path.clone();
+            found.map_err(|source| ViewError::Growth { source, path })
+        })
+    }
+
     /// Counts and sizes, as JSON.
     fn stats(&self, py: Python<'_>) -> PyResult<String> {
         self.with(py, |analysis| json(&views::stats(analysis)))

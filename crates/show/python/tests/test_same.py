@@ -25,6 +25,12 @@ def test_views_are_those_of_show(command: Command) -> None:
     assert run.graph_of(rank=1) == show("graph", "--rank", "1")
     assert run.growth == show("growth")
     assert run.growth_of(rank=1) == show("growth", "--rank", "1")
+    assert run.collection() == show("collection")
+    assert run.collection(rank=1, keep=6, seed=3) == show(
+        "collection", "--rank", "1", "--keep", "6", "--seed", "3"
+    )
+    with pytest.raises(ValueError, match="at least 4"):
+        run.collection(keep=3)
     assert run.stats == show("stats")
     assert run.matrix == show("matrix")
     assert run.hosts == show("hosts")

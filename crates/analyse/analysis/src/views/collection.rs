@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use talea_flow::collection::{Behaviour, Estimate, Plan, Turn};
+pub use talea_flow::collection::Plan;
+use talea_flow::collection::{Behaviour, Estimate, Turn};
 use talea_model::Nanos;
 use talea_results::collection::{CollectionData, PhaseData, TotalData};
 use talea_run::live::layout::TimesMode;

@@ -16,7 +16,7 @@ use talea_results::views::{
 };
 
 pub use choice::{ViewError, check, choose, sampled};
-pub use collection::collection;
+pub use collection::{Plan, collection};
 pub use growth::{NoTimes, growth};
 pub use iterations::{IterationsError, Which, iterations};
 pub use samples::{rows as sample_rows, samples};

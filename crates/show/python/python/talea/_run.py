@@ -80,6 +80,22 @@ class Run:
         """The same of the threads of a rank, or of one of its threads."""
         return Result(json.loads(self._run.growth(rank, thread)))
 
+    def collection(
+        self,
+        rank: Optional[int] = None,
+        thread: Optional[int] = None,
+        keep: int = 10,
+        seed: int = 1,
+    ) -> Result:
+        """Iterations that bounded recording would keep, and the totals that follow from them.
+
+        Of a thread that stands for the largest class, of a rank's first thread, or of one of its
+        threads; at most `keep` iterations that make the same calls.
+        """
+        if keep < 4:
+            raise ValueError(f"keep: expected at least 4 iterations, got {keep}")
+        return Result(json.loads(self._run.collection(rank, thread, (keep, seed))) or {})
+
     @property
     def stats(self) -> Result:
         """Counts and sizes of the recording; sizes in bytes, shares 0 to 1."""

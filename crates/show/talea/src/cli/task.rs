@@ -3,7 +3,7 @@
 //! Owns the tasks, and the conversion of arguments into the option structs of the commands.
 
 use talea_analysis::events::Request;
-use talea_flow::collection::Plan;
+use talea_analysis::views::Plan;
 use talea_flow::times::Bound;
 use talea_launch::Unwind;
 

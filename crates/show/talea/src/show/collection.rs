@@ -6,8 +6,7 @@ use std::path::Path;
 
 use talea_analysis::Analysis;
 use talea_analysis::location::ThreadAt;
-use talea_analysis::views::{self, ViewError};
-use talea_flow::collection::Plan;
+use talea_analysis::views::{self, Plan, ViewError};
 use talea_model::Nanos;
 use talea_model::notation::grouped;
 use talea_report::data::collection::{CollectionData, PhaseData, TotalData};

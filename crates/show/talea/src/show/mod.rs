@@ -18,14 +18,13 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use serde::Serialize;
-use talea_flow::collection::Plan;
 use talea_model::Rank;
 use talea_run::directory::WriteError;
 
 use crate::exit::{Exit, Expected};
 use crate::terminal::{Progress, prose, wrapped};
 use talea_analysis::Analysis;
-use talea_analysis::views::{self, ViewError};
+use talea_analysis::views::{self, Plan, ViewError};
 use talea_run::load;
 
 /// View with its options.

@@ -1,0 +1,208 @@
+//! Decisions while a program runs: the errors of totals that follow from kept iterations, and the
+//! cost of watching. `cargo xtask bench online`.
+//!
+//! Owns the tables. Errors are measured as if, on whole recordings, whose times are the truth: so
+//! they are free of differences between runs.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::programs::{Program, prepare, programs};
+use super::{built, heading, median, output, prepared, scratch, spread};
+
+/// Seeds of the choice for each rank.
+const SEEDS: u32 = 50;
+/// Part of the iterations' time from which on a call site counts.
+const COUNTS: f64 = 0.01;
+/// Pairs of runs, without and with somebody who watches.
+const PAIRS: usize = 7;
+
+pub(crate) fn run() -> Result<(), String> {
+    let folder = scratch("online")?;
+    totals(&folder)?;
+    watching(&folder)
+}
+
+fn talea(words: &[&str]) -> Result<Command, String> {
+    let mut command = Command::new(built("talea")?);
+    prepared(&mut command).env("TALEA_MPI_LIBRARY", built("libtalea_mpi.so")?).args(words);
+    Ok(command)
+}
+
+fn record(out: &Path, program: &Program) -> Result<Command, String> {
+    let _ = std::fs::remove_dir_all(out);
+    let mut command = talea(&["run", "--no-report", "--out"])?;
+    command.arg(out).args(["--", "mpirun.openmpi", "-n", program.ranks]).args(&program.words);
+    Ok(command)
+}
+
+fn json(words: &[&str]) -> Result<Value, String> {
+    serde_json::from_str(&output(&mut talea(words)?)?).map_err(|e| e.to_string())
+}
+
+fn number(value: &Value, key: &str) -> f64 {
+    value[key].as_f64().unwrap_or(f64::NAN)
+}
+
+/// What is known of the estimates of one program.
+#[derive(Default)]
+struct Cases {
+    inside: usize,
+    errors: Vec<f64>,
+}
+
+fn totals(folder: &Path) -> Result<(), String> {
+    heading("Totals that follow from kept iterations, 4 ranks, Open MPI");
+    println!(
+        "At most ten iterations are kept of those that make the same calls. A case is a call site with at least {} % of the iterations' time, of one rank, with one of {SEEDS} seeds. *Error*: of the estimated total.\n",
+        COUNTS * 100.0
+    );
+    println!(
+        "| program | iterations | kinds | kept | calls of kept ones, % | cases | in their 95 % interval, % | median error, % | 95 % of errors below, % |\n|---|---|---|---|---|---|---|---|---|"
+    );
+    let mut pooled = Cases::default();
+    for program in programs(&folder.join("programs"))? {
+        let out = folder.join(program.name);
+        output(&mut record(&out, &program)?)?;
+        let run = out.display().to_string();
+        let mut cases = Cases::default();
+        let mut shown = String::new();
+        for rank in 0..program.ranks.parse::<u32>().map_err(|e| e.to_string())? {
+            for seed in 1..=SEEDS {
+                let (rank, seed) = (rank.to_string(), seed.to_string());
+                let words =
+                    ["show", &run, "collection", "--json", "--rank", &rank, "--seed", &seed];
+                let found = json(&words)?;
+                add(&mut cases, &found);
+                if shown.is_empty() {
+                    shown = format!(
+                        "{} | {} | {} | {:.2}",
+                        found["iterations"],
+                        found["phases"].as_array().map_or(0, Vec::len),
+                        found["kept"],
+                        100.0 * number(&found, "kept_events") / number(&found, "events")
+                    );
+                }
+            }
+        }
+        row(program.name, &shown, &mut cases);
+        pooled.inside += cases.inside;
+        pooled.errors.append(&mut cases.errors);
+    }
+    row("all", "- | - | - | -", &mut pooled);
+    Ok(())
+}
+
+/// Adds the call sites of one output of `talea show RUN collection`.
+fn add(cases: &mut Cases, found: &Value) {
+    let phases = found["phases"].as_array().into_iter().flatten();
+    let time: f64 = phases.map(|phase| number(phase, "time_ns")).sum();
+    for total in found["totals"].as_array().into_iter().flatten() {
+        let (truth, low, high) =
+            (number(total, "time_ns"), number(total, "low_ns"), number(total, "high_ns"));
+        // Without an estimate, or with all iterations, there is no interval.
+        if truth >= COUNTS * time && high > low {
+            cases.inside += usize::from((low..=high).contains(&truth));
+            cases.errors.push((number(total, "estimate_ns") / truth - 1.0).abs());
+        }
+    }
+}
+
+fn row(name: &str, shown: &str, cases: &mut Cases) {
+    let all = cases.errors.len();
+    if all == 0 {
+        println!("| {name} | {shown} | 0 | - | - | - |");
+        return;
+    }
+    let inside = 100.0 * cases.inside as f64 / all as f64;
+    let middle = median(&mut cases.errors);
+    let most = cases.errors[(all - 1) * 19 / 20];
+    println!(
+        "| {name} | {shown} | {all} | {inside:.1} | {:.2} | {:.1} |",
+        100.0 * middle,
+        100.0 * most
+    );
+}
+
+fn watching(folder: &Path) -> Result<(), String> {
+    heading("Watching, 2 ranks, Open MPI");
+    println!(
+        "Run time recorded and watched (`talea watch --json`, a look a second) by run time recorded, {PAIRS} pairs in turn; median (smallest to largest). *A look*: median, and the longest but for the first one, which also reads names.\n"
+    );
+    println!(
+        "| program | run time, s | ratio | looks | events a look | a look, ms | longest, ms |\n|---|---|---|---|---|---|---|"
+    );
+    let mut all = Vec::new();
+    let halo = std::path::absolute("apps/bin/openmpi/halo").map_err(|e| e.to_string())?;
+    let words = |steps: &str, size: &str| {
+        [&*halo.display().to_string(), "--size", size, "--steps", steps].map(str::to_owned).to_vec()
+    };
+    all.push(Program { name: "halo", words: words("3000", "24"), ranks: "2" });
+    all.push(Program { name: "halo, many calls", words: words("60000", "4"), ranks: "2" });
+    if super::found("lmp") {
+        let words = prepare("lammps", &folder.join("programs/lammps"), &[])?;
+        all.push(Program { name: "lammps", words, ranks: "2" });
+    }
+    for program in all {
+        let (mut times, mut ratios) = (Vec::new(), Vec::new());
+        let mut looks: Vec<[f64; 2]> = Vec::new();
+        for pair in 0..PAIRS {
+            // Whatever is first has no advantage on the whole.
+            let mut seconds = [0.0; 2];
+            for watched in if pair % 2 == 0 { [0, 1] } else { [1, 0] } {
+                let out = folder.join("watched");
+                seconds[watched] = timed(&out, &program, watched == 1, &mut looks)?;
+            }
+            times.push(seconds[0]);
+            ratios.push(seconds[1] / seconds[0]);
+        }
+        let mut took: Vec<f64> = looks.iter().map(|look| look[0]).collect();
+        let mut events: Vec<f64> = looks.iter().map(|look| look[1]).collect();
+        let middle = median(&mut took);
+        println!(
+            "| {} | {} | {} | {} | {:.0} | {middle:.1} | {:.1} |",
+            program.name,
+            spread(&mut times, 2),
+            spread(&mut ratios, 3),
+            took.len(),
+            median(&mut events),
+            took.last().copied().unwrap_or(f64::NAN)
+        );
+    }
+    Ok(())
+}
+
+/// Run time of a recorded program in seconds; adds what looks took in milliseconds, with their
+/// numbers of events.
+fn timed(
+    out: &PathBuf,
+    program: &Program,
+    is_watched: bool,
+    looks: &mut Vec<[f64; 2]>,
+) -> Result<f64, String> {
+    let mut child = record(out, program)?
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|e| e.to_string())?;
+    if is_watched {
+        while !out.join("run.json").exists() && child.try_wait().is_ok_and(|done| done.is_none()) {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        let run = out.display().to_string();
+        let lines = output(&mut talea(&["watch", &run, "--json"])?)?;
+        for line in lines.lines().skip(1) {
+            let look: Value = serde_json::from_str(line).map_err(|e| e.to_string())?;
+            looks.push([number(&look, "took_ns") / 1e6, number(&look, "new_events")]);
+        }
+    }
+    let status = child.wait().map_err(|e| e.to_string())?;
+    if !status.success() {
+        return Err(format!("{}: {status}", program.name));
+    }
+    let text = std::fs::read_to_string(out.join("run.json")).map_err(|e| e.to_string())?;
+    let metadata: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+    Ok(number(&metadata, "wall_seconds"))
+}
