@@ -56,7 +56,7 @@ struct Cases {
 fn totals(folder: &Path) -> Result<(), String> {
     heading("Totals that follow from kept iterations, 4 ranks, Open MPI");
     println!(
-        "At most ten iterations are kept of those that make the same calls. A case is a call site with at least {} % of the iterations' time, of one rank, with one of {SEEDS} seeds. *Error*: of the estimated total.\n",
+        "At most ten iterations are kept of those that make the same calls and take about as long. A case is a call site with at least {} % of the iterations' time, of one rank, with one of {SEEDS} seeds. *Error*: of the estimated total.\n",
         COUNTS * 100.0
     );
     println!(

@@ -232,10 +232,9 @@ impl Watch {
             iterations: None,
             mpi_share: share(false),
             recent_mpi_share: share(true),
-            inside: one.open_call().map(|(node, since_ns)| OpenCall {
-                site: self.label(one, 0, node),
-                since_ns,
-            }),
+            inside: one
+                .open_call()
+                .map(|(node, since_ns)| OpenCall { site: self.label(one, 0, node), since_ns }),
         }
     }
 

@@ -23,13 +23,14 @@ pub struct CollectionData {
     pub kept_events: u64,
     /// Time of the look that made a steady structure of the thread known; null without one.
     pub steady_at_ns: Option<Nanos>,
-    /// Iterations by the calls that they make, in the order of first ones.
+    /// Iterations by the calls that they make and by their durations, in the order of first ones.
     pub phases: Vec<PhaseData>,
     /// Call sites in the iterations, by time.
     pub totals: Vec<TotalData>,
 }
 
-/// Iterations that make the same calls, in any order and number.
+/// Iterations that make the same calls, in any order and number, and whose durations differ by less
+/// than a factor of 1.42.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PhaseData {
     /// Number of the first iteration; they count from 0.

@@ -163,12 +163,12 @@ impl Run {
         py: Python<'_>,
         rank: Option<u32>,
         thread: Option<u32>,
-        (keep, seed): (usize, u64),
+        plan: (usize, u64),
     ) -> PyResult<String> {
         self.json(py, |analysis| {
             let which = views::choose(analysis, &self.path, rank.map(Rank), thread)?;
             let first = || analysis.classes.first().map(|class| class.representative);
-            let plan = views::Plan::new(keep, seed);
+            let plan = views::Plan::new(plan.0, plan.1);
             let at = which.first().copied().or_else(first);
             let found = at.map(|at| views::collection(analysis, at, plan)).transpose();
             let path = self.path.clone();

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Callable
 
+import pytest
 import talea
 
 Command = Callable[..., Any]

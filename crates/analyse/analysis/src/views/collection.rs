@@ -1,12 +1,12 @@
 //! What smart collection would keep of a recording, and the totals that would follow.
 //!
-//! Owns which iterations are alike: those that make the same calls. The choice and the estimates
+//! Owns which iterations are alike: those that make the same calls and take about as long. The choice and the estimates
 //! are [`talea_flow::collection`]'s; the recording has the true totals beside them.
 
 use std::collections::{BTreeMap, HashMap};
 
 pub use talea_flow::collection::Plan;
-use talea_flow::collection::{Behaviour, Estimate, Turn};
+use talea_flow::collection::{Behaviour, Estimate, Turn, half_octave};
 use talea_model::Nanos;
 use talea_results::collection::{CollectionData, PhaseData, TotalData};
 use talea_run::live::layout::TimesMode;
@@ -41,7 +41,7 @@ pub fn collection(
     let iterations = analysis.iterations(at);
     let thread = analysis.recorded(at);
     let mut kinds: Vec<Kind> = Vec::new();
-    let mut by_calls: HashMap<Vec<u32>, usize> = HashMap::new();
+    let mut by_calls: HashMap<(Vec<u32>, u32), usize> = HashMap::new();
     let mut exact: HashMap<u32, Nanos> = HashMap::new();
     let mut all_events = 0;
     let mut events = analysis.process(at.process).events(recording, thread).without_arguments();
@@ -60,7 +60,8 @@ pub fn collection(
         let mut calls: Vec<u32> = times.keys().copied().collect();
         calls.sort_unstable();
         let next = kinds.len().min(KINDS - 1);
-        let kind = *by_calls.entry(calls).or_insert(next);
+        let key = (calls, half_octave(iteration.duration));
+        let kind = *by_calls.entry(key).or_insert(next);
         if kind == kinds.len() {
             kinds.push(Kind { behaviour: Behaviour::new(plan), kept: BTreeMap::new() });
         }
@@ -87,7 +88,11 @@ pub fn collection(
         events: all_events,
         kept_events: kept().map(|(events, _)| events).sum(),
         steady_at_ns: steady.first().map(|one| one.known_ns),
-        phases: kinds.iter().enumerate().filter_map(|(at, kind)| phase(kind, at, is_mixed)).collect(),
+        phases: kinds
+            .iter()
+            .enumerate()
+            .filter_map(|(at, kind)| phase(kind, at, is_mixed))
+            .collect(),
         totals,
     })
 }

@@ -208,8 +208,8 @@ fn follow(calls: &[Call], at: impl Fn(usize) -> bool, most: u64) -> Vec<Followed
     let bytes = record_and_look(calls, |memory| {
         number += 1;
         if at(number) || number == calls.len() {
-            let follower = follower
-                .get_or_insert_with(|| ProcessFollower::new(Growing(memory)).unwrap());
+            let follower =
+                follower.get_or_insert_with(|| ProcessFollower::new(Growing(memory)).unwrap());
             let mut left = 1;
             while left > 0 {
                 let looked = follower.look(most, &mut |_, event| found.push(event));

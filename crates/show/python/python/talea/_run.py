@@ -90,7 +90,7 @@ class Run:
         """Iterations that bounded recording would keep, and the totals that follow from them.
 
         Of a thread that stands for the largest class, of a rank's first thread, or of one of its
-        threads; at most `keep` iterations that make the same calls.
+        threads; at most `keep` iterations of those that are alike.
         """
         if keep < 4:
             raise ValueError(f"keep: expected at least 4 iterations, got {keep}")

@@ -93,7 +93,9 @@ fn head(pen: &mut Pen<'_>, name: &str, data: &WatchData, state: &State) -> u16 {
     pen.text(x, y, area.width, &text, colours.faint());
     let steady = match (data.steady_since_ns, data.change) {
         (Some(since), _) => format!("steady since {since}"),
-        (None, Some(change)) => format!("not steady, {} of the time is new", percent(change).trim()),
+        (None, Some(change)) => {
+            format!("not steady, {} of the time is new", percent(change).trim())
+        }
         (None, None) => "no calls since the last look".to_owned(),
     };
     let text = format!("graph {steady} · {} nodes, {} edges", data.nodes, data.edges);
@@ -222,8 +224,7 @@ fn ranks_table(pen: &mut Pen<'_>, area: Rect, ranks: &[&RankNow], first: usize) 
     let first = first.min(ranks.len().saturating_sub(rows));
     for (y, rank) in (area.y + 1..).zip(ranks.iter().skip(first).take(rows)) {
         let number = rank.rank.map_or_else(|| "?".to_owned(), |rank| rank.to_string());
-        let number =
-            if rank.world > 0 { format!("{}:{number}", rank.world) } else { number };
+        let number = if rank.world > 0 { format!("{}:{number}", rank.world) } else { number };
         pen.right(ends[0], y, area.width, &number, colours.strong());
         pen.bar(area.x + 6, y, BAR, Some(rank.recent_mpi_share));
         pen.right(ends[2], y, area.width, &percent(rank.recent_mpi_share), Style::new());

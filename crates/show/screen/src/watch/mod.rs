@@ -46,9 +46,7 @@ impl State {
         if let Some(action) = control(key) {
             return action;
         }
-        let by = |step: isize| {
-            self.first.saturating_add_signed(step).min(ranks.saturating_sub(1))
-        };
+        let by = |step: isize| self.first.saturating_add_signed(step).min(ranks.saturating_sub(1));
         match key.code {
             KeyCode::Char('q') => return Action::Leave,
             KeyCode::Char('?' | 'h') => self.help = !self.help,

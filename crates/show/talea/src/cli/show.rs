@@ -97,8 +97,8 @@ Keys of the JSON: `talea schema classes`.")]
     /// Iterations that would be enough, and the totals that they give
     #[command(after_long_help = "\
 The iterations of the main loop that bounded recording would keep in detail: of those that make the
-same calls the first, the slowest, and one from each of some stretches of the run, chosen by chance.
-From these and the durations of all iterations follow the times of call sites with 95 % intervals;
+same calls and take about as long the first, the slowest, and one from each of some stretches of the
+run, chosen by chance. From these and the durations of all iterations follow the times of call sites with 95 % intervals;
 the recorded times stand beside them.
 
 Without --rank: a rank of the largest class. Keys of the JSON: `talea schema collection`.")]
@@ -168,7 +168,7 @@ pub(super) struct StructureArgs {
 pub(super) struct CollectionArgs {
     #[command(flatten)]
     pub(super) thread: StructureArgs,
-    /// Maximum number of kept iterations that make the same calls
+    /// Maximum number of kept iterations that are alike
     #[arg(
         long,
         value_name = "N",

@@ -98,8 +98,7 @@ fn numbers(phase: &PhaseData) -> String {
 fn estimate(total: &TotalData) -> [String; 5] {
     let nanos = |value: f64| Nanos(value.max(0.0).round() as u64);
     let half = (total.high_ns - total.low_ns) / 2.0;
-    let band =
-        if half.is_nan() { "-".to_owned() } else { format!("± {}", nanos(half)) };
+    let band = if half.is_nan() { "-".to_owned() } else { format!("± {}", nanos(half)) };
     let error = (total.estimate_ns / total.time_ns.0.max(1) as f64 - 1.0) * 100.0;
     [
         nanos(total.estimate_ns).to_string(),

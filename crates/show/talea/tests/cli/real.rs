@@ -148,7 +148,8 @@ fn gromacs_is_small() {
 fn polls_of_hpcc_are_series() {
     let Some(bench) = Bench::new() else { return };
     let Some(()) = compare_with_logger(&bench, "hpcc", "hpcc", &["400"]) else { return };
-    let Some(stats) = record(&bench, "hpcc", "hpcc", &[]) else { return };
+    // A larger matrix polls millions of times, which beside other programs takes minutes.
+    let Some(stats) = record(&bench, "hpcc", "hpcc", &["400"]) else { return };
     assert!(number(&stats, "calls") > 2.0 * number(&stats, "events"), "{stats}");
     assert!(number(&stats, "nodes") < 1_000.0, "{stats}");
 }

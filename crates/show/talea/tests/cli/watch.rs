@@ -83,7 +83,10 @@ fn looks_end_with_what_the_finished_run_says() {
         let ranks = last["ranks"].as_array().unwrap();
         assert_eq!(ranks.len(), 2);
         for (number, rank) in (0..).zip(ranks) {
-            assert_eq!((&rank["rank"], &rank["state"]), (&Value::from(number), &"finalized".into()));
+            assert_eq!(
+                (&rank["rank"], &rank["state"]),
+                (&Value::from(number), &"finalized".into())
+            );
             assert_eq!(rank["iterations"], 20_000, "{rank}");
         }
 
@@ -100,7 +103,8 @@ fn a_killed_program_is_watched_to_its_end() {
     for mpi in Mpi::all() {
         let child = started(&bench, mpi, mpi.name, &[], "100000000");
         let text = bench.text(&["watch", mpi.name, "--once", "--every", "100ms"]);
-        for words in ["2 ranks, running, ", "loop halo.c:", " iterations of ", "MPI_Waitall halo.c:"]
+        for words in
+            ["2 ranks, running, ", "loop halo.c:", " iterations of ", "MPI_Waitall halo.c:"]
         {
             assert!(text.contains(words), "{words}: {text}");
         }

@@ -194,7 +194,9 @@ impl Choices {
         let array = get::<u64>(source, node + offset_of!(Node, successors) as u64);
         let (Some(count), Some(array)) = (count, array.filter(|&array| array != 0)) else { return };
         for at in self.successors.len() as u32..count.min(MOST) {
-            let Some(successor) = get(source, array.saturating_add(4 * u64::from(at))) else { return };
+            let Some(successor) = get(source, array.saturating_add(4 * u64::from(at))) else {
+                return;
+            };
             self.successors.push(successor);
         }
     }
