@@ -4,7 +4,7 @@
 //! Owns the tables. Errors are measured as if, on whole recordings, whose times are the truth: so
 //! they are free of differences between runs.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -177,7 +177,7 @@ fn watching(folder: &Path) -> Result<(), String> {
 /// Run time of a recorded program in seconds; adds what looks took in milliseconds, with their
 /// numbers of events.
 fn timed(
-    out: &PathBuf,
+    out: &Path,
     program: &Program,
     is_watched: bool,
     looks: &mut Vec<[f64; 2]>,

@@ -69,6 +69,7 @@ impl Watch {
         let begin = Instant::now();
         self.looks += 1;
         self.find_processes();
+        self.processes.iter_mut().for_each(Watched::begin_look);
         let mut new_events = 0;
         let left_events = loop {
             let looked = self.processes.iter_mut().map(|one| one.read(EVENTS));

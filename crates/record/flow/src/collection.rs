@@ -218,8 +218,8 @@ struct Sample {
 }
 
 /// The mean value at a mean duration, by the regression line of the samples, and half the width of
-/// its 95 % interval. Residuals are enlarged by their leverage (the estimator HC3 of MacKinnon and
-/// White 1985), as there are few and their variance need not be equal.
+/// its 95 % interval. Residuals are enlarged by their leverage (the estimator HC3 of White and
+/// others, 1985), as there are few and their variance need not be equal.
 fn mean_at(samples: &[Sample], duration: f64) -> (f64, Option<f64>) {
     /// No sample is taken to decide alone.
     const LEVERAGE: f64 = 0.9;
@@ -279,15 +279,13 @@ impl Estimate {
 fn student(degrees: usize) -> f64 {
     const FIRST: [f64; 12] =
         [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179];
-    match degrees.checked_sub(1).and_then(|at| FIRST.get(at)) {
-        Some(&quantile) => quantile,
-        // Cornish and Fisher's expansion, exact to three digits from here on.
-        None => {
-            let (z, n) = (1.959_964_f64, degrees.max(1) as f64);
-            z + (z.powi(3) + z) / (4.0 * n)
-                + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * n * n)
-        }
+    if let Some(&quantile) = degrees.checked_sub(1).and_then(|at| FIRST.get(at)) {
+        return quantile;
     }
+    // Cornish and Fisher's expansion, exact to three digits from here on.
+    let (z, n) = (1.959_964_f64, degrees.max(1) as f64);
+    let (first, second) = (z.powi(3) + z, 5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z);
+    z + first / (4.0 * n) + second / (96.0 * n * n)
 }
 
 #[cfg(test)]

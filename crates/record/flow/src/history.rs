@@ -30,7 +30,7 @@ impl Group {
     /// Adds later durations.
     fn add(&mut self, later: &Self) {
         self.count = self.count.saturating_add(later.count);
-        self.sum = self.sum + later.sum;
+        self.sum += later.sum;
         self.min = self.min.min(later.min);
         self.max = self.max.max(later.max);
     }
@@ -96,7 +96,9 @@ impl History {
     pub fn total(&self) -> Option<Group> {
         let (first, later) = self.groups.split_first()?;
         let mut total = *first;
-        later.iter().for_each(|group| total.add(group));
+        for group in later {
+            total.add(group);
+        }
         Some(total)
     }
 }

@@ -116,16 +116,16 @@ impl Follower {
             at < from.known
         });
         self.look.events += 1;
-        self.look.time = self.look.time + time;
-        self.look.new = self.look.new + if is_known { Nanos(0) } else { time };
-        self.time = self.time + time;
+        self.look.time += time;
+        self.look.new += if is_known { Nanos(0) } else { time };
+        self.time += time;
         self.leave_loops(from, node, event.begin);
         let innermost = self.innermost(node);
         let left = innermost.map_or(Nanos(0), |at| self.left[at as usize]);
         let visits = &mut self.visits[node];
         visits.count += 1;
         visits.recent.0 += 1;
-        visits.time = visits.time + time;
+        visits.time += time;
         if let Some(last) = visits.last.replace(event.begin).filter(|&last| last >= left) {
             let distance = event.begin - last;
             visits.recent.1 += 1;

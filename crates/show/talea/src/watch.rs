@@ -122,7 +122,7 @@ pub(crate) fn watch(options: &Options) -> Result<(), WatchError> {
                 serde_json::to_writer(&mut out, &data).map_err(io::Error::from)?;
                 out.write_all(b"\n")?;
                 out.flush()?;
-                if once || !data.running {
+                if once || !data.running && data.left_events == 0 {
                     break;
                 }
                 std::thread::sleep(every);

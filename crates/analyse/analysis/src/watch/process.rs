@@ -11,7 +11,7 @@ use talea_flow::online::{Follower, MainLoop, Step};
 use talea_model::{Gap, GapKind, Gaps, Nanos, NodeId, Rank};
 use talea_results::watch::RankState;
 use talea_run::live::LiveError;
-use talea_run::live::follow::{Looked, ProcessFollower};
+use talea_run::live::follow::{Looked, ProcessFollower, ThreadFollower};
 use talea_run::live::layout::state;
 use talea_run::live::read::NodeSums;
 use talea_run::mapped::{LiveRecord, OpenRecord, ReadLiveError, is_mapped_by};
@@ -118,7 +118,7 @@ impl Watched {
 
     /// Number of its events.
     pub(super) fn events(&self) -> u64 {
-        self.follower.threads().iter().map(|thread| thread.events()).sum()
+        self.follower.threads().iter().map(ThreadFollower::events).sum()
     }
 
     /// Number of nodes of each thread.
@@ -152,7 +152,7 @@ impl Watched {
         })
     }
 
-    /// Ends a look: sums, loops, state and time are those of now.
+    /// Ends a look: sums, loops and time are those of now.
     pub(super) fn end_look(&mut self) -> Look {
         let mut look = Look::default();
         for (at, (thread, followed)) in
@@ -161,8 +161,7 @@ impl Watched {
             look.add(thread.loops.look(&followed.successors()));
             thread.sums = self.follower.sums(at);
         }
-        self.update_state();
-        let end = |one: &talea_run::live::follow::ThreadFollower| one.record().end_ticks;
+        let end = |one: &ThreadFollower| one.record().end_ticks;
         let last = self.follower.threads().iter().map(end).max().unwrap_or_default();
         let header = self.follower.header();
         let last = Nanos(header.nominal()(last));
@@ -174,27 +173,34 @@ impl Watched {
         look
     }
 
-    fn update_state(&mut self) {
-        let header = self.follower.header();
-        self.state = match header.state {
-            state::FINALIZED => RankState::Finalized,
-            state::ABORTED => RankState::Aborted,
-            state::EXITED => RankState::Exited,
-            _ => {
-                if self.asked.is_none_or(|asked| asked.elapsed() >= ASKED) {
-                    let is_mapped = is_mapped_by(&self.record.path, header.pid);
-                    self.asked = Some(Instant::now());
-                    if self.is_here && !is_mapped {
-                        RankState::Killed
-                    } else {
-                        self.is_here = is_mapped;
-                        RankState::Running
-                    }
-                } else {
-                    self.state
-                }
-            }
-        };
+    /// Begins a look: an ended process has no events beyond those of this look.
+    pub(super) fn begin_look(&mut self) {
+        self.follower.read_header();
+        if let Some(state) = self.ended() {
+            self.state = state;
+        } else if self.asked.is_none_or(|asked| asked.elapsed() >= ASKED) {
+            self.asked = Some(Instant::now());
+            self.is_here = is_mapped_by(&self.record.path, self.key.0);
+            let host = rustix::system::uname();
+            let is_elsewhere = host.nodename().to_bytes() != self.key.1.as_bytes();
+            self.state = if self.is_here || is_elsewhere {
+                RankState::Running
+            } else {
+                // It may have ended meanwhile.
+                self.follower.read_header();
+                self.ended().unwrap_or(RankState::Killed)
+            };
+        }
+    }
+
+    /// How it ended, by its own record.
+    fn ended(&self) -> Option<RankState> {
+        match self.follower.header().state {
+            state::FINALIZED => Some(RankState::Finalized),
+            state::ABORTED => Some(RankState::Aborted),
+            state::EXITED => Some(RankState::Exited),
+            _ => None,
+        }
     }
 
     /// Makes the sums of now those of the look before.
@@ -270,10 +276,10 @@ impl Watched {
             gaps.note(Gap { kind, rank, detail: detail.to_owned(), count: 0 });
         };
         let threads = self.follower.threads();
-        if threads.iter().any(|thread| thread.is_damaged()) {
+        if threads.iter().any(ThreadFollower::is_damaged) {
             note(GapKind::Damaged, "the record contradicts itself: later calls are not read");
         }
-        if threads.iter().any(|thread| thread.is_without_times()) {
+        if threads.iter().any(ThreadFollower::is_without_times) {
             note(GapKind::Missing, "times of single calls are not kept: no iterations");
         }
         let header = self.follower.header();

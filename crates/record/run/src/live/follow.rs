@@ -135,6 +135,13 @@ impl<S: Source> ProcessFollower<S> {
         &self.header
     }
 
+    /// Reads the head of the file again.
+    pub fn read_header(&mut self) {
+        if let Some(header) = header(&self.source) {
+            self.header = header;
+        }
+    }
+
     /// The threads at the last look.
     pub fn threads(&self) -> &[ThreadFollower] {
         &self.threads
@@ -143,14 +150,12 @@ impl<S: Source> ProcessFollower<S> {
     /// Reads what is new, at most `most` events of each thread, and gives each event to `take` with
     /// the place of its thread.
     pub fn look(&mut self, most: u64, take: &mut impl FnMut(usize, Followed)) -> Looked {
-        if let Some(header) = header(&self.source) {
-            self.header = header;
-        }
+        self.read_header();
         let count = (self.header.thread_count as usize).min(MAX_THREADS);
         let new = self.header.threads[..count].iter().skip(self.threads.len());
         for &offset in new {
             let Some(thread) = get(&self.source, offset) else { break };
-            self.threads.push(ThreadFollower::new(offset, thread));
+            self.threads.push(ThreadFollower::new(offset, &thread));
         }
         let mut looked = Looked::default();
         let times = (self.mode, &*self.quantiser);
@@ -181,10 +186,10 @@ fn header(source: &impl Source) -> Option<Box<Header>> {
 }
 
 impl ThreadFollower {
-    fn new(offset: u64, thread: Thread) -> Self {
+    fn new(offset: u64, thread: &Thread) -> Self {
         Self {
             offset,
-            thread,
+            thread: *thread,
             nodes: Vec::new(),
             current: None,
             ahead: None,

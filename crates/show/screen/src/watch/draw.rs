@@ -6,8 +6,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
-use talea_model::Gap;
 use talea_model::notation::grouped;
+use talea_model::{Gap, Nanos};
 use talea_results::watch::{IterationGroup, LoopNow, RankNow, RankState, SiteNow, WatchData};
 
 use super::{KEYS, State};
@@ -143,22 +143,25 @@ fn iterations(main: &LoopNow) -> String {
     if min == max { format!("{max} iterations") } else { format!("{min} to {max} iterations") }
 }
 
-/// Mean durations over time, as columns from zero; groups with longer ones have a mark above.
+/// Mean durations over time, as columns from zero, with a line up to the longest iteration. Lines
+/// are cut at twice the highest mean: a few slow iterations would flatten all others.
 fn picture(pen: &mut Pen<'_>, y: u16, history: &[IterationGroup]) {
     const AXIS: u16 = 10;
     let (area, colours) = (pen.area(), pen.colours);
     let width = area.width.saturating_sub(AXIS);
     let columns = columns(history, usize::from(width));
-    let most = columns.iter().map(|column| column.1).fold(0.0, f64::max);
-    if most <= 0.0 {
+    let highest = |of: fn(&(f64, f64)) -> f64| columns.iter().map(of).fold(0.0, f64::max);
+    let longest = highest(|column| column.1);
+    let top = longest.min(2.0 * highest(|column| column.0));
+    if top <= 0.0 {
         return;
     }
-    let top = talea_model::Nanos(most as u64).to_string();
-    pen.right(area.x + AXIS - 1, y, AXIS, &top, colours.faint());
+    let time = |nanos: f64| Nanos(nanos as u64).to_string();
+    pen.right(area.x + AXIS - 1, y, AXIS, &time(top), colours.faint());
     pen.right(area.x + AXIS - 1, y + ROWS - 1, AXIS, "0 s", colours.faint());
     let (mean_style, max_style) = (paint(colours, 32), paint(colours, 240));
     for (x, &(mean, max)) in (area.x + AXIS..).zip(&columns) {
-        let [mean, max] = [mean, max].map(|value| value / most * f64::from(ROWS));
+        let [mean, max] = [mean, max].map(|value| value / top * f64::from(ROWS));
         for row in 0..ROWS {
             let base = f64::from(ROWS - 1 - row);
             if mean > base {
@@ -169,7 +172,9 @@ fn picture(pen: &mut Pen<'_>, y: u16, history: &[IterationGroup]) {
         }
     }
     let count: u64 = history.iter().map(|group| group.count).sum();
-    let label = format!("{} iterations, mean and maximum", grouped(count));
+    let cut = if longest > top { ", cut" } else { "" };
+    let label =
+        format!("{} iterations: mean and maximum, up to {}{cut}", grouped(count), time(longest));
     pen.text(area.x + AXIS, y + ROWS, width, &label, colours.faint());
 }
 
@@ -249,10 +254,11 @@ fn ranks_table(pen: &mut Pen<'_>, area: Rect, ranks: &[&RankNow], first: usize) 
 }
 
 /// How to read the figures, one sentence a line.
-const READING: [&str; 7] = [
+const READING: [&str; 8] = [
     "now is the time since the look before, all the time since MPI_Init; both without MPI_Init itself",
     "the loop is that of the first rank that has one; iterations are the visits of its most regular call",
-    "columns of the picture are mean durations from zero; a line above one is the longest in it",
+    "columns of the picture are mean durations from zero; a line above one leads to the longest in it",
+    "lines are cut at twice the highest mean",
     "the graph is steady after three looks in a row with at most 1 % of the time on new edges",
     "inside is the call that a rank is in, and how long already: the rank that others wait for is in none",
     "the structure of the finished run, `talea show RUN structure`, also uses the source's loops",

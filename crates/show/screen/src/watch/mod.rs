@@ -91,7 +91,7 @@ pub fn watch(
     let mut dirty = true;
     loop {
         // What has ended changes no more.
-        if begin.elapsed() >= every && !state.paused && data.running {
+        if begin.elapsed() >= every && !state.paused && (data.running || data.left_events > 0) {
             begin = Instant::now();
             data = look();
             dirty = true;
