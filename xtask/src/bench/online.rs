@@ -46,7 +46,7 @@ fn number(value: &Value, key: &str) -> f64 {
     value[key].as_f64().unwrap_or(f64::NAN)
 }
 
-/// What is known of the estimates of one program.
+/// Errors of the estimates of one program.
 #[derive(Default)]
 struct Cases {
     inside: usize,

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use talea_model::{Nanos, Rank};
 
-/// What smart collection would keep of a thread's main loop, and the totals that would follow.
+/// Iterations of a thread's main loop that smart collection would keep, and the totals that would
+/// follow.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CollectionData {
     /// The rank.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use talea_model::Nanos;
 
-/// An iteration, of which only these figures are known of all.
+/// The figures of an iteration that are known of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
     /// Its number, the same on all ranks.
@@ -25,7 +25,7 @@ pub struct Turn {
 pub struct Plan {
     /// Number of the slowest iterations that are kept.
     pub slowest: usize,
-    /// Maximum number of stretches of the run, of each of which one is kept.
+    /// Maximum number of stretches of the run; each has one that is kept.
     pub stretches: usize,
     /// Seed of the random choice.
     pub seed: u64,

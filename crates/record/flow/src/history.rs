@@ -142,7 +142,8 @@ mod tests {
                 prop_assert_eq!(Some(group.max.0), own.iter().max().copied());
                 left = later;
             }
-            prop_assert_eq!(history.total().map(|all| all.sum.0), (!durations.is_empty()).then(|| durations.iter().sum()));
+            let all = (!durations.is_empty()).then(|| durations.iter().sum::<u64>());
+            prop_assert_eq!(history.total().map(|all| all.sum.0), all);
         }
     }
 }

@@ -4,8 +4,8 @@
 //! Owns their loops, keys and layouts, and the terminal while one of them uses it. Frames of values
 //! come in through [`map::Feed`], shares of time through [`top::Source`], looks at a run through a
 //! function; cells of a terminal go out. Common parts exist once: keys, footer and page of keys
-//! (`keys`), cells (`pen`), colours, [`glyphs`]. It refuses the command line, exit codes, and standard output but for cells; callers
-//! open samplers, stores and recordings.
+//! (`keys`), cells (`pen`), colours, [`glyphs`]. It refuses the command line, exit codes, and
+//! standard output but for cells; callers open samplers, stores and recordings.
 
 mod colour;
 pub mod glyphs;

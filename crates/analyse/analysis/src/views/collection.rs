@@ -1,7 +1,8 @@
-//! What smart collection would keep of a recording, and the totals that would follow.
+//! Iterations of a recording that smart collection would keep, and the totals that would follow.
 //!
-//! Owns which iterations are alike: those that make the same calls and take about as long. The choice and the estimates
-//! are [`talea_flow::collection`]'s; the recording has the true totals beside them.
+//! Owns which iterations are alike: those that make the same calls and take about as long. The
+//! choice and the estimates are [`talea_flow::collection`]'s; the recording has the true totals
+//! beside them.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -2,8 +2,8 @@
 //!
 //! Owns the layout ([`layout`]), the small binary records inside it ([`record`], of [`numbers`])
 //! and the reader ([`read`]) which converts it to plain logs, also when the process was killed in
-//! the middle of a call, and while it runs ([`follow`]). The writer, which needs raw memory, is the interposition library's
-//! recorder.
+//! the middle of a call. [`follow`] reads it while the program runs. The writer, which needs raw
+//! memory, is the interposition library's recorder.
 
 pub(crate) mod cells;
 pub mod follow;

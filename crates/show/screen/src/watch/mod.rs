@@ -90,7 +90,7 @@ pub fn watch(
     let mut data = look();
     let mut dirty = true;
     loop {
-        // What has ended changes no more.
+        // An ended run changes no more.
         if begin.elapsed() >= every && !state.paused && (data.running || data.left_events > 0) {
             begin = Instant::now();
             data = look();

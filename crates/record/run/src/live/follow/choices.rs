@@ -1,8 +1,8 @@
 //! The sequence of a node's successors, as it grows.
 //!
-//! Owns the decoding of [`Symbols`] up to their last visit. Written tokens are final; predicted runs
-//! and the current run since the last token grow in the node itself, and are decoded without being
-//! used up: their numbers are in the token that ends them.
+//! Owns the decoding of [`Symbols`] up to their last visit. Written tokens are final; predicted
+//! runs and the current run since the last token grow in the node itself, and are decoded without
+//! being used up: their numbers are in the token that ends them.
 
 use std::mem::offset_of;
 
@@ -79,8 +79,8 @@ impl Choices {
 
     /// The next choice and its node; `None` where that is not known yet. Looks are numbered from 1.
     ///
-    /// Only for choices that were whole when the look began: the node may be read in the middle of a
-    /// later one, so that a look does not trust what the one before has read.
+    /// Only for choices that were whole when the look began: the node may be read in the middle of
+    /// a later one, so that a look does not trust what the one before has read.
     pub(super) fn next(&mut self, source: &impl Source, look: u64) -> Option<(u32, u32)> {
         if self.look != look {
             self.symbols = self.newest(source)?;
@@ -102,8 +102,8 @@ impl Choices {
         self.used = self.used.saturating_sub(1);
     }
 
-    /// The node's symbols, if two readings agree in all but the length of the current run. The first
-    /// is returned, whose run is not the longer one.
+    /// The node's symbols, if two readings agree in all but the length of the current run. The
+    /// first is returned, whose run is not the longer one.
     fn newest(&self, source: &impl Source) -> Option<Symbols> {
         let fixed = |one: &Symbols| {
             let tokens = (one.tokens.head, one.tokens.tail, one.tokens.tail_len);

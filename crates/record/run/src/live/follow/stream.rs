@@ -23,8 +23,8 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Decodes the next entry; `None` where it is not there yet. `stream` is the stream's head as it
-    /// is now.
+    /// Decodes the next entry; `None` where it is not there yet. `stream` is the stream's head as
+    /// it is now.
     pub(super) fn take<T>(
         &mut self,
         source: &impl Source,
