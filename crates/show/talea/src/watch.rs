@@ -18,7 +18,7 @@ use talea_screen::watch;
 
 use crate::exit::{Exit, Expected};
 use crate::table::{Column, Table};
-use crate::terminal::{Palette, blocks, gaps, prose, say};
+use crate::terminal::{Palette, blocks, fitted, gaps, prose, say};
 
 /// Maximum wait for the first process of a run.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -173,7 +173,7 @@ fn text(directory: &RunDirectory, data: &WatchData) -> String {
     let name = directory.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let state = if data.running { "running" } else { "ended" };
     let mut lines = vec![
-        format!("{name}: {} ranks, {state}, {}", data.ranks.len(), data.time_ns),
+        fitted(&format!("{name}: {} ranks, {state}, {}", data.ranks.len(), data.time_ns)),
         format!(
             "in MPI {} in the last {}, {} of all time; {} calls",
             percent(data.recent_mpi_share),
@@ -191,14 +191,15 @@ fn text(directory: &RunDirectory, data: &WatchData) -> String {
     match &data.main_loop {
         None => lines.push("no loop yet".to_owned()),
         Some(main) => {
-            lines.push(format!(
+            let line = format!(
                 "loop {}: {} iterations of {} ({:.0} % variation), {} of the time",
                 main.place,
                 grouped(main.iterations),
                 main.mean_ns,
                 main.variation * 100.0,
                 percent(main.share)
-            ));
+            );
+            lines.push(fitted(&line));
             let means: Vec<f64> = main.history.iter().map(|one| one.mean_ns.seconds()).collect();
             lines.push(blocks(&means, prose()).trim_end().to_owned());
         }
