@@ -223,6 +223,7 @@ struct Sample {
 fn mean_at(samples: &[Sample], duration: f64) -> (f64, Option<f64>) {
     /// No sample is taken to decide alone.
     const LEVERAGE: f64 = 0.9;
+    const ON_A_LINE: usize = 5;
     let weights: f64 = samples.iter().map(|one| one.weight).sum();
     let mean = |of: &dyn Fn(&Sample) -> f64| {
         samples.iter().map(|one| one.weight * of(one)).sum::<f64>() / weights.max(1.0)
@@ -230,8 +231,8 @@ fn mean_at(samples: &[Sample], duration: f64) -> (f64, Option<f64>) {
     let (mean_duration, mean_value) = (mean(&|one| one.duration), mean(&|one| one.value));
     let off = |one: &Sample| one.duration - mean_duration;
     let squares = mean(&|one| off(one).powi(2));
-    // Without different durations there is no line; with two samples it would explain all.
-    let is_line = samples.len() > 2 && squares > 0.0;
+    // Few samples say little of a line, and the interval has a degree of freedom less for it.
+    let is_line = samples.len() >= ON_A_LINE && squares > 0.0;
     let per = |product: f64| if is_line { product / squares } else { 0.0 };
     let slope = per(mean(&|one| off(one) * (one.value - mean_value)));
     let away = duration - mean_duration;

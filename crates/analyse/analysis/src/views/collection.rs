@@ -131,7 +131,8 @@ fn total(
         site: signature.map_or_else(|| "?".to_owned(), |one| analysis.places.label(one)),
         time_ns,
         estimate_ns: sum.total,
-        low_ns: sum.total - margin,
+        // Times are not negative; an unknown end stays unknown.
+        low_ns: if sum.total < margin { 0.0 } else { sum.total - margin },
         high_ns: sum.total + margin,
     }
 }
