@@ -1,8 +1,8 @@
 //! Decisions while a program runs: the errors of totals that follow from kept iterations, and the
 //! cost of watching. `cargo xtask bench online`.
 //!
-//! Owns the tables. Errors are measured as if, on whole recordings, whose times are the truth: so
-//! they are free of differences between runs.
+//! Owns the tables. Errors come from whole recordings, where the true times are known. They
+//! therefore contain no differences between runs.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -14,7 +14,7 @@ use super::{built, heading, median, output, prepared, scratch, spread};
 
 /// Seeds of the choice for each rank.
 const SEEDS: u32 = 50;
-/// Part of the iterations' time from which on a call site counts.
+/// Minimum share of a call site that is counted.
 const COUNTS: f64 = 0.01;
 /// Pairs of runs, without and with somebody who watches.
 const PAIRS: usize = 7;
@@ -56,7 +56,7 @@ struct Cases {
 fn totals(folder: &Path) -> Result<(), String> {
     heading("Totals that follow from kept iterations, 4 ranks, Open MPI");
     println!(
-        "At most ten iterations are kept of those that make the same calls and take about as long. A case is a call site with at least {} % of the iterations' time, of one rank, with one of {SEEDS} seeds. *Error*: of the estimated total.\n",
+        "At most ten iterations of a kind are kept. A case is a call site with at least {} % of the iterations' time, of one rank, with one of {SEEDS} seeds. *Error*: of the estimated total.\n",
         COUNTS * 100.0
     );
     println!(
@@ -129,7 +129,7 @@ fn row(name: &str, shown: &str, cases: &mut Cases) {
 fn watching(folder: &Path) -> Result<(), String> {
     heading("Watching, 2 ranks, Open MPI");
     println!(
-        "Run time recorded and watched (`talea watch --json`, a look a second) by run time recorded, {PAIRS} pairs in turn; median (smallest to largest). *A look*: median, and the longest but for the first one, which also reads names.\n"
+        "Ratio of the run time with recording and watching (`talea watch --json`, a look a second) to the run time with recording only, {PAIRS} pairs in turn; median (smallest to largest). *A look*: median, and the longest but for the first one, which also reads names.\n"
     );
     println!(
         "| program | run time, s | ratio | looks | events a look | a look, ms | longest, ms |\n|---|---|---|---|---|---|---|"
@@ -149,7 +149,7 @@ fn watching(folder: &Path) -> Result<(), String> {
         let (mut times, mut ratios) = (Vec::new(), Vec::new());
         let mut looks: Vec<[f64; 2]> = Vec::new();
         for pair in 0..PAIRS {
-            // Whatever is first has no advantage on the whole.
+            // The order alternates, so that neither is always first.
             let mut seconds = [0.0; 2];
             for watched in if pair % 2 == 0 { [0, 1] } else { [1, 0] } {
                 let out = folder.join("watched");

@@ -1,7 +1,7 @@
-//! A run while it goes on: its loops, call sites and ranks at successive looks.
+//! A running program: its loops, call sites and ranks at successive looks.
 //!
-//! Owns the state between looks: a look costs what is new of the events, and the size of the
-//! graphs. It reads the mapped files of processes from outside, which never wait for it. Sums of
+//! Owns the state between looks: the cost of a look grows with the new events and the size of the
+//! graphs. It reads the mapped files of processes; these never wait for it. Sums of
 //! time are the recorder's exact ones; the main loop and its iterations are those of
 //! [`talea_flow::online`].
 
@@ -133,7 +133,7 @@ impl Watch {
     }
 
     fn data(&mut self, look: &Look) -> WatchData {
-        // The first process of the first world was there first.
+        // Time counts from the start of the earliest process.
         let origin = self.processes.iter().map(Watched::started).min().unwrap_or_default();
         let now = |one: &Watched| Nanos(one.started().saturating_sub(origin)) + one.now();
         let time = self.processes.iter().map(now).max().unwrap_or_default();
@@ -184,7 +184,7 @@ impl Watch {
         }
     }
 
-    /// The same rule as of [`talea_flow::growth`]: looks without events change nothing.
+    /// The rule of [`talea_flow::growth`]: looks without events change nothing.
     fn steady_since(&mut self, look: &Look, time: Nanos) -> Option<Nanos> {
         if look.events > 0 {
             let begin = self.time;

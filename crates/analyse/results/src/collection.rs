@@ -1,6 +1,7 @@
 //! Iterations that smart collection keeps: the JSON of `talea show RUN collection`.
 //!
-//! Owns the keys. Keys that end in `_ns` are whole nanoseconds.
+//! Owns the keys. Keys that end in `_ns` are nanoseconds: whole where measured, fractional where
+//! estimated.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! A run while it goes on: the JSON of `talea watch`.
+//! A running program: the JSON of `talea watch`.
 //!
 //! Owns the keys. Keys that end in `_ns` are whole nanoseconds; shares are of 1.
 
@@ -35,7 +35,7 @@ pub struct WatchData {
     /// Begin of the first of at least three looks in a row with changes of at most .01, up to now;
     /// null where the structure is not steady.
     pub steady_since_ns: Option<Nanos>,
-    /// Part of the ranks' time in MPI, without its begin and end.
+    /// Part of the ranks' time in MPI, excluding `MPI_Init` and `MPI_Finalize`.
     pub mpi_share: f64,
     /// The same since the look before.
     pub recent_mpi_share: f64,
@@ -52,11 +52,11 @@ pub struct WatchData {
 /// The main loop at a look.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LoopNow {
-    /// Where its calls come together.
+    /// Innermost function common to its calls, with its lines.
     pub place: String,
     /// The call whose visits are its iterations.
     pub counted_by: String,
-    /// Rank of the durations.
+    /// Rank that these durations and iterations belong to.
     pub rank: u32,
     /// Number of iterations of that rank, the current one included.
     pub iterations: u64,
@@ -96,7 +96,7 @@ pub struct SiteNow {
     pub site: String,
     /// Number of calls; a series of unsuccessful polls is one.
     pub calls: u64,
-    /// Time inside them, of all threads.
+    /// Time inside them, of all threads, `MPI_Init` and `MPI_Finalize` included.
     pub time_ns: Nanos,
     /// The same divided by the time of all threads.
     pub share: f64,
@@ -119,7 +119,7 @@ pub struct RankNow {
     pub events: u64,
     /// Iterations of the main loop, the current one included; null where it does not run it.
     pub iterations: Option<u64>,
-    /// Part of its time in MPI, without its begin and end. Of several threads the one that
+    /// Part of its time in MPI, excluding `MPI_Init` and `MPI_Finalize`. Only the thread that
     /// initialised MPI counts.
     pub mpi_share: f64,
     /// The same since the look before.

@@ -94,11 +94,11 @@ impl Messages {
         (0..self.len()).map_while(|row| self.get(row))
     }
 
-    /// Puts the rows of `order` in its order in place of all rows. Columns follow one after the
-    /// other, so that one of them at most is there twice.
+    /// Reorders the rows: row `i` becomes row `order[i]`; other rows are dropped. Columns are
+    /// replaced one by one, so that at most one is copied at a time.
     ///
     /// # Panics
-    /// If there is no row of such a number.
+    /// If `order` names a row that does not exist.
     pub fn reorder(&mut self, order: &[u32]) {
         fn column<T: Copy>(column: &mut Vec<T>, order: &[u32]) {
             *column = order.iter().map(|&row| column[row as usize]).collect();

@@ -3,15 +3,16 @@
 //! Owns the decision of smart collection as a pure function: it takes iterations in any order, of a
 //! running program or of a whole recording, and needs no later ones. Of each behaviour it keeps the
 //! first iteration, the slowest ones, and one from each of some stretches of the run, which are
-//! chosen by a hash of their numbers. So all ranks keep the same iterations, and states of parts of
-//! a run can be merged in any order. Totals are regression estimates (Cochran, "Sampling
-//! Techniques", 3rd edition, chapter 7): the durations of all iterations are known exactly.
+//! chosen by a hash of their numbers. So ranks that group iterations alike choose the same ones,
+//! and states of parts of a run can be merged in any order. Totals are regression estimates
+//! (Cochran, "Sampling Techniques", 3rd edition, chapter 7): the durations of all iterations are
+//! known exactly.
 
 use std::collections::BTreeMap;
 
 use talea_model::Nanos;
 
-/// The figures of an iteration that are known of all.
+/// Figures known for every iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
     /// Its number, the same on all ranks.
@@ -49,7 +50,7 @@ pub struct Behaviour {
     last: u64,
     /// The slowest first; of equals the earlier.
     slowest: Vec<Turn>,
-    /// A stretch has the iterations whose numbers are equal without this many lowest bits.
+    /// Number of low bits dropped from an iteration's number to give its stretch.
     shift: u32,
     /// For each stretch the number of its iterations, and the chosen one.
     stretches: BTreeMap<u64, (u64, Turn)>,
@@ -121,7 +122,7 @@ impl Behaviour {
     }
 
     /// Of two iterations that are chosen of parts of a stretch the one with the lower hash stays,
-    /// so that each iteration of the stretch is as likely.
+    /// so that all iterations of the stretch are equally likely.
     fn join(&mut self, stretch: u64, (count, turn): (u64, Turn)) {
         let seed = self.plan.seed;
         let order = |turn: &Turn| (mixed(turn.number, seed), turn.number);
@@ -166,7 +167,7 @@ impl Behaviour {
         kept
     }
 
-    /// Those that are kept for what they are: no chance chose them.
+    /// Iterations kept without random choice: the first and the slowest.
     fn certain(&self) -> impl Iterator<Item = &Turn> {
         self.first.iter().chain(&self.slowest)
     }
@@ -218,10 +219,10 @@ struct Sample {
 }
 
 /// The mean value at a mean duration, by the regression line of the samples, and half the width of
-/// its 95 % interval. Residuals are enlarged by their leverage (the estimator HC3 of White and
-/// others, 1985), as there are few and their variance need not be equal.
+/// its 95 % interval. Residuals are enlarged by their leverage (the estimator HC3 of
+/// `MacKinnon` and White, 1985), as there are few and their variance need not be equal.
 fn mean_at(samples: &[Sample], duration: f64) -> (f64, Option<f64>) {
-    /// No sample is taken to decide alone.
+    /// Maximum leverage of one sample.
     const LEVERAGE: f64 = 0.9;
     const ON_A_LINE: usize = 5;
     let weights: f64 = samples.iter().map(|one| one.weight).sum();
@@ -231,7 +232,7 @@ fn mean_at(samples: &[Sample], duration: f64) -> (f64, Option<f64>) {
     let (mean_duration, mean_value) = (mean(&|one| one.duration), mean(&|one| one.value));
     let off = |one: &Sample| one.duration - mean_duration;
     let squares = mean(&|one| off(one).powi(2));
-    // Few samples say little of a line, and the interval has a degree of freedom less for it.
+    // A line through few samples is uncertain and costs a degree of freedom.
     let is_line = samples.len() >= ON_A_LINE && squares > 0.0;
     let per = |product: f64| if is_line { product / squares } else { 0.0 };
     let slope = per(mean(&|one| off(one) * (one.value - mean_value)));

@@ -1,10 +1,10 @@
 //! Loops and iterations of a thread while it runs.
 //!
-//! Owns the state of one thread that looks from time to time extend: each event costs the same, and
-//! memory grows with the graph, not with the events. Loops are those of the graph as it was at the
+//! Owns the state of one thread, updated at each look: each event costs the same, and memory grows
+//! with the graph, not with the events. Loops are those of the graph as it was at the
 //! last look. Of a loop's own nodes the one whose visits are most regular in time counts its
 //! iterations, as in [`crate::iterations`]. The main loop is the outermost one with the most time;
-//! if it turns only a few times, an inner one with nearly all of its time replaces it, as in
+//! if it has few iterations, an inner one with nearly all of its time replaces it, as in
 //! [`crate::structure`].
 
 use talea_model::{Nanos, NodeId};
@@ -14,9 +14,9 @@ use crate::history::History;
 use crate::iterations::{Regularity, TimedEvent, most_regular};
 use crate::loops::Forest;
 
-/// A loop with fewer iterations is replaced by one inside it,
+/// Minimum number of iterations of a main loop that has a dominant loop inside.
 const FEW: u64 = 4;
-/// which takes at least this part of its time.
+/// Minimum part of the outer loop's time for such an inner loop.
 const NEARLY_ALL: f64 = 0.75;
 
 /// An event, and the way to it.

@@ -1,5 +1,5 @@
 //! The programs on a terminal: the live map of a node (`talea topo`), the use of its cores (`talea
-//! top`), and a run while it goes on (`talea watch`).
+//! top`), and a running program (`talea watch`).
 //!
 //! Owns their loops, keys and layouts, and the terminal while one of them uses it. Frames of values
 //! come in through [`map::Feed`], shares of time through [`top::Source`], looks at a run through a

@@ -86,7 +86,7 @@ behaviour inside one iteration, and the calls and ranks that the others wait for
 Examples:
   talea run -- mpirun -n 4 ./app          record a program; leaves a run directory with report.html
   talea show talea-app structure          its loops, as a tree with times
-  talea watch talea-app                   the same while it runs, live on a screen
+  talea watch talea-app                   main loop, call sites and ranks while it runs
   talea events talea-app --rank 0         every call of rank 0 with its arguments
   talea metrics talea-app                 efficiency, and metrics from counters
   talea cluster trace.prv                 which stretches of computation are alike

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use talea_analysis::watch::Watch;
 use talea_model::Nanos;
 use talea_model::notation::grouped;
-use talea_report::data::watch::{RankNow, WatchData};
+use talea_report::data::watch::{RankNow, RankState, WatchData};
 use talea_run::RunDirectory;
 use talea_run::directory::OpenError;
 use talea_screen::ScreenError;
@@ -66,13 +66,13 @@ pub(crate) enum WatchError {
         path: PathBuf,
     },
     /// No process.
-    #[error("no process of the run has called MPI_Init here yet, waited {} s; records of `--live-dir`, and of programs without MPI, cannot be watched: `{}`", PATIENCE.as_secs(), path.display())]
+    #[error("no process of the run called MPI_Init within {} s; runs with `--live-dir` or without MPI cannot be watched: `{}`", PATIENCE.as_secs(), path.display())]
     NoProcess {
         /// The run.
         path: PathBuf,
     },
     /// The screen.
-    #[error("{0}; `--once` and `--json` need none")]
+    #[error("{0}; `--once` and `--json` work without a terminal")]
     Screen(#[from] ScreenError),
     /// Standard output.
     #[error("cannot write to standard output: {0}")]
@@ -108,7 +108,7 @@ pub(crate) fn watch(options: &Options) -> Result<(), WatchError> {
                 // Asked to end by a signal it ends, with everything as it was.
                 Err(ScreenError::Signal(_)) => {}
                 Err(error) => return Err(error.into()),
-                Ok(last) => tell_next(&directory, &last),
+                Ok(last) => print_next_command(&directory, &last),
             }
         }
         Output::Text => {
@@ -157,10 +157,10 @@ fn first_look(
     }
 }
 
-/// The commands for the run, now that its screen is gone.
-fn tell_next(directory: &RunDirectory, last: &WatchData) {
+/// Names the command for the run that was watched.
+fn print_next_command(directory: &RunDirectory, last: &WatchData) {
     let path = directory.path().display();
-    let state = if last.running { "goes on" } else { "has ended" };
+    let state = if last.running { "continues" } else { "has ended" };
     say(&format!("the run {state}; `talea show {path} structure` shows its structure"));
 }
 
@@ -173,9 +173,9 @@ fn text(directory: &RunDirectory, data: &WatchData) -> String {
     let name = directory.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let state = if data.running { "running" } else { "ended" };
     let mut lines = vec![
-        fitted(&format!("{name}: {} ranks, {state}, {}", data.ranks.len(), data.time_ns)),
+        fitted(&format!("{name}: {}, {state}, {}", count_ranks(data), data.time_ns)),
         format!(
-            "in MPI {} in the last {}, {} of all time; {} calls",
+            "in MPI {} in the last {}, {} since the start; {} calls",
             percent(data.recent_mpi_share),
             data.interval_ns,
             percent(data.mpi_share),
@@ -189,7 +189,7 @@ fn text(directory: &RunDirectory, data: &WatchData) -> String {
     lines.extend(gaps(&data.gaps, palette));
     lines.push(String::new());
     match &data.main_loop {
-        None => lines.push("no loop yet".to_owned()),
+        None => lines.push("no main loop found".to_owned()),
         Some(main) => {
             let line = format!(
                 "loop {}: {} iterations of {} ({:.0} % variation), {} of the time",
@@ -238,9 +238,17 @@ fn text(directory: &RunDirectory, data: &WatchData) -> String {
     lines.join("\n") + "\n"
 }
 
+fn count_ranks(data: &WatchData) -> String {
+    match data.ranks.len() {
+        1 => "1 rank".to_owned(),
+        many => format!("{many} ranks"),
+    }
+}
+
 fn state_of(rank: &RankNow) -> String {
-    match &rank.inside {
-        Some(inside) => format!("for {} in {}", inside.since_ns, inside.site),
-        None => rank.state.word().to_owned(),
+    match (&rank.inside, rank.state) {
+        (Some(inside), RankState::Running) => format!("{} in {}", inside.since_ns, inside.site),
+        (Some(inside), state) => format!("{} in {}", state.word(), inside.site),
+        (None, state) => state.word().to_owned(),
     }
 }

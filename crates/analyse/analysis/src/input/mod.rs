@@ -85,7 +85,7 @@ pub(crate) fn open(path: &Path, progress: Progress<'_>) -> Result<Opened, InputE
     }
 }
 
-/// Reads what the user named: of a run all records, or with a `time` its [`Computation`] in this
+/// Reads a trace or a run: of a run all records, or with a `time` its [`Computation`] in this
 /// extent, and its samples.
 pub fn load(
     path: &Path,

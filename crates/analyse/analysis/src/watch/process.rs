@@ -20,8 +20,8 @@ use super::names::Key;
 
 /// Groups of durations that are kept for each node.
 const GROUPS: usize = 256;
-/// Time between two questions whether a process is still there.
-const ASKED: Duration = Duration::from_millis(500);
+/// Interval between checks that a process still exists.
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Errors of a process that cannot be watched.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +42,7 @@ pub(super) struct Watched {
     state: RankState,
     /// True if it runs on this machine.
     is_here: bool,
-    asked: Option<Instant>,
+    last_check: Option<Instant>,
     now: Nanos,
     /// `now` at the look before.
     before: Nanos,
@@ -73,7 +73,7 @@ impl Watched {
             threads: Vec::new(),
             state: RankState::Running,
             is_here: false,
-            asked: None,
+            last_check: None,
             now: Nanos(0),
             before: Nanos(0),
         })
@@ -173,13 +173,13 @@ impl Watched {
         look
     }
 
-    /// Begins a look: an ended process has no events beyond those of this look.
+    /// Reads the state before the events, so that all events of an ended process are counted.
     pub(super) fn begin_look(&mut self) {
         self.follower.read_header();
         if let Some(state) = self.ended() {
             self.state = state;
-        } else if self.asked.is_none_or(|asked| asked.elapsed() >= ASKED) {
-            self.asked = Some(Instant::now());
+        } else if self.last_check.is_none_or(|last| last.elapsed() >= CHECK_INTERVAL) {
+            self.last_check = Some(Instant::now());
             self.is_here = is_mapped_by(&self.record.path, self.key.0);
             let host = rustix::system::uname();
             let is_elsewhere = host.nodename().to_bytes() != self.key.1.as_bytes();
@@ -213,7 +213,7 @@ impl Watched {
         }
     }
 
-    /// The call in which the thread is that initialised MPI, and the time since its begin.
+    /// Open call of the thread that initialised MPI, and the time since its begin.
     pub(super) fn open_call(&self) -> Option<(NodeId, Nanos)> {
         let thread = self.follower.threads().first()?.record();
         let (node, begin) = match (thread.open_node, thread.polls[0].node) {

@@ -24,8 +24,8 @@ use stream::Reader;
 
 /// Bytes of a live file.
 pub trait Source {
-    /// Reads bytes from an offset on, and returns their number: fewer than there is room for where
-    /// the file ends or cannot be read.
+    /// Reads bytes from an offset on. Returns the number of bytes read, which is smaller than the
+    /// buffer at the end of the file or after an error.
     fn read(&self, offset: u64, into: &mut [u8]) -> usize;
 }
 
@@ -38,7 +38,7 @@ impl Source for &[u8] {
     }
 }
 
-/// The structure at an offset; `None` at 0 and where the file ends before its end.
+/// The structure at an offset; `None` at offset 0, or where the file is too short.
 fn get<T: FromZeros + FromBytes + IntoBytes>(source: &impl Source, offset: u64) -> Option<T> {
     let mut value = T::new_zeroed();
     let bytes = value.as_mut_bytes();
@@ -121,7 +121,7 @@ impl<S: Source> ProcessFollower<S> {
         }
         let damaged = |offset, what| LiveError::Header { offset, what };
         if version < VERSION {
-            return Err(damaged(8, "only files of this version can be followed"));
+            return Err(LiveError::Older { found: version });
         }
         let header = header(&source).ok_or(damaged(length, "it ends early"))?;
         let mode = TimesMode::from_number(header.times)
@@ -316,7 +316,7 @@ impl ThreadFollower {
             TimesMode::Statistics => None,
         });
         let Some((gap, duration)) = pair else {
-            // The times of whole events are there, unless the recorder has stopped to keep them; a
+            // The times of whole events are there, unless the recorder has stopped keeping them; a
             // look in the middle of a change may miss them once.
             self.is_over = self.missing == Some(self.events);
             self.missing = Some(self.events);

@@ -35,6 +35,14 @@ pub enum LiveError {
         /// The version in the file.
         found: u32,
     },
+    /// An earlier version, whose process is watched.
+    #[error(
+        "made by an older talea: version {found}, a running process is read from version {VERSION} on"
+    )]
+    Older {
+        /// The version in the file.
+        found: u32,
+    },
     /// A damaged header.
     #[error("header of the live recording is damaged at offset {offset}: {what}")]
     Header {

@@ -87,10 +87,10 @@ class Run:
         keep: int = 10,
         seed: int = 1,
     ) -> Result:
-        """Iterations that bounded recording would keep, and the totals that follow from them.
+        """Iterations that smart collection would keep, and totals estimated from them.
 
-        Of a thread that stands for the largest class, of a rank's first thread, or of one of its
-        threads; at most `keep` iterations of those that are alike.
+        Without `rank` a thread of the largest class is used; without `thread`, the first thread of
+        the rank. At most `keep` iterations of a kind are kept.
         """
         if keep < 4:
             raise ValueError(f"keep: expected at least 4 iterations, got {keep}")

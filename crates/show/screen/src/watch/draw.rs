@@ -32,7 +32,8 @@ pub(super) fn screen(
     let area = buffer.area;
     let mut pen = Pen::new(buffer, colours);
     if area.width < 40 || area.height < 12 {
-        pen.text(area.x, area.y, area.width, "expected 40 columns, 12 rows", Style::new());
+        let text = format!("expected 40 x 12 cells, found {} x {}", area.width, area.height);
+        pen.text(area.x, area.y, area.width, &text, Style::new());
         return;
     }
     if state.help {
@@ -85,7 +86,7 @@ fn head(pen: &mut Pen<'_>, name: &str, data: &WatchData, state: &State) -> u16 {
     let x = pen.text(area.x, y, area.width, "in MPI ", Style::new());
     let x = pen.text(x, y, area.width, now.trim_start(), colours.strong());
     let text = format!(
-        " now, {} of all time · {} calls, {} a second",
+        " now, {} since the start · {} calls, {} a second",
         all.trim_start(),
         grouped(data.events),
         grouped(rate.round() as u64)
@@ -94,11 +95,11 @@ fn head(pen: &mut Pen<'_>, name: &str, data: &WatchData, state: &State) -> u16 {
     let steady = match (data.steady_since_ns, data.change) {
         (Some(since), _) => format!("steady since {since}"),
         (None, Some(change)) => {
-            format!("not steady, {} of the time is new", percent(change).trim())
+            format!("not yet steady, {} of the time on new edges", percent(change).trim())
         }
-        (None, None) => "no calls since the last look".to_owned(),
+        (None, None) => "no new calls".to_owned(),
     };
-    let text = format!("graph {steady} · {} nodes, {} edges", data.nodes, data.edges);
+    let text = format!("graph: {steady} · {} nodes, {} edges", data.nodes, data.edges);
     let mut y = y + 1;
     pen.text(area.x, y, area.width, &text, colours.faint());
     y += 1;
@@ -121,7 +122,7 @@ fn head(pen: &mut Pen<'_>, name: &str, data: &WatchData, state: &State) -> u16 {
 fn main_loop(pen: &mut Pen<'_>, y: u16, data: &WatchData) -> u16 {
     let (area, colours) = (pen.area(), pen.colours);
     let Some(main) = &data.main_loop else {
-        pen.text(area.x, y, area.width, "no loop yet", colours.faint());
+        pen.text(area.x, y, area.width, "no main loop found", colours.faint());
         return y + 1;
     };
     let x = pen.text(area.x, y, area.width, "loop ", Style::new());
@@ -172,7 +173,7 @@ fn picture(pen: &mut Pen<'_>, y: u16, history: &[IterationGroup]) {
         }
     }
     let count: u64 = history.iter().map(|group| group.count).sum();
-    let cut = if longest > top { ", cut" } else { "" };
+    let cut = if longest > top { ", longer lines cut" } else { "" };
     let label =
         format!("{} iterations: mean and maximum, up to {}{cut}", grouped(count), time(longest));
     pen.text(area.x + AXIS, y + ROWS, width, &label, colours.faint());
@@ -254,13 +255,14 @@ fn ranks_table(pen: &mut Pen<'_>, area: Rect, ranks: &[&RankNow], first: usize) 
 }
 
 /// How to read the figures, one sentence a line.
-const READING: [&str; 8] = [
-    "now is the time since the look before, all the time since MPI_Init; both without MPI_Init itself",
-    "the loop is that of the first rank that has one; iterations are the visits of its most regular call",
-    "columns of the picture are mean durations from zero; a line above one leads to the longest in it",
+const READING: [&str; 9] = [
+    "now covers the time since the previous look, all the time since MPI_Init",
+    "shares of ranks exclude MPI_Init and MPI_Finalize; those of call sites include them",
+    "the loop is that of the first rank that has one; iterations are visits of its most regular call",
+    "columns of the picture are mean durations; the line above one ends at its longest iteration",
     "lines are cut at twice the highest mean",
     "the graph is steady after three looks in a row with at most 1 % of the time on new edges",
-    "inside is the call that a rank is in, and how long already: the rank that others wait for is in none",
+    "inside is the current call of a rank and the time in it; - is a rank outside MPI",
     "the structure of the finished run, `talea show RUN structure`, also uses the source's loops",
     "NO_COLOR in the environment turns colours off",
 ];

@@ -1,4 +1,4 @@
-//! `talea watch`: a run while it goes on.
+//! `talea watch`: a running program.
 //!
 //! Owns the loop that looks at the run from time to time and waits for keys in between, and the
 //! effect of keys. The layout is `draw`'s. It refuses to read recordings: looks come from a
@@ -22,10 +22,10 @@ const PULSE: Duration = Duration::from_millis(200);
 
 /// All keys, the most important first: a narrow footer drops the last.
 const KEYS: [Key; 6] = [
-    key("q", "quit", "leave; so does Ctrl-C; the program goes on"),
+    key("q", "quit", "leave; so does Ctrl-C; the program continues"),
     key("?", "help", "this page"),
-    key("␣", "pause", "hold the moment, or go on"),
-    key("s", "sort", "ranks in order, or by their time in MPI since the last look"),
+    key("␣", "pause", "pause, or resume"),
+    key("s", "sort", "sort ranks by number, or by time in MPI since the previous look"),
     key("↑↓", "ranks", "further ranks; Page up and down, Home"),
     key("^Z", "", "back to the shell until `fg`"),
 ];

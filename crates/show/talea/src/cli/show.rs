@@ -94,12 +94,11 @@ rank with one thread that calls MPI stands there by its number alone.
 
 Keys of the JSON: `talea schema classes`.")]
     Classes(JsonArgs),
-    /// Iterations that would be enough, and the totals that they give
+    /// Iterations to keep in detail, and totals estimated from them
     #[command(after_long_help = "\
-The iterations of the main loop that bounded recording would keep in detail: of those that make the
-same calls and take about as long the first, the slowest, and one from each of some stretches of the
-run, chosen by chance. From these and the durations of all iterations follow the times of call sites with 95 % intervals;
-the recorded times stand beside them.
+Iterations of one kind make the same calls and take about as long. Of each kind smart collection
+would keep the first, the slowest (two from --keep 8 on), and a random one from each stretch of the
+run. Times of call sites are estimated from these, with 95 % intervals, beside the recorded times.
 
 Without --rank: a rank of the largest class. Keys of the JSON: `talea schema collection`.")]
     Collection(CollectionArgs),
@@ -168,7 +167,7 @@ pub(super) struct StructureArgs {
 pub(super) struct CollectionArgs {
     #[command(flatten)]
     pub(super) thread: StructureArgs,
-    /// Maximum number of kept iterations that are alike
+    /// Maximum number of kept iterations of a kind
     #[arg(
         long,
         value_name = "N",

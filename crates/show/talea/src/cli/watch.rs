@@ -11,13 +11,13 @@ use talea_model::Nanos;
 use super::values;
 use crate::watch::{Options, Output};
 
-/// Watch a run while it goes on
+/// Watch a running program
 #[derive(Debug, Args)]
 #[command(long_about = "\
-Watch a run while it goes on: its main loop and the durations of its iterations, call sites, ranks and the calls they are in.
+Watch a running program: its main loop and the durations of its iterations, call sites, ranks and the calls they are in.
 
-The processes are not stopped and do not wait: their records are read from outside, on the machine where they run. Each look costs what is \
-new since the one before.")]
+The processes are not stopped and do not wait: their records are read from outside, on the machine where they run. Each look reads new \
+events, and the sums of each call.")]
 #[command(after_long_help = "\
 Examples:
   talea run --out runs/first -- mpirun -n 4 ./app &
@@ -25,18 +25,19 @@ Examples:
   talea watch runs/first --once               one look as text
   talea watch runs/first --json | jq .main_loop.iterations
 
-Keys: s sorts ranks by their time in MPI, space pauses, ? explains, q leaves; the program goes on.
+Keys: s sorts ranks by their time in MPI, space pauses, ? shows help, q quits; the program
+continues.
 
 The main loop is that of the first rank that has one. Its iterations are the visits of the call that
-recurs most regularly; the structure of the finished run also uses the loops of the source. Times
-of `--times statistics` have no iterations. Records of `--live-dir` cannot be watched.
+recurs most regularly; the structure of the finished run also uses the loops of the source. Runs
+with `--times statistics` have no iterations. Runs with `--live-dir` cannot be watched.
 
-JSON: one object a line and look; keys: `talea schema watch`.")]
+JSON: one object per look, each on a line; keys: `talea schema watch`.")]
 pub(super) struct WatchArgs {
     /// Run directory, or a file in it
     #[arg(value_name = "RUN", value_hint = ValueHint::AnyPath)]
     run: PathBuf,
-    /// Time between two looks: 500ms, 5s
+    /// Interval between looks, such as 500ms or 5s
     #[arg(long, value_name = "TIME", value_parser = every, default_value = "1s")]
     every: Nanos,
     /// Print one look instead of a screen

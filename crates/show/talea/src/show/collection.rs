@@ -73,10 +73,14 @@ fn text(collection: &CollectionData) -> String {
     }
     lines.extend(phases.lines());
     lines.extend(more(collection.phases.len()));
+    if collection.phases.iter().any(|phase| phase.mixed) {
+        let kinds = collection.phases.len();
+        lines.push(format!("iterations of further kinds are counted with the {kinds}th kind"));
+    }
     lines.push(String::new());
     let mut totals = Table::new(&[
         ("estimate", Column::Right),
-        ("95 %", Column::Right),
+        ("95 % interval", Column::Right),
         ("recorded", Column::Right),
         ("error", Column::Right),
         ("call site", Column::Place),
@@ -91,13 +95,13 @@ fn text(collection: &CollectionData) -> String {
 
 fn numbers(phase: &PhaseData) -> String {
     let numbers: Vec<String> = phase.kept.iter().map(u64::to_string).collect();
-    let mixed = if phase.mixed { " (further kinds of iterations)" } else { "" };
-    numbers.join(" ") + mixed
+    numbers.join(" ")
 }
 
 fn estimate(total: &TotalData) -> [String; 5] {
     let nanos = |value: f64| Nanos(value.max(0.0).round() as u64);
-    let half = (total.high_ns - total.low_ns) / 2.0;
+    // The begin is cut at zero.
+    let half = total.high_ns - total.estimate_ns;
     let band = if half.is_nan() { "-".to_owned() } else { format!("± {}", nanos(half)) };
     let error = (total.estimate_ns / total.time_ns.0.max(1) as f64 - 1.0) * 100.0;
     [

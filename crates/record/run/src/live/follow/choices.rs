@@ -1,8 +1,8 @@
 //! The sequence of a node's successors, as it grows.
 //!
 //! Owns the decoding of [`Symbols`] up to their last visit. Written tokens are final; predicted
-//! runs and the current run since the last token grow in the node itself, and are decoded without
-//! being used up: their numbers are in the token that ends them.
+//! runs and the current run since the last token grow in the node itself. They may be decoded
+//! before their token exists; that token later repeats them, and repeated ones are skipped.
 
 use std::mem::offset_of;
 
@@ -36,14 +36,14 @@ pub(super) struct Choices {
     /// Nodes that were chosen, in the order of first use.
     successors: Vec<u32>,
     /// For each choice the end of its last run.
-    foretold: Vec<Option<End>>,
+    predicted: Vec<Option<End>>,
     /// The choice of the current run, and the number of its visits so far.
     current: u32,
     used: u64,
     /// The end of the current run, if it is final.
     end: Option<End>,
     /// Predicted runs of the last token that are left.
-    hits: u64,
+    predicted_runs: u64,
     /// Predicted runs since the last token that are used up.
     pending: u64,
     is_damaged: bool,
@@ -57,11 +57,11 @@ impl Choices {
             look: 0,
             tokens: Reader::default(),
             successors: Vec::new(),
-            foretold: vec![None],
+            predicted: vec![None],
             current: 0,
             used: 0,
             end: None,
-            hits: 0,
+            predicted_runs: 0,
             pending: 0,
             is_damaged: false,
         }
@@ -79,8 +79,8 @@ impl Choices {
 
     /// The next choice and its node; `None` where that is not known yet. Looks are numbered from 1.
     ///
-    /// Only for choices that were whole when the look began: the node may be read in the middle of
-    /// a later one, so that a look does not trust what the one before has read.
+    /// Only for choices that were whole when the look began: a node may be read while a later
+    /// choice is being written. Each look therefore reads it again.
     pub(super) fn next(&mut self, source: &impl Source, look: u64) -> Option<(u32, u32)> {
         if self.look != look {
             self.symbols = self.newest(source)?;
@@ -102,8 +102,8 @@ impl Choices {
         self.used = self.used.saturating_sub(1);
     }
 
-    /// The node's symbols, if two readings agree in all but the length of the current run. The
-    /// first is returned, whose run is not the longer one.
+    /// The node's symbols, if two readings agree in all but the length of the current run. Returns
+    /// the first reading, which has the shorter run.
     fn newest(&self, source: &impl Source) -> Option<Symbols> {
         let fixed = |one: &Symbols| {
             let tokens = (one.tokens.head, one.tokens.tail, one.tokens.tail_len);
@@ -132,8 +132,8 @@ impl Choices {
                 }
                 (self.current, self.used, self.end) = (end.next, 0, None);
             }
-            if self.hits > 0 {
-                self.hits -= 1;
+            if self.predicted_runs > 0 {
+                self.predicted_runs -= 1;
                 self.end_as_before();
             } else if let Some(token) = self.token(source) {
                 self.token_ends(token);
@@ -162,28 +162,28 @@ impl Choices {
     fn token_ends(&mut self, (number, next): (u64, Option<u64>)) {
         let pending = std::mem::take(&mut self.pending);
         let Some(next) = next else {
-            self.hits = number.saturating_sub(pending);
+            self.predicted_runs = number.saturating_sub(pending);
             self.is_damaged |= number < pending;
             return;
         };
         // Zero is a choice that is new.
-        let new = self.foretold.len() as u64;
+        let new = self.predicted.len() as u64;
         let next = next.checked_sub(1).unwrap_or(new);
         if next > new || next >= u64::from(MOST) || number < self.used.max(1) {
             self.is_damaged = true;
             return;
         }
         if next == new {
-            self.foretold.push(None);
+            self.predicted.push(None);
         }
         let end = End { run: number, next: next as u32 };
-        self.foretold[self.current as usize] = Some(end);
+        self.predicted[self.current as usize] = Some(end);
         self.end = Some(end);
     }
 
     /// The current run ends as the last one of the same choice did.
     fn end_as_before(&mut self) {
-        self.end = self.foretold.get(self.current as usize).copied().flatten();
+        self.end = self.predicted.get(self.current as usize).copied().flatten();
         self.is_damaged |= self.end.is_none_or(|end| end.run < self.used.max(1));
     }
 
