@@ -17,7 +17,7 @@ use talea_results::watch::{
     IterationGroup, LoopNow, OpenCall, RankNow, RankState, SiteNow, WatchData,
 };
 use talea_run::RunDirectory;
-use talea_run::mapped::{LiveRecord, live_records};
+use talea_run::mapped::{RecordId, live_records};
 
 use names::Names;
 use process::Watched;
@@ -26,16 +26,23 @@ use process::Watched;
 const EVENTS: u64 = 1 << 18;
 /// Maximum number of processes that are followed; the others are a gap.
 const MOST: usize = 4096;
+/// Time without a running process after which a run counts as ended, though its outcome is not
+/// known: a script may start another program.
+const PAUSE: Duration = Duration::from_secs(5);
 
 /// A run that is watched.
 #[derive(Debug)]
 pub struct Watch {
     directory: RunDirectory,
     /// Records that are followed, or that cannot be.
-    known: HashSet<LiveRecord>,
+    known: HashSet<RecordId>,
     processes: Vec<Watched>,
     names: Names,
     looks: u64,
+    /// Number of the process that is read first: each has its turn where time is short.
+    first: usize,
+    /// When a process was running last.
+    ran: Instant,
     /// Time of the last look.
     time: Nanos,
     /// Looks in a row with little change, and the begin of the first.
@@ -53,6 +60,8 @@ impl Watch {
             processes: Vec::new(),
             names,
             looks: 0,
+            first: 0,
+            ran: Instant::now(),
             time: Nanos(0),
             steady: None,
             gaps: Gaps::default(),
@@ -70,19 +79,9 @@ impl Watch {
         self.looks += 1;
         self.find_processes();
         self.processes.iter_mut().for_each(Watched::begin_look);
-        let mut new_events = 0;
-        let left_events = loop {
-            let looked = self.processes.iter_mut().map(|one| one.read(EVENTS));
-            let (mut new, mut left) = (0, 0);
-            looked.for_each(|looked| {
-                new += looked.events;
-                left += looked.left;
-            });
-            new_events += new;
-            if left == 0 || new == 0 || begin.elapsed() >= within {
-                break left;
-            }
-        };
+        let new_events = self.read(begin, within);
+        let left_events =
+            self.processes.iter().fold(0, |sum: u64, one| sum.saturating_add(one.left()));
         let mut look = Look::default();
         for one in &mut self.processes {
             look.add(one.end_look());
@@ -102,6 +101,27 @@ impl Watch {
         data
     }
 
+    /// Reads new events of all processes until none is left or the time is over; returns their
+    /// number.
+    fn read(&mut self, begin: Instant, within: Duration) -> u64 {
+        let mut events = 0;
+        loop {
+            let (mut new, count) = (0, self.processes.len());
+            for turn in 0..count {
+                let at = (self.first + turn) % count;
+                new += self.processes[at].read(EVENTS);
+                if begin.elapsed() >= within {
+                    self.first = at + 1;
+                    return events + new;
+                }
+            }
+            if new == 0 {
+                return events;
+            }
+            events += new;
+        }
+    }
+
     /// Follows processes that are new.
     fn find_processes(&mut self) {
         let files = self.directory.live_files().unwrap_or_default();
@@ -109,10 +129,9 @@ impl Watch {
             // A file that is packed and removed meanwhile is no gap.
             let Ok(records) = live_records(&path) else { continue };
             for record in records.into_iter().filter(|record| record.has_head) {
-                if self.known.contains(&record) {
-                    continue;
-                }
-                let failed = match Watched::open(&record) {
+                let Some(id) = record.id().filter(|id| !self.known.contains(id)) else { continue };
+                let beside = self.processes.iter().find(|one| one.id().is_beside(&id));
+                let failed = match Watched::open(&record, id, beside) {
                     Ok(_) if self.processes.len() == MOST => {
                         Some(format!("processes beyond the first {MOST} are not watched"))
                     }
@@ -126,7 +145,7 @@ impl Watch {
                     let gap = Gap { kind: GapKind::Missing, rank: None, detail, count: 0 };
                     self.gaps.note(gap);
                 }
-                self.known.insert(record);
+                self.known.insert(id);
             }
         }
         self.processes.sort_by_key(|one| (one.world(), one.rank()));
@@ -136,8 +155,8 @@ impl Watch {
         // Time counts from the start of the earliest process.
         let origin = self.processes.iter().map(Watched::started).min().unwrap_or_default();
         let now = |one: &Watched| Nanos(one.started().saturating_sub(origin)) + one.now();
-        let time = self.processes.iter().map(now).max().unwrap_or_default();
-        let steady_since = self.steady_since(look, time);
+        let time = self.processes.iter().map(now).max().unwrap_or_default().max(self.time);
+        let steady_since = self.steady_since(look);
         let worlds = self.worlds();
         let main_loop = self.main_loop();
         let counted_by = main_loop.as_ref().map(|main| main.counted_by.clone());
@@ -145,7 +164,7 @@ impl Watch {
             .processes
             .iter()
             .map(|one| RankNow {
-                world: worlds[&one.world()],
+                world: worlds.get(&one.world()).copied().unwrap_or_default(),
                 iterations: self
                     .iterations(one)
                     .filter(|(site, _)| Some(site) == counted_by.as_ref())
@@ -155,8 +174,9 @@ impl Watch {
             .collect();
         let [whole, recent] = [false, true].map(|recent| {
             let shares = self.processes.iter().map(|one| self.mpi(one, recent));
-            let (mpi, all) = shares.fold((0, 0), |sum, one| (sum.0 + one.0.0, sum.1 + one.1.0));
-            mpi as f64 / all.max(1) as f64
+            let nothing = (Nanos(0), Nanos(0));
+            let (mpi, all) = shares.fold(nothing, |sum, one| (sum.0 + one.0, sum.1 + one.1));
+            mpi.0 as f64 / all.0.max(1) as f64
         });
         let graph = self.processes.iter().map(Watched::graph_size);
         let (nodes, edges) = graph.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
@@ -164,11 +184,11 @@ impl Watch {
         self.processes.iter().for_each(|one| one.note_gaps(&mut gaps));
         WatchData {
             look: self.looks,
-            running: self.processes.iter().any(|one| one.state() == RankState::Running),
+            running: self.is_running(),
             time_ns: time,
             interval_ns: time - self.time,
             took_ns: Nanos(0),
-            events: self.processes.iter().map(Watched::events).sum(),
+            events: self.processes.iter().fold(0, |sum: u64, one| sum.saturating_add(one.events())),
             new_events: 0,
             left_events: 0,
             nodes,
@@ -184,8 +204,17 @@ impl Watch {
         }
     }
 
+    fn is_running(&mut self) -> bool {
+        if self.processes.iter().any(|one| one.state() == RankState::Running) {
+            self.ran = Instant::now();
+            return true;
+        }
+        let has_ended = self.directory.metadata().is_ok_and(|about| about.outcome.is_some());
+        !has_ended && self.ran.elapsed() < PAUSE
+    }
+
     /// The rule of [`talea_flow::growth`]: looks without events change nothing.
-    fn steady_since(&mut self, look: &Look, time: Nanos) -> Option<Nanos> {
+    fn steady_since(&mut self, look: &Look) -> Option<Nanos> {
         if look.events > 0 {
             let begin = self.time;
             self.steady = look.is_little().then(|| {
@@ -193,7 +222,6 @@ impl Watch {
                 (looks + 1, since)
             });
         }
-        debug_assert!(time >= self.time || self.processes.is_empty());
         self.steady.filter(|&(looks, _)| looks >= IN_A_ROW).map(|(_, since)| since)
     }
 
@@ -283,11 +311,11 @@ impl Watch {
     /// Call sites of all threads.
     fn sites(&self) -> Vec<SiteNow> {
         let mut all: HashMap<&str, [u64; 3]> = HashMap::new();
-        let (mut time, mut recent) = (0, 0);
+        let (mut time, mut recent) = (Nanos(0), Nanos(0));
         for one in &self.processes {
             for (thread, nodes) in one.sums().enumerate() {
-                time += one.now().0;
-                recent += one.since_look().0;
+                time += one.now();
+                recent += one.since_look();
                 for (node, (calls, before, sum)) in (0..).zip(nodes) {
                     let name = self.names.node(one.key(), thread, NodeId(node));
                     let name = name.map_or("?", |name| name.label.as_str());
@@ -303,8 +331,8 @@ impl Watch {
             site: site.to_owned(),
             calls,
             time_ns: Nanos(sum),
-            share: share(sum, time),
-            recent_share: share(new, recent),
+            share: share(sum, time.0),
+            recent_share: share(new, recent.0),
         });
         let mut rows: Vec<SiteNow> = rows.collect();
         rows.sort_by(|a, b| {

@@ -30,8 +30,8 @@ def test_views_are_those_of_show(command: Command) -> None:
     assert run.collection(rank=1, keep=6, seed=3) == show(
         "collection", "--rank", "1", "--keep", "6", "--seed", "3"
     )
-    with pytest.raises(ValueError, match="at least 4"):
-        run.collection(keep=3)
+    with pytest.raises(ValueError, match="at least 5"):
+        run.collection(keep=4)
     assert run.stats == show("stats")
     assert run.matrix == show("matrix")
     assert run.hosts == show("hosts")

@@ -122,7 +122,9 @@ pub(crate) fn watch(options: &Options) -> Result<(), WatchError> {
                 serde_json::to_writer(&mut out, &data).map_err(io::Error::from)?;
                 out.write_all(b"\n")?;
                 out.flush()?;
-                if once || !data.running && data.left_events == 0 {
+                // A damaged record may have events that are never read.
+                let is_read = data.left_events == 0 || data.new_events == 0;
+                if once || !data.running && is_read {
                     break;
                 }
                 std::thread::sleep(every);
@@ -186,6 +188,9 @@ fn text(directory: &RunDirectory, data: &WatchData) -> String {
             None => "graph not known to be steady".to_owned(),
         } + &format!("; {} nodes, {} edges", data.nodes, data.edges),
     ];
+    if data.left_events > 0 {
+        lines.push(format!("{} calls are left to the next look", grouped(data.left_events)));
+    }
     lines.extend(gaps(&data.gaps, palette));
     lines.push(String::new());
     match &data.main_loop {

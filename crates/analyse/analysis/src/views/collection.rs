@@ -75,6 +75,10 @@ pub fn collection(
             kept.retain(|&number, _| behaviour.keeps(number));
         }
     }
+    // Iterations that are not kept widen stretches too.
+    for Kind { behaviour, kept } in &mut kinds {
+        kept.retain(|&number, _| behaviour.keeps(number));
+    }
     let is_mixed = by_calls.len() > KINDS;
     let mut totals: Vec<TotalData> =
         exact.iter().map(|(&node, &time)| total(analysis, at, &kinds, (node, time))).collect();

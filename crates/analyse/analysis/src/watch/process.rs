@@ -11,15 +11,17 @@ use talea_flow::online::{Follower, MainLoop, Step};
 use talea_model::{Gap, GapKind, Gaps, Nanos, NodeId, Rank};
 use talea_results::watch::RankState;
 use talea_run::live::LiveError;
-use talea_run::live::follow::{Looked, ProcessFollower, ThreadFollower};
+use talea_run::live::follow::{ProcessFollower, ThreadFollower};
 use talea_run::live::layout::state;
 use talea_run::live::read::NodeSums;
-use talea_run::mapped::{LiveRecord, OpenRecord, ReadLiveError, is_mapped_by};
+use talea_run::mapped::{LiveRecord, OpenRecord, ReadLiveError, RecordId, is_mapped_by};
 
 use super::names::Key;
 
 /// Groups of durations that are kept for each node.
 const GROUPS: usize = 256;
+/// Number of events of each thread that are read first.
+const FIRST: u64 = 1 << 12;
 /// Interval between checks that a process still exists.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -36,6 +38,7 @@ pub(super) enum WatchError {
 #[derive(Debug)]
 pub(super) struct Watched {
     record: LiveRecord,
+    id: RecordId,
     key: Key,
     follower: ProcessFollower<OpenRecord>,
     threads: Vec<ThreadState>,
@@ -51,6 +54,8 @@ pub(super) struct Watched {
 #[derive(Debug)]
 struct ThreadState {
     loops: Follower,
+    /// Events since the look before.
+    look: Look,
     /// Visits of each node.
     visits: Vec<u64>,
     /// Sums of each node now and at the look before.
@@ -61,13 +66,23 @@ struct ThreadState {
 }
 
 impl Watched {
-    pub(super) fn open(record: &LiveRecord) -> Result<Self, WatchError> {
-        let follower = ProcessFollower::new(record.open()?)?;
+    /// Opens a record, by the file of one `beside` it if there is one.
+    pub(super) fn open(
+        record: &LiveRecord,
+        id: RecordId,
+        beside: Option<&Self>,
+    ) -> Result<Self, WatchError> {
+        let bytes = match beside {
+            Some(other) => record.open_beside(other.follower.source()),
+            None => record.open()?,
+        };
+        let follower = ProcessFollower::new(bytes)?;
         let header = follower.header();
         let end = header.host.iter().position(|&byte| byte == 0).unwrap_or(header.host.len());
         let host = String::from_utf8_lossy(&header.host[..end]).into_owned();
         Ok(Self {
             record: record.clone(),
+            id,
             key: (header.pid, host),
             follower,
             threads: Vec::new(),
@@ -77,6 +92,16 @@ impl Watched {
             now: Nanos(0),
             before: Nanos(0),
         })
+    }
+
+    pub(super) fn id(&self) -> RecordId {
+        self.id
+    }
+
+    /// Number of events that had ended and are not read yet.
+    pub(super) fn left(&self) -> u64 {
+        let threads = self.follower.threads().iter();
+        threads.fold(0, |sum: u64, thread| sum.saturating_add(thread.left()))
     }
 
     pub(super) fn key(&self) -> &Key {
@@ -118,7 +143,7 @@ impl Watched {
 
     /// Number of its events.
     pub(super) fn events(&self) -> u64 {
-        self.follower.threads().iter().map(ThreadFollower::events).sum()
+        self.follower.threads().iter().fold(0, |sum: u64, one| sum.saturating_add(one.events()))
     }
 
     /// Number of nodes of each thread.
@@ -132,10 +157,12 @@ impl Watched {
         (self.nodes().iter().sum(), self.threads.iter().map(edges).sum())
     }
 
-    /// Reads new events, at most `most` of each thread.
-    pub(super) fn read(&mut self, most: u64) -> Looked {
+    /// Reads new events, at most `most` of each thread; returns their number.
+    pub(super) fn read(&mut self, most: u64) -> u64 {
         let threads = &mut self.threads;
-        self.follower.look(most, &mut |at, event| {
+        // Loops are known after a few calls.
+        let most = if threads.is_empty() { FIRST } else { most };
+        let looked = self.follower.look(most, &mut |at, event| {
             while threads.len() <= at {
                 threads.push(ThreadState::new());
             }
@@ -149,16 +176,18 @@ impl Watched {
                 let timed = TimedEvent { node: NodeId(event.node), begin, end };
                 thread.loops.event(Step { event: timed, choice: event.choice });
             }
-        })
+        });
+        for (thread, followed) in self.threads.iter_mut().zip(self.follower.threads()) {
+            thread.look.add(thread.loops.look(&followed.successors()));
+        }
+        looked.events
     }
 
     /// Ends a look: sums, loops and time are those of now.
     pub(super) fn end_look(&mut self) -> Look {
         let mut look = Look::default();
-        for (at, (thread, followed)) in
-            self.threads.iter_mut().zip(self.follower.threads()).enumerate()
-        {
-            look.add(thread.loops.look(&followed.successors()));
+        for (at, thread) in self.threads.iter_mut().enumerate() {
+            look.add(std::mem::take(&mut thread.look));
             thread.sums = self.follower.sums(at);
         }
         let end = |one: &ThreadFollower| one.record().end_ticks;
@@ -205,7 +234,7 @@ impl Watched {
 
     /// Makes the sums of now those of the look before.
     pub(super) fn keep_sums(&mut self) {
-        let open = self.open_call().map_or(Nanos(0), |(_, since)| since);
+        let open = self.open_time().map_or(Nanos(0), |(_, inside)| inside);
         self.before = self.now;
         for (at, thread) in self.threads.iter_mut().enumerate() {
             thread.before.clone_from(&thread.sums);
@@ -226,6 +255,20 @@ impl Watched {
         running.then(|| (NodeId(node - 1), self.now - begin))
     }
 
+    /// Time inside calls of that thread that is in no sum yet: that of the open call, or of the
+    /// polls of an open series.
+    fn open_time(&self) -> Option<(NodeId, Nanos)> {
+        let thread = self.follower.threads().first()?.record();
+        let polls = thread.polls.iter().filter(|one| one.node > 0);
+        let ticks = polls.clone().fold(0, |sum: u64, one| sum.saturating_add(one.inside));
+        if thread.open_node == 0 && ticks > 0 {
+            let header = self.follower.header();
+            let inside = header.nominal()(header.start_ticks.saturating_add(ticks));
+            return polls.clone().next().map(|one| (NodeId(one.node - 1), Nanos(inside)));
+        }
+        self.open_call()
+    }
+
     /// Time in MPI and all time of the thread that initialised MPI, without nodes for which
     /// `is_bracket` holds; since the look before, or since the start.
     pub(super) fn mpi(&self, recent: bool, is_bracket: impl Fn(NodeId) -> bool) -> (Nanos, Nanos) {
@@ -237,9 +280,9 @@ impl Watched {
             let sum = if is_bracket(NodeId(node)) { &mut outside } else { &mut mpi };
             *sum = sum.saturating_add(time);
         }
-        if let Some((node, since)) = self.open_call() {
+        if let Some((node, inside)) = self.open_time() {
             let sum = if is_bracket(node) { &mut outside } else { &mut mpi };
-            *sum = sum.saturating_add(since.0);
+            *sum = sum.saturating_add(inside.0);
         }
         let all = if recent { self.since_look() } else { self.now };
         let open = if recent { thread.open_before } else { Nanos(0) };
@@ -294,6 +337,7 @@ impl ThreadState {
     fn new() -> Self {
         Self {
             loops: Follower::new(GROUPS),
+            look: Look::default(),
             visits: Vec::new(),
             sums: Vec::new(),
             before: Vec::new(),

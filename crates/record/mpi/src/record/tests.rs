@@ -193,6 +193,10 @@ proptest! {
 struct Growing(&'static Memory);
 
 impl Source for Growing {
+    fn stored(&self) -> u64 {
+        self.0.used()
+    }
+
     fn read(&self, offset: u64, into: &mut [u8]) -> usize {
         // SAFETY: nothing is recorded during a look.
         unsafe { self.0.bytes() }.read(offset, into)
@@ -219,11 +223,11 @@ fn follow(calls: &[Call], at: impl Fn(usize) -> bool, most: u64) -> Vec<Followed
             assert_eq!(found.len(), number);
         }
     });
-    let Some(follower) = follower else { return found };
+    let Some(mut follower) = follower else { return found };
     let live = LiveProcess::read(&bytes).unwrap();
+    assert_eq!(follower.sums(0), live.threads[0].sums);
     let [thread] = follower.threads() else { panic!("{} threads", follower.threads().len()) };
     assert!(!thread.is_damaged() && !thread.is_without_times());
-    assert_eq!(follower.sums(0), live.threads[0].sums);
     let log = &live.threads[0].log;
     let known: Vec<Vec<u32>> =
         log.nodes.iter().map(|node| node.successors.iter().map(|to| to.0).collect()).collect();

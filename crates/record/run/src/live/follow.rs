@@ -9,6 +9,7 @@
 mod choices;
 mod stream;
 
+use std::cell::Cell;
 use std::mem::offset_of;
 use std::sync::Arc;
 
@@ -17,23 +18,53 @@ use talea_model::Nanos;
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
 use super::cells::cell;
-use super::layout::{Header, MAGIC, MAX_THREADS, Node, Thread, TimesMode, VERSION};
+use super::layout::{Header, MAGIC, MAX_THREADS, Node, Thread, TimesMode, VERSION, state};
 use super::read::{LiveError, NodeSums};
+use crate::limits::MOST_EVENTS;
 use choices::Choices;
 use stream::Reader;
 
 /// Bytes of a live file.
 pub trait Source {
+    /// Number of bytes that the file takes on disk now, or more.
+    fn stored(&self) -> u64;
+
     /// Reads bytes from an offset on. Returns the number of bytes read, which is smaller than the
     /// buffer at the end of the file or after an error.
     fn read(&self, offset: u64, into: &mut [u8]) -> usize;
 }
 
 impl Source for &[u8] {
+    fn stored(&self) -> u64 {
+        self.len() as u64
+    }
+
     fn read(&self, offset: u64, into: &mut [u8]) -> usize {
         let bytes = usize::try_from(offset).ok().and_then(|from| self.get(from..)).unwrap_or(&[]);
         let length = bytes.len().min(into.len());
         into[..length].copy_from_slice(&bytes[..length]);
+        length
+    }
+}
+
+/// A source, and the bytes of streams that may still be read of it: a file whose streams share
+/// their bytes would take more memory than it has.
+struct Input<'a, S> {
+    source: &'a S,
+    left: Cell<u64>,
+}
+
+impl<S: Source> Input<'_, S> {
+    fn get<T: FromZeros + FromBytes + IntoBytes>(&self, offset: u64) -> Option<T> {
+        get(self.source, offset)
+    }
+
+    /// Reads bytes of a stream; 0 where no more may be read.
+    fn read(&self, offset: u64, into: &mut [u8]) -> usize {
+        let left = self.left.get();
+        let room = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let length = self.source.read(offset, &mut into[..room]);
+        self.left.set(left - length as u64);
         length
     }
 }
@@ -73,6 +104,8 @@ pub struct ProcessFollower<S> {
     mode: TimesMode,
     quantiser: Arc<Quantiser>,
     threads: Vec<ThreadFollower>,
+    /// Bytes of streams that were read.
+    read: u64,
 }
 
 /// The state of one thread.
@@ -88,8 +121,8 @@ pub struct ThreadFollower {
     events: u64,
     looks: u64,
     times: Reader,
-    /// Number of events at which times were missing at the look before.
-    missing: Option<u64>,
+    /// Number of events at which times were missing, and of those that had ended then.
+    missing: Option<(u64, u64)>,
     /// True if the recorder keeps no further times.
     is_over: bool,
     /// End of the last event with times.
@@ -127,7 +160,12 @@ impl<S: Source> ProcessFollower<S> {
         let mode = TimesMode::from_number(header.times)
             .ok_or(damaged(offset_of!(Header, times), "unknown mode of times"))?;
         let quantiser = Quantiser::shared(header.bound());
-        Ok(Self { source, header, mode, quantiser, threads: Vec::new() })
+        Ok(Self { source, header, mode, quantiser, threads: Vec::new(), read: 0 })
+    }
+
+    /// The file.
+    pub fn source(&self) -> &S {
+        &self.source
     }
 
     /// The head of the file at the last look.
@@ -155,27 +193,50 @@ impl<S: Source> ProcessFollower<S> {
         let new = self.header.threads[..count].iter().skip(self.threads.len());
         for &offset in new {
             let Some(thread) = get(&self.source, offset) else { break };
+            if self.threads.iter().any(|known| known.offset == offset) {
+                break;
+            }
             self.threads.push(ThreadFollower::new(offset, &thread));
         }
         let mut looked = Looked::default();
         let times = (self.mode, &*self.quantiser);
+        let is_final = self.header.state != state::RECORDING;
+        let left = self.source.stored().saturating_sub(self.read);
+        let input = Input { source: &self.source, left: Cell::new(left) };
         for (at, thread) in self.threads.iter_mut().enumerate() {
-            let one = thread.look(&self.source, times, most, &mut |event| take(at, event));
+            let how = How { times, most, is_final };
+            let one = thread.look(&input, &how, &mut |event| take(at, event));
             looked.events += one.events;
-            looked.left += one.left;
+            looked.left = looked.left.saturating_add(one.left);
         }
+        self.read += left - input.left.get();
         looked
     }
 
-    /// Exact sums for each node of a thread.
-    pub fn sums(&self, thread: usize) -> Vec<NodeSums> {
-        let nodes = self.threads.get(thread).into_iter().flat_map(|thread| &thread.nodes);
-        let sums = nodes.map(|node| {
-            let at = node.offset.saturating_add(offset_of!(Node, duration_sum) as u64);
-            let [duration, gap, min, max] = get::<[u64; 4]>(&self.source, at).unwrap_or_default();
-            NodeSums { duration, gap, min, max }
-        });
-        sums.collect()
+    /// Exact sums for each node of a thread, and the thread's record of the same moment; without an
+    /// open call where calls follow each other too fast for that.
+    pub fn sums(&mut self, thread: usize) -> Vec<NodeSums> {
+        const READINGS: usize = 4;
+        let Some(own) = self.threads.get_mut(thread) else { return Vec::new() };
+        let mut sums = Vec::new();
+        for _ in 0..READINGS {
+            let before = get::<u64>(&self.source, own.offset);
+            let all = own.nodes.iter().map(|node| {
+                let at = node.offset.saturating_add(offset_of!(Node, duration_sum) as u64);
+                let read: Option<[u64; 4]> = get(&self.source, at);
+                let [duration, gap, min, max] = read.unwrap_or_default();
+                NodeSums { duration, gap, min, max }
+            });
+            sums = all.collect();
+            let Some(after) = get::<Thread>(&self.source, own.offset) else { break };
+            own.thread = after;
+            if before == Some(after.events) {
+                return sums;
+            }
+        }
+        own.thread.open_node = 0;
+        own.thread.polls = Default::default();
+        sums
     }
 }
 
@@ -183,6 +244,15 @@ fn header(source: &impl Source) -> Option<Box<Header>> {
     let mut header = Box::<Header>::new(Header::new_zeroed());
     let bytes = header.as_mut_bytes();
     (source.read(0, bytes) == bytes.len()).then_some(header)
+}
+
+/// How a look reads.
+struct How<'a> {
+    times: (TimesMode, &'a Quantiser),
+    /// Maximum number of events of a thread.
+    most: u64,
+    /// True if the process has ended.
+    is_final: bool,
 }
 
 impl ThreadFollower {
@@ -208,6 +278,12 @@ impl ThreadFollower {
         self.events
     }
 
+    /// Number of events that had ended and are not read yet; 0 where nothing more is read.
+    pub fn left(&self) -> u64 {
+        let ended = self.thread.events.min(MOST_EVENTS);
+        if self.is_damaged { 0 } else { ended.saturating_sub(self.events) }
+    }
+
     /// True if later events have no times: they were not asked for, or memory became scarce.
     pub fn is_without_times(&self) -> bool {
         self.is_over
@@ -230,24 +306,23 @@ impl ThreadFollower {
 
     fn look(
         &mut self,
-        source: &impl Source,
-        times: (TimesMode, &Quantiser),
-        most: u64,
+        source: &Input<'_, impl Source>,
+        how: &How<'_>,
         take: &mut impl FnMut(Followed),
     ) -> Looked {
         // The number of events is its first field, and is read before all that belongs to them.
-        if let Some(thread) = get(source, self.offset) {
+        if let Some(thread) = source.get(self.offset) {
             self.thread = thread;
         }
-        let ended = self.thread.events;
+        let ended = self.thread.events.min(MOST_EVENTS);
         self.looks += 1;
-        self.is_over |= times.0 == TimesMode::Statistics;
+        self.is_over |= how.times.0 == TimesMode::Statistics;
         let before = self.events;
-        while self.events < ended && self.events - before < most && !self.is_damaged {
+        while self.events < ended && self.events - before < how.most && !self.is_damaged {
             let Some((node, choice)) = self.ahead.take().or_else(|| self.next(source)) else {
                 break;
             };
-            let times = if self.is_over { None } else { self.next_times(source, times) };
+            let times = if self.is_over { None } else { self.next_times(source, how) };
             if times.is_none() && !self.is_over {
                 self.ahead = Some((node, choice));
                 break;
@@ -256,11 +331,11 @@ impl ThreadFollower {
             self.events += 1;
             take(Followed { node, choice, times });
         }
-        Looked { events: self.events - before, left: ended.saturating_sub(self.events) }
+        Looked { events: self.events - before, left: self.left() }
     }
 
     /// Node of the next event, and the place of that node among the successors of the one before.
-    fn next(&mut self, source: &impl Source) -> Option<(u32, Option<u32>)> {
+    fn next(&mut self, source: &Input<'_, impl Source>) -> Option<(u32, Option<u32>)> {
         let Some(current) = self.current else {
             self.find_nodes(source);
             return (!self.nodes.is_empty()).then_some((0, None));
@@ -280,10 +355,10 @@ impl ThreadFollower {
     }
 
     /// Finds nodes that are new.
-    fn find_nodes(&mut self, source: &impl Source) {
+    fn find_nodes(&mut self, source: &Input<'_, impl Source>) {
         loop {
             let next = match self.nodes.last() {
-                Some(last) => get(source, last.offset).unwrap_or(0),
+                Some(last) => source.get(last.offset).unwrap_or(0),
                 None => self.thread.first_node,
             };
             // In the order of their allocation, which also ends a cycle.
@@ -291,7 +366,7 @@ impl ThreadFollower {
             if next < least {
                 return;
             }
-            let index = get::<u32>(source, next.saturating_add(offset_of!(Node, index) as u64));
+            let index = source.get::<u32>(next.saturating_add(offset_of!(Node, index) as u64));
             if index != Some(self.nodes.len() as u32) {
                 return;
             }
@@ -303,9 +378,10 @@ impl ThreadFollower {
     /// Begin and end of the next event.
     fn next_times(
         &mut self,
-        source: &impl Source,
-        (mode, quantiser): (TimesMode, &Quantiser),
+        source: &Input<'_, impl Source>,
+        how: &How<'_>,
     ) -> Option<(Nanos, Nanos)> {
+        let (mode, quantiser) = how.times;
         let stream = &self.thread.times;
         let pair = self.times.take(source, stream, |from| match mode {
             TimesMode::Bounded => {
@@ -318,8 +394,12 @@ impl ThreadFollower {
         let Some((gap, duration)) = pair else {
             // The times of whole events are there, unless the recorder has stopped keeping them; a
             // look in the middle of a change may miss them once.
-            self.is_over = self.missing == Some(self.events);
-            self.missing = Some(self.events);
+            let ended = self.thread.events;
+            self.is_over = self.times.is_damaged()
+                || self.missing.is_some_and(|(events, before)| {
+                    events == self.events && (ended > before || how.is_final)
+                });
+            self.missing = Some((self.events, ended));
             return None;
         };
         let begin = self.end.saturating_add(gap);

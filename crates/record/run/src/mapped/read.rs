@@ -11,6 +11,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use memmap2::Mmap;
 
@@ -64,7 +65,7 @@ pub enum ReadLiveError {
 }
 
 /// Place of the record of one process in a live file.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveRecord {
     /// The file.
     pub path: PathBuf,
@@ -148,9 +149,25 @@ pub fn is_mapped_by(path: &Path, pid: u32) -> bool {
 /// The bytes of a record that its process still writes.
 #[derive(Debug)]
 pub struct OpenRecord {
-    file: File,
+    /// Records of a host share it.
+    file: Arc<File>,
     begin: u64,
     end: u64,
+}
+
+/// Identity of a record while its file is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RecordId {
+    device: u64,
+    inode: u64,
+    slot: Option<usize>,
+}
+
+impl RecordId {
+    /// True for records in the same file.
+    pub fn is_beside(&self, other: &Self) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
 }
 
 impl LiveRecord {
@@ -158,11 +175,33 @@ impl LiveRecord {
     /// removed.
     pub fn open(&self) -> Result<OpenRecord, ReadLiveError> {
         let (file, _) = open(&self.path)?;
-        Ok(OpenRecord { file, begin: self.begin, end: self.end })
+        Ok(self.open_in(&Arc::new(file)))
+    }
+
+    /// The same by the file of another record in it, so that a file is open once.
+    pub fn open_beside(&self, other: &OpenRecord) -> OpenRecord {
+        self.open_in(&other.file)
+    }
+
+    fn open_in(&self, file: &Arc<File>) -> OpenRecord {
+        let end = self.end.min(self.begin.saturating_add(LARGEST));
+        // A process's own file may grow.
+        let end = if self.slot.is_some() { end } else { LARGEST };
+        OpenRecord { file: Arc::clone(file), begin: self.begin, end }
+    }
+
+    /// The record's identity; `None` if its file is gone.
+    pub fn id(&self) -> Option<RecordId> {
+        let about = std::fs::metadata(&self.path).ok()?;
+        Some(RecordId { device: about.dev(), inode: about.ino(), slot: self.slot })
     }
 }
 
 impl Source for OpenRecord {
+    fn stored(&self) -> u64 {
+        self.file.metadata().map_or(0, |about| about.blocks().saturating_mul(512))
+    }
+
     fn read(&self, offset: u64, into: &mut [u8]) -> usize {
         let Some(from) = self.begin.checked_add(offset) else { return 0 };
         let room = usize::try_from(self.end.saturating_sub(from)).unwrap_or(usize::MAX);

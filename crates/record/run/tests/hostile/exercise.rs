@@ -51,8 +51,8 @@ pub(crate) fn live(bytes: &[u8]) {
         for _ in 0..3 {
             follower.look(LOOKED_AT as u64, &mut |_, _| ());
         }
-        for (at, thread) in follower.threads().iter().enumerate() {
-            thread.successors();
+        for at in 0..follower.threads().len() {
+            follower.threads()[at].successors();
             follower.sums(at);
         }
     }

@@ -92,8 +92,8 @@ class Run:
         Without `rank` a thread of the largest class is used; without `thread`, the first thread of
         the rank. At most `keep` iterations of a kind are kept.
         """
-        if keep < 4:
-            raise ValueError(f"keep: expected at least 4 iterations, got {keep}")
+        if keep < 5:
+            raise ValueError(f"keep: expected at least 5 iterations, got {keep}")
         return Result(json.loads(self._run.collection(rank, thread, (keep, seed))) or {})
 
     @property

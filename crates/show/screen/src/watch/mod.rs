@@ -91,7 +91,10 @@ pub fn watch(
     let mut dirty = true;
     loop {
         // An ended run changes no more.
-        if begin.elapsed() >= every && !state.paused && (data.running || data.left_events > 0) {
+        if begin.elapsed() >= every
+            && !state.paused
+            && (data.running || data.left_events > 0 && data.new_events > 0)
+        {
             begin = Instant::now();
             data = look();
             dirty = true;

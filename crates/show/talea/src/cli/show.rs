@@ -172,7 +172,7 @@ pub(super) struct CollectionArgs {
         long,
         value_name = "N",
         default_value_t = 10,
-        value_parser = clap::value_parser!(u16).range(4..=1000)
+        value_parser = clap::value_parser!(u16).range(5..=1000)
     )]
     pub(super) keep: u16,
     /// Seed of the random choice

@@ -81,7 +81,8 @@ fn looks_end_with_what_the_finished_run_says() {
         }
         let history = main["history"].as_array().unwrap();
         assert!(history.len() > 64 && history.len() <= 256, "{}", history.len());
-        assert_eq!(sum(&main["history"], "count"), 19_999);
+        // Times between iterations are known from the first look that has the loop.
+        assert!((10_000..=19_999).contains(&sum(&main["history"], "count")), "{main}");
         let ranks = last["ranks"].as_array().unwrap();
         assert_eq!(ranks.len(), 2);
         for (number, rank) in (0..).zip(ranks) {

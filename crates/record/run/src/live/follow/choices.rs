@@ -8,7 +8,7 @@ use std::mem::offset_of;
 
 use super::super::layout::{Node, Symbols};
 use super::stream::Reader;
-use super::{Source, get};
+use super::{Input, Source};
 
 /// Number of readings of a node that changes meanwhile.
 const READINGS: usize = 8;
@@ -81,14 +81,18 @@ impl Choices {
     ///
     /// Only for choices that were whole when the look began: a node may be read while a later
     /// choice is being written. Each look therefore reads it again.
-    pub(super) fn next(&mut self, source: &impl Source, look: u64) -> Option<(u32, u32)> {
+    pub(super) fn next(
+        &mut self,
+        source: &Input<'_, impl Source>,
+        look: u64,
+    ) -> Option<(u32, u32)> {
         if self.look != look {
             self.symbols = self.newest(source)?;
             self.look = look;
         }
         let choice = self.advance(source)?;
         if choice as usize >= self.successors.len() {
-            self.find_successors(source);
+            self.find_successors(source, choice);
         }
         let node = self.successors.get(choice as usize).copied();
         if node.is_none() {
@@ -104,15 +108,18 @@ impl Choices {
 
     /// The node's symbols, if two readings agree in all but the length of the current run. Returns
     /// the first reading, which has the shorter run.
-    fn newest(&self, source: &impl Source) -> Option<Symbols> {
+    fn newest(&self, source: &Input<'_, impl Source>) -> Option<Symbols> {
         let fixed = |one: &Symbols| {
             let tokens = (one.tokens.head, one.tokens.tail, one.tokens.tail_len);
             (tokens, one.hits, one.current, one.count)
         };
-        let mut before: Symbols = get(source, self.offset)?;
+        let mut before: Symbols = source.get(self.offset)?;
         for _ in 0..READINGS {
-            let after: Symbols = get(source, self.offset)?;
-            if fixed(&before) == fixed(&after) && before.run <= after.run {
+            let after: Symbols = source.get(self.offset)?;
+            // A new chunk is linked before the length of the old one is set to zero.
+            let tail = before.tokens.tail;
+            let is_whole = tail == 0 || source.get(tail) == Some(0_u64);
+            if fixed(&before) == fixed(&after) && before.run <= after.run && is_whole {
                 return Some(before);
             }
             before = after;
@@ -120,7 +127,7 @@ impl Choices {
         None
     }
 
-    fn advance(&mut self, source: &impl Source) -> Option<u32> {
+    fn advance(&mut self, source: &Input<'_, impl Source>) -> Option<u32> {
         if self.symbols.run == 0 {
             return None;
         }
@@ -137,6 +144,8 @@ impl Choices {
                 self.end_as_before();
             } else if let Some(token) = self.token(source) {
                 self.token_ends(token);
+            } else if self.is_damaged {
+                break;
             } else if self.pending < self.symbols.hits {
                 self.pending += 1;
                 self.end_as_before();
@@ -151,19 +160,21 @@ impl Choices {
     }
 
     /// The next token: a number of predicted runs, or a run with 1 + the choice after it.
-    fn token(&mut self, source: &impl Source) -> Option<(u64, Option<u64>)> {
-        self.tokens.take(source, &self.symbols.tokens, |from| {
+    fn token(&mut self, source: &Input<'_, impl Source>) -> Option<(u64, Option<u64>)> {
+        let token = self.tokens.take(source, &self.symbols.tokens, |from| {
             let token = from.number()?;
             let next = if token & 1 == 0 { None } else { Some(from.number()?) };
             Some((token >> 1, next))
-        })
+        });
+        self.is_damaged |= self.tokens.is_damaged();
+        token
     }
 
     fn token_ends(&mut self, (number, next): (u64, Option<u64>)) {
         let pending = std::mem::take(&mut self.pending);
         let Some(next) = next else {
             self.predicted_runs = number.saturating_sub(pending);
-            self.is_damaged |= number < pending;
+            self.is_damaged |= number < pending.max(1);
             return;
         };
         // Zero is a choice that is new.
@@ -187,14 +198,17 @@ impl Choices {
         self.is_damaged |= self.end.is_none_or(|end| end.run < self.used.max(1));
     }
 
-    /// Reads the successors that are new.
-    fn find_successors(&mut self, source: &impl Source) {
+    /// Reads the successors up to a choice.
+    fn find_successors(&mut self, source: &Input<'_, impl Source>, choice: u32) {
         let node = self.offset - offset_of!(Node, choices) as u64;
-        let count = get::<u32>(source, self.offset + offset_of!(Symbols, count) as u64);
-        let array = get::<u64>(source, node + offset_of!(Node, successors) as u64);
-        let (Some(count), Some(array)) = (count, array.filter(|&array| array != 0)) else { return };
-        for at in self.successors.len() as u32..count.min(MOST) {
-            let Some(successor) = get(source, array.saturating_add(4 * u64::from(at))) else {
+        let room: Option<u32> = source.get(node + offset_of!(Node, successor_cap) as u64);
+        let array = source.get(node + offset_of!(Node, successors) as u64);
+        let (Some(room), Some(array)) = (room, array.filter(|&array: &u64| array != 0)) else {
+            return;
+        };
+        for at in self.successors.len() as u64..=u64::from(choice) {
+            let place = array.saturating_add(4 * at);
+            let Some(successor) = source.get(place).filter(|_| at < u64::from(room)) else {
                 return;
             };
             self.successors.push(successor);

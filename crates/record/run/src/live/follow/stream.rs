@@ -5,10 +5,13 @@
 
 use super::super::layout::{Chunk, Stream};
 use super::super::numbers::Cursor;
-use super::{Source, get};
+use super::{Input, Source};
 
 /// Bytes that are read at a time.
 const PIECE: u32 = 1 << 16;
+
+/// Maximum length of an entry: two numbers of 64 bits.
+const LONGEST: usize = 20;
 
 /// Reads a stream from its begin.
 #[derive(Debug, Default)]
@@ -20,6 +23,7 @@ pub(super) struct Reader {
     /// Bytes that were read, and how many of them are decoded.
     bytes: Vec<u8>,
     decoded: usize,
+    is_damaged: bool,
 }
 
 impl Reader {
@@ -27,7 +31,7 @@ impl Reader {
     /// it is now.
     pub(super) fn take<T>(
         &mut self,
-        source: &impl Source,
+        source: &Input<'_, impl Source>,
         stream: &Stream,
         decode: impl Fn(&mut Cursor<'_>) -> Option<T>,
     ) -> Option<T> {
@@ -37,18 +41,24 @@ impl Reader {
                 self.decoded += from.position();
                 return Some(entry);
             }
-            if !self.fill(source, stream) {
+            self.is_damaged |= self.bytes.len() - self.decoded >= LONGEST;
+            if self.is_damaged || !self.fill(source, stream) {
                 return None;
             }
         }
     }
 
+    /// True if the bytes are no entry.
+    pub(super) fn is_damaged(&self) -> bool {
+        self.is_damaged
+    }
+
     /// Reads a piece; false if nothing is new.
-    fn fill(&mut self, source: &impl Source, stream: &Stream) -> bool {
+    fn fill(&mut self, source: &Input<'_, impl Source>, stream: &Stream) -> bool {
         if self.chunk == 0 {
             self.chunk = stream.head;
         }
-        while let Some(chunk) = get::<Chunk>(source, self.chunk) {
+        while let Some(chunk) = source.get::<Chunk>(self.chunk) {
             let is_last = self.chunk == stream.tail;
             let there = match (is_last, chunk.next) {
                 (true, _) => stream.tail_len.min(chunk.cap),
