@@ -7,74 +7,24 @@
 //! look. Trusts no offset and no number in the file, as [`super::read`].
 
 mod choices;
+mod source;
 mod stream;
 
-use std::cell::Cell;
 use std::mem::offset_of;
 use std::sync::Arc;
 
 use talea_flow::times::Quantiser;
 use talea_model::Nanos;
-use zerocopy::{FromBytes, FromZeros, IntoBytes};
+use zerocopy::{FromZeros, IntoBytes};
 
 use super::cells::cell;
 use super::layout::{Header, MAGIC, MAX_THREADS, Node, Thread, TimesMode, VERSION, state};
 use super::read::{LiveError, NodeSums};
 use crate::limits::MOST_EVENTS;
 use choices::Choices;
+pub use source::Source;
+use source::{Input, get};
 use stream::Reader;
-
-/// Bytes of a live file.
-pub trait Source {
-    /// Number of bytes that the file takes on disk now, or more.
-    fn stored(&self) -> u64;
-
-    /// Reads bytes from an offset on. Returns the number of bytes read, which is smaller than the
-    /// buffer at the end of the file or after an error.
-    fn read(&self, offset: u64, into: &mut [u8]) -> usize;
-}
-
-impl Source for &[u8] {
-    fn stored(&self) -> u64 {
-        self.len() as u64
-    }
-
-    fn read(&self, offset: u64, into: &mut [u8]) -> usize {
-        let bytes = usize::try_from(offset).ok().and_then(|from| self.get(from..)).unwrap_or(&[]);
-        let length = bytes.len().min(into.len());
-        into[..length].copy_from_slice(&bytes[..length]);
-        length
-    }
-}
-
-/// A source, and the bytes of streams that may still be read of it: a file whose streams share
-/// their bytes would take more memory than it has.
-struct Input<'a, S> {
-    source: &'a S,
-    left: Cell<u64>,
-}
-
-impl<S: Source> Input<'_, S> {
-    fn get<T: FromZeros + FromBytes + IntoBytes>(&self, offset: u64) -> Option<T> {
-        get(self.source, offset)
-    }
-
-    /// Reads bytes of a stream; 0 where no more may be read.
-    fn read(&self, offset: u64, into: &mut [u8]) -> usize {
-        let left = self.left.get();
-        let room = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        let length = self.source.read(offset, &mut into[..room]);
-        self.left.set(left - length as u64);
-        length
-    }
-}
-
-/// The structure at an offset; `None` at offset 0, or where the file is too short.
-fn get<T: FromZeros + FromBytes + IntoBytes>(source: &impl Source, offset: u64) -> Option<T> {
-    let mut value = T::new_zeroed();
-    let bytes = value.as_mut_bytes();
-    (offset != 0 && source.read(offset, bytes) == bytes.len()).then_some(value)
-}
 
 /// An event that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,14 +152,14 @@ impl<S: Source> ProcessFollower<S> {
         let times = (self.mode, &*self.quantiser);
         let is_final = self.header.state != state::RECORDING;
         let left = self.source.stored().saturating_sub(self.read);
-        let input = Input { source: &self.source, left: Cell::new(left) };
+        let input = Input::new(&self.source, left);
         for (at, thread) in self.threads.iter_mut().enumerate() {
             let how = How { times, most, is_final };
             let one = thread.look(&input, &how, &mut |event| take(at, event));
             looked.events += one.events;
             looked.left = looked.left.saturating_add(one.left);
         }
-        self.read += left - input.left.get();
+        self.read += left - input.left();
         looked
     }
 
