@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
+
 import talea
 
 Command = Callable[..., Any]
