@@ -13,6 +13,7 @@ use talea_report::data::collection::{CollectionData, PhaseData, TotalData};
 
 use super::{Format, joined, json};
 use crate::table::{Column, Table};
+use crate::terminal::{prose, wrapped};
 
 /// Maximum number of phases and of call sites in the text.
 const SHOWN: usize = 12;
@@ -43,8 +44,8 @@ fn text(collection: &CollectionData) -> String {
         None => "its structure never became steady".to_owned(),
     };
     let part = *kept_events as f64 / (*events).max(1) as f64;
-    let mut lines = vec![
-        format!(
+    let mut lines = wrapped(
+        &format!(
             "rank {rank}: {} of {} iterations would be kept, {} of {} calls ({:.2} %)",
             grouped(*kept),
             grouped(*iterations),
@@ -52,9 +53,9 @@ fn text(collection: &CollectionData) -> String {
             grouped(*events),
             part * 100.0
         ),
-        steady,
-        String::new(),
-    ];
+        prose(),
+    );
+    lines.extend([steady, String::new()]);
     let mut phases = Table::new(&[
         ("iterations", Column::Right),
         ("first", Column::Right),

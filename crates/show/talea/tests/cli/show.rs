@@ -221,7 +221,7 @@ fn a_window_of_time_and_every_way_to_keep_times() {
     check_collection(&bench, "exact");
 }
 
-/// Iterations that would be kept of a run of 60 iterations, and their totals.
+/// Iterations that would be kept of a run, and their totals.
 fn check_collection(bench: &Bench, run: &str) {
     let kept = |words: &[&str]| {
         let words = [&["show", run, "collection", "--json"], words].concat();
@@ -230,21 +230,22 @@ fn check_collection(bench: &Bench, run: &str) {
             let phases = found["phases"].as_array().unwrap();
             phases.iter().map(|phase| phase[key].as_u64().unwrap()).sum()
         };
-        assert_eq!((sums("iterations"), &found["iterations"]), (60, &60.into()), "{found}");
+        assert_eq!(found["iterations"], sums("iterations"), "{found}");
         for total in found["totals"].as_array().unwrap() {
-            let value = |key: &str| total[key].as_f64();
-            assert!(value("low_ns") <= value("estimate_ns"), "{total}");
-            assert!(value("estimate_ns") <= value("high_ns"), "{total}");
+            let [low, estimate, high] =
+                ["low_ns", "estimate_ns", "high_ns"].map(|key| total[key].as_f64());
+            // Without samples that chance chose there is no interval.
+            assert!(high.is_none() || low <= estimate && estimate <= high, "{total}");
         }
         found
     };
     let few = kept(&["--rank", "1"]);
-    assert!(few["kept"].as_u64().unwrap() < 60 && few["rank"] == 1, "{few}");
+    assert!(few["kept"].as_u64() < few["iterations"].as_u64() && few["rank"] == 1, "{few}");
     assert!(few["kept_events"].as_u64() < few["events"].as_u64(), "{few}");
     assert_ne!(few["phases"], kept(&["--rank", "1", "--seed", "2"])["phases"]);
     // All are kept, so that nothing is estimated.
     let all = kept(&["--rank", "1", "--keep", "100"]);
-    assert_eq!(all["kept"], 60);
+    assert_eq!(all["kept"], all["iterations"]);
     for total in all["totals"].as_array().unwrap() {
         let exact = total["time_ns"].as_f64();
         assert_eq!([&total["estimate_ns"], &total["low_ns"]].map(Value::as_f64), [exact; 2]);
