@@ -159,16 +159,13 @@ impl Watch {
         let steady_since = self.steady_since(look);
         let worlds = self.worlds();
         let main_loop = self.main_loop();
-        let counted_by = main_loop.as_ref().map(|main| main.counted_by.clone());
+        let call = self.counting_call();
         let ranks: Vec<RankNow> = self
             .processes
             .iter()
             .map(|one| RankNow {
                 world: worlds.get(&one.world()).copied().unwrap_or_default(),
-                iterations: self
-                    .iterations(one)
-                    .filter(|(site, _)| Some(site) == counted_by.as_ref())
-                    .map(|(_, iterations)| iterations),
+                iterations: call.and_then(|call| self.visits(one, call)),
                 ..self.rank(one)
             })
             .collect();
@@ -267,10 +264,21 @@ impl Watch {
         }
     }
 
-    /// The call that counts the iterations of a rank's main loop, and their number.
-    fn iterations(&self, one: &Watched) -> Option<(String, u64)> {
-        let main = one.main_loop()?;
-        Some((self.label(one, 0, main.counted_by), main.iterations))
+    /// The call that counts the iterations of the main loop.
+    fn counting_call(&self) -> Option<Signature> {
+        let (one, main) = self.processes.iter().find_map(|one| Some((one, one.main_loop()?)))?;
+        self.names.node(one.key(), 0, main.counted_by).map(|node| node.signature)
+    }
+
+    /// Number of visits of a call by the thread of a process that initialised MPI; `None` where it
+    /// has none. Ranks may find other calls of the same loop more regular.
+    fn visits(&self, one: &Watched, call: Signature) -> Option<u64> {
+        let visits = one.visits().iter().zip(0..);
+        let is_it = |node| {
+            let name = self.names.node(one.key(), 0, NodeId(node));
+            name.is_some_and(|name| name.signature == call)
+        };
+        visits.filter(|&(_, node)| is_it(node)).map(|(&visits, _)| visits).next()
     }
 
     /// The main loop of the first rank that has one.
@@ -278,9 +286,9 @@ impl Watch {
         let (one, main) = self.processes.iter().find_map(|one| Some((one, one.main_loop()?)))?;
         let total = main.history.total()?;
         let counted_by = self.label(one, 0, main.counted_by);
-        let same = self.processes.iter().filter_map(|one| self.iterations(one));
-        let counts: Vec<u64> =
-            same.filter(|(site, _)| *site == counted_by).map(|(_, count)| count).collect();
+        let call = self.counting_call();
+        let visits = |one: &Watched| call.and_then(|call| self.visits(one, call));
+        let counts: Vec<u64> = self.processes.iter().filter_map(visits).collect();
         let signatures: Vec<Signature> = main
             .nodes
             .iter()
@@ -299,8 +307,8 @@ impl Watch {
             counted_by,
             rank: one.rank().unwrap_or_default(),
             iterations: main.iterations,
-            min_iterations: counts.iter().copied().min().unwrap_or_default(),
-            max_iterations: counts.iter().copied().max().unwrap_or_default(),
+            min_iterations: counts.iter().copied().min().unwrap_or(main.iterations),
+            max_iterations: counts.iter().copied().max().unwrap_or(main.iterations),
             share: main.time.0 as f64 / one.time_of_events().0.max(1) as f64,
             mean_ns: total.mean(),
             variation: main.variation,

@@ -117,7 +117,7 @@ pub struct RankNow {
     pub state: RankState,
     /// Number of events of its threads.
     pub events: u64,
-    /// Iterations of the main loop, the current one included; null where it does not run it.
+    /// Visits of the call that counts the iterations of the main loop; null where it has none.
     pub iterations: Option<u64>,
     /// Part of its time in MPI, excluding `MPI_Init` and `MPI_Finalize`. Only the thread that
     /// initialised MPI counts.

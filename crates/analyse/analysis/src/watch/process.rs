@@ -302,6 +302,11 @@ impl Watched {
         })
     }
 
+    /// Visits of each node of the thread that initialised MPI.
+    pub(super) fn visits(&self) -> &[u64] {
+        self.threads.first().map_or(&[], |thread| &thread.visits)
+    }
+
     /// The main loop of the thread that initialised MPI.
     pub(super) fn main_loop(&self) -> Option<MainLoop<'_>> {
         self.threads.first()?.loops.main_loop()
