@@ -140,8 +140,10 @@ fn a_killed_program_is_watched_to_its_end() {
         assert_eq!(last["running"], false);
         let states = last["ranks"].as_array().unwrap().iter().map(|rank| &rank["state"]);
         assert!(states.clone().all(|state| state == "killed"), "{last}");
-        let events = &bench.json(&["show", mpi.name, "stats", "--json"])["events"];
-        assert_eq!(&last["events"], events, "{}", mpi.name);
+        // The call that a rank was writing when it was killed may count.
+        let events = bench.json(&["show", mpi.name, "stats", "--json"])["events"].as_u64().unwrap();
+        let watched = last["events"].as_u64().unwrap();
+        assert!((watched..=watched + 2).contains(&events), "{events}, watched {watched}");
     }
 }
 
