@@ -1,9 +1,8 @@
 //! A running program: its loops, call sites and ranks at successive looks.
 //!
 //! Owns the state between looks: the cost of a look grows with the new events and the size of the
-//! graphs. It reads the mapped files of processes; these never wait for it. Sums of
-//! time are the recorder's exact ones; the main loop and its iterations are those of
-//! [`talea_flow::online`].
+//! graphs. It reads the mapped files of processes; these never wait for it. Sums of time are the
+//! recorder's exact ones; the main loop and its iterations are those of [`talea_flow::online`].
 
 mod names;
 mod process;

@@ -1,6 +1,6 @@
 //! Values as glyphs: bars of eighth blocks, columns that grow upwards, digits of tenths.
 //!
-//! Owns the glyphs that both programs and the text of commands share. It refuses colours
+//! Owns the glyphs that the programs and the text of commands share. It refuses colours
 //! ([`crate::colour`]).
 
 /// Eighth blocks, growing upwards.

@@ -1,4 +1,4 @@
-//! Tables of keys, the footer and the page of `?` that both programs draw from them.
+//! Tables of keys, the footer and the page of `?` that the programs draw from them.
 //!
 //! Owns their layout, and the two keys that every program on a terminal has: Ctrl-C and Ctrl-Z. The
 //! commands of other keys are the programs'.

@@ -3,7 +3,7 @@
 //!
 //! Owns entering and leaving, also by a panic (the hook restores before the message is printed) and
 //! by SIGTERM and SIGINT (a flag that is read with the keys). Owns the wait for keys too
-//! ([`Screen::keys`]), which both programs have. SIGHUP keeps its default: the terminal is gone,
+//! ([`Screen::keys`]), which all programs have. SIGHUP keeps its default: the terminal is gone,
 //! there is nothing to restore.
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};

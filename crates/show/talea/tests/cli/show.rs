@@ -223,14 +223,27 @@ fn a_window_of_time_and_every_way_to_keep_times() {
 
 /// Iterations that would be kept of a run, and their totals.
 fn check_collection(bench: &Bench, run: &str) {
-    let kept = |words: &[&str]| {
-        let words = [&["show", run, "collection", "--json"], words].concat();
+    let kept = |most: usize| {
+        let keep = most.to_string();
+        let words = ["show", run, "collection", "--json", "--rank", "1", "--keep", &keep];
         let found = bench.json(&words);
         let sums = |key: &str| -> u64 {
             let phases = found["phases"].as_array().unwrap();
             phases.iter().map(|phase| phase[key].as_u64().unwrap()).sum()
         };
         assert_eq!(found["iterations"], sums("iterations"), "{found}");
+        let lists = found["phases"].as_array().unwrap().iter().map(|phase| {
+            let kept: Vec<u64> =
+                phase["kept"].as_array().unwrap().iter().map(|one| one.as_u64().unwrap()).collect();
+            let value = |key: &str| phase[key].as_u64().unwrap();
+            assert!(kept.is_sorted() && kept[0] == value("first"), "{phase}");
+            assert!(*kept.last().unwrap() <= value("last"), "{phase}");
+            // Those of two stretches at least, and one of them may be the first and the slowest.
+            let fewest = value("iterations").min(2) as usize;
+            assert!((fewest..=most).contains(&kept.len()), "{phase}");
+            kept.len()
+        });
+        assert_eq!(found["kept"], lists.sum::<usize>(), "{found}");
         for total in found["totals"].as_array().unwrap() {
             let [low, estimate, high] =
                 ["low_ns", "estimate_ns", "high_ns"].map(|key| total[key].as_f64());
@@ -239,13 +252,12 @@ fn check_collection(bench: &Bench, run: &str) {
         }
         found
     };
-    let few = kept(&["--rank", "1"]);
-    assert!(few["kept"].as_u64() < few["iterations"].as_u64() && few["rank"] == 1, "{few}");
-    assert!(few["kept_events"].as_u64() < few["events"].as_u64(), "{few}");
-    assert_ne!(few["phases"], kept(&["--rank", "1", "--seed", "2"])["phases"]);
+    let few = kept(5);
+    assert_eq!(few["rank"], 1, "{few}");
+    assert!(few["kept_events"].as_u64() <= few["events"].as_u64(), "{few}");
     // All are kept, so that nothing is estimated.
-    let all = kept(&["--rank", "1", "--keep", "100"]);
-    assert_eq!(all["kept"], all["iterations"]);
+    let all = kept(100);
+    assert_eq!((&all["kept"], &all["kept_events"]), (&all["iterations"], &all["events"]));
     for total in all["totals"].as_array().unwrap() {
         let exact = total["time_ns"].as_f64();
         assert_eq!([&total["estimate_ns"], &total["low_ns"]].map(Value::as_f64), [exact; 2]);
