@@ -142,6 +142,8 @@ impl<'a> Events<'a> {
                 if from.is_some_and(|from| begin + duration < from) {
                     continue;
                 }
+            } else if (from.is_some() || to.is_some()) && self.thread.has_holes() {
+                continue;
             } else if from.is_some() || to.is_some() {
                 return Err(EventsError::NoTimes(self.path.clone()));
             }

@@ -12,6 +12,7 @@ pub mod convert;
 pub mod course;
 pub mod delays;
 pub mod display;
+mod estimates;
 pub mod events;
 pub mod findings;
 pub mod flow;

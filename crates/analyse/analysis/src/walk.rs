@@ -16,6 +16,7 @@ use talea_run::Recording;
 use talea_run::live::read::NodeSums;
 use talea_run::recording::{Process, Thread};
 
+use crate::estimates::{Mean, UNKNOWN, fill};
 use crate::procedures::{category, is_bracket};
 use crate::sends::{Sends, Transfer};
 
@@ -54,7 +55,8 @@ impl Collective {
 /// Result of a walk.
 #[derive(Debug, Default)]
 pub struct Walked {
-    /// All events with times; empty where times were not kept.
+    /// All events with times, and estimates for those between them without; empty where times were
+    /// not kept.
     pub events: Vec<TimedEvent>,
     /// By the thread's nodes.
     pub nodes: Vec<NodeFigures>,
@@ -110,6 +112,8 @@ pub fn walk(recording: &Recording, process: &Process, thread: &Thread) -> Walked
     let mut cells: HashMap<Rank, (Bytes, u64)> = HashMap::default();
     let mut collectives = vec![Collective::default(); log.nodes.len()];
     let mut restored = vec![NodeSums::NONE; log.nodes.len()];
+    let has_holes = thread.has_holes();
+    let mut resumed = Vec::new();
     let mut events = process.events(recording, thread);
     while let Some(event) = events.next_event() {
         let at = event.node.0 as usize;
@@ -118,7 +122,13 @@ pub fn walk(recording: &Recording, process: &Process, thread: &Thread) -> Walked
         if let (Some(gap), Some(begin), Some(duration)) = (event.gap, event.begin, event.duration) {
             figures.durations.add(duration);
             restored[at].add(gap, duration);
+            if walked.events.last().is_some_and(|last| last.end == UNKNOWN) {
+                resumed.push((walked.events.len(), gap));
+            }
             walked.events.push(TimedEvent { node: event.node, begin, end: begin + duration });
+        } else if has_holes {
+            let begin = event.begin.unwrap_or(UNKNOWN);
+            walked.events.push(TimedEvent { node: event.node, begin, end: UNKNOWN });
         }
         let matrix = &mut walked.matrix;
         let sent = sends.event(&event, |transfer| match transfer {
@@ -142,7 +152,19 @@ pub fn walk(recording: &Recording, process: &Process, thread: &Thread) -> Walked
     for (to, (bytes, messages)) in cells {
         walked.matrix.add(process.location.rank, to, bytes, messages);
     }
-    exact_sums(recording, thread, restored, &mut walked);
+    let counted: Vec<u64> = walked.nodes.iter().map(|one| one.durations.count()).collect();
+    let sums = exact_sums(recording, thread, restored.clone(), &mut walked);
+    if has_holes {
+        let means: Vec<Mean> = sums
+            .iter()
+            .zip(&restored)
+            .zip(log.nodes.iter().zip(counted))
+            .map(|((all, known), (node, timed))| {
+                Mean::new(node.visits.saturating_sub(timed), all, known)
+            })
+            .collect();
+        fill(&mut walked.events, &means, &resumed);
+    }
     walked
 }
 
@@ -158,16 +180,20 @@ fn exact_sums(
     thread: &Thread,
     restored: Vec<NodeSums>,
     walked: &mut Walked,
-) {
+) -> Vec<NodeSums> {
     let timed = !walked.events.is_empty();
     let sums = thread.exact_sums(recording, restored);
-    for ((figures, sums), node) in walked.nodes.iter_mut().zip(sums).zip(&thread.log.nodes) {
+    for ((figures, sums), node) in walked.nodes.iter_mut().zip(&sums).zip(&thread.log.nodes) {
         let sum = Nanos(sums.duration);
         if timed {
             figures.durations.correct(node.visits, sum);
+            if thread.has_holes() {
+                figures.durations.correct_extremes(Nanos(sums.min), Nanos(sums.max));
+            }
         } else {
             figures.durations.add_summed(node.visits, sum, Nanos(sums.min), Nanos(sums.max));
         }
         walked.gaps.push(Nanos(sums.gap));
     }
+    sums
 }

@@ -135,6 +135,13 @@ impl Follower {
         self.before = Some(event);
     }
 
+    /// Events follow whose times are not known: the next known one has no known way to it.
+    pub fn lose(&mut self) {
+        if self.before.take().is_some() {
+            self.visits.iter_mut().for_each(|visits| visits.last = None);
+        }
+    }
+
     fn grow(&mut self, nodes: usize) {
         if nodes > self.visits.len() {
             let none = Visits {

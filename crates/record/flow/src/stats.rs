@@ -73,6 +73,11 @@ impl Durations {
         (self.count, self.sum) = (count, sum);
     }
 
+    /// Replaces the extremes by exact values.
+    pub fn correct_extremes(&mut self, min: Nanos, max: Nanos) {
+        (self.min, self.max) = (min, max.max(min));
+    }
+
     /// Adds all of `other`.
     pub fn merge(&mut self, other: &Self) {
         for (place, &count) in other.counts.iter().enumerate().filter(|(_, count)| **count > 0) {

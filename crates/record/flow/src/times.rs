@@ -133,6 +133,13 @@ fn root(number: f64, n: u32) -> f64 {
     low
 }
 
+impl Drift {
+    /// The restored time that stands for an absolute one, by the errors so far.
+    pub fn restored(&self, time: Nanos) -> Nanos {
+        Nanos(time.0.saturating_add_signed(-self.error))
+    }
+}
+
 impl Quantiser {
     /// Number of cells; an index is always below.
     pub const CELLS: usize = 1024;

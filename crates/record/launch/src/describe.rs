@@ -26,7 +26,8 @@ pub(crate) fn describe(options: &Options) -> Metadata {
             .map(|(name, value)| (name, value.to_string_lossy().into_owned()))
             .collect(),
         options: [
-            ("times", json!(environment::times(options.times))),
+            ("times", json!(environment::times(options.kept_times()))),
+            ("collect", json!(environment::collect(options.collect))),
             ("bound_relative_ppm", json!(options.bound.relative_ppm)),
             ("bound_absolute_ns", json!(options.bound.absolute.0)),
             ("bound_drift_ns", json!(options.bound.drift.0)),

@@ -12,7 +12,7 @@ use talea_run::live::read::LiveProcess;
 use talea_run::mapped::copy_live;
 use talea_run::{RunDirectory, counters};
 
-use crate::{Calls, Merge, Options, Times, library};
+use crate::{Calls, Collect, Merge, Options, Times, library};
 
 /// Variables to set for the program.
 #[derive(Debug)]
@@ -39,12 +39,22 @@ pub(crate) fn times(times: Times) -> &'static str {
     }
 }
 
+/// The library's name for the choice of kept times.
+pub(crate) fn collect(collect: Collect) -> &'static str {
+    match collect {
+        Collect::Full => "full",
+        Collect::Smart => "smart",
+        Collect::Statistics => "statistics",
+    }
+}
+
 /// All variables for a recording that lies in `live` while it grows, and in the run directory `out`
 /// when it is complete. Times are in nanoseconds, sizes in bytes, parts in millionths.
 pub(crate) fn variables(options: &Options, recorder: &Path, live: &Path, out: &Path) -> Variables {
     let number = |value: u64| OsString::from(value.to_string());
     // Files on a node's own disk can be out of reach when the program has ended.
-    let merge = if options.live_dir.is_some() { Merge::Ranks } else { options.merge };
+    let is_smart = options.collect == Collect::Smart;
+    let merge = if options.live_dir.is_some() && !is_smart { Merge::Ranks } else { options.merge };
     let calls = if options.calls == Calls::All { "all" } else { "mpi" };
     // Marked phases are recorded with samples; their library makes the program's markers do
     // something.
@@ -55,7 +65,8 @@ pub(crate) fn variables(options: &Options, recorder: &Path, live: &Path, out: &P
         ("LD_PRELOAD", preloaded),
         ("TALEA_LIVE", live.into()),
         ("TALEA_OUT", out.into()),
-        ("TALEA_TIMES", times(options.times).into()),
+        ("TALEA_COLLECT", collect(options.collect).into()),
+        ("TALEA_TIMES", times(options.kept_times()).into()),
         ("TALEA_BOUND_RELATIVE", number(options.bound.relative_ppm.into())),
         ("TALEA_BOUND_ABSOLUTE", number(options.bound.absolute.0)),
         ("TALEA_BOUND_DRIFT", number(options.bound.drift.0)),

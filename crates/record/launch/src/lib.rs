@@ -10,6 +10,7 @@ mod describe;
 mod environment;
 pub mod launcher;
 pub mod library;
+mod observer;
 pub mod program;
 pub mod sampling;
 
@@ -30,6 +31,7 @@ use talea_sampling::Discovered;
 use talea_sampling::discover::Found;
 use talea_topology::xml;
 
+use observer::Observer;
 use program::{default_name, find, may_launch, quoted};
 
 /// Program to start, and options of its recording.
@@ -41,6 +43,8 @@ pub struct Options {
     pub times: Times,
     /// Maximum errors of times.
     pub bound: Bound,
+    /// Calls whose times are kept.
+    pub collect: Collect,
     /// Calls that are events.
     pub calls: Calls,
     /// Maximum number of frames of a call path.
@@ -59,6 +63,26 @@ pub struct Options {
     pub command: Vec<OsString>,
 }
 
+impl Options {
+    /// How times are kept, if they are.
+    pub(crate) fn kept_times(&self) -> Times {
+        if self.collect == Collect::Statistics { Times::Statistics } else { self.times }
+    }
+
+    /// Refuses options that exclude each other.
+    fn check(&self) -> Result<(), LaunchError> {
+        if self.collect != Collect::Smart {
+            return Ok(());
+        }
+        let other = match (self.times, self.merge) {
+            (Times::Statistics, _) => "--times statistics",
+            (_, Merge::Ranks) => "--merge ranks",
+            _ => return Ok(()),
+        };
+        Err(LaunchError::Collect(other))
+    }
+}
+
 /// How times are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Times {
@@ -66,6 +90,17 @@ pub enum Times {
     Bounded,
     /// Begin and duration of every event to the nanosecond
     Exact,
+    /// Sum, minimum and maximum of each call site only
+    Statistics,
+}
+
+/// Which times are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Collect {
+    /// Those of all calls
+    Full,
+    /// Those of some iterations of each kind, whatever the length of the run; sums of all calls
+    Smart,
     /// Sum, minimum and maximum of each call site only
     Statistics,
 }
@@ -156,6 +191,11 @@ pub enum LaunchError {
         /// The file.
         path: PathBuf,
     },
+    /// An option without which nothing can be chosen.
+    #[error(
+        "--collect smart chooses times while the program runs, {0} leaves it none: leave one of both out"
+    )]
+    Collect(&'static str),
     /// No recording library.
     #[error("{0}")]
     Library(#[from] library::LibraryError),
@@ -208,6 +248,7 @@ pub struct Ended {
 /// Everything that prevents the start: no program, no recording library, no run directory, samples
 /// that cannot be taken.
 pub fn launch(options: &Options, warn: &mut dyn FnMut(String)) -> Result<Ended, LaunchError> {
+    options.check()?;
     let program = find(&options.command[0])?;
     let inside = launcher::inside(|name| std::env::var(name).ok());
     if let Some(inside) = inside.filter(|_| !may_launch(&program, &options.command)) {
@@ -252,6 +293,8 @@ pub fn launch(options: &Options, warn: &mut dyn FnMut(String)) -> Result<Ended, 
     let begin = Instant::now();
     let command = launcher.with_exports(&options.command, &variables);
     let started = child::start(&program, &command, &variables);
+    let observer = (started.is_ok() && options.collect == Collect::Smart)
+        .then(|| Observer::start(live.clone()));
     let (outcome, interrupted) = match started {
         Ok(child) => child.wait(),
         Err(source) => {
@@ -261,6 +304,9 @@ pub fn launch(options: &Options, warn: &mut dyn FnMut(String)) -> Result<Ended, 
         }
     };
     metadata.wall = Some(elapsed(begin, Instant::now()));
+    for warning in observer.into_iter().flat_map(Observer::finish) {
+        warn(warning);
+    }
     metadata.outcome = Some(outcome);
     metadata.interrupted = interrupted.map(|(signal, _)| signal);
     metadata.interrupted_at = interrupted.map(|(_, at)| elapsed(begin, at));

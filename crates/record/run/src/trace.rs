@@ -275,7 +275,11 @@ impl Loaded {
 fn read_process(record: &LiveRecord) -> Result<(LiveProcess, u64), String> {
     let read = || -> Result<(LiveProcess, u64), String> {
         let bytes = read_live(record).map_err(|e| e.to_string())?;
-        let process = LiveProcess::read(&bytes).map_err(|e: LiveError| format!("{e}: {record}"))?;
+        let read = LiveProcess::read(&bytes);
+        let mut process = read.map_err(|e: LiveError| format!("{e}: {record}"))?;
+        if let Err(error) = process.add_kept(&record.path) {
+            process.damage.push(error.to_string());
+        }
         Ok((process, bytes.len() as u64))
     };
     let (mut process, length) = read()?;

@@ -35,7 +35,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueHint};
-use talea_launch::{Calls, Merge, Times, Unwind};
+use talea_launch::{Calls, Collect, Merge, Times, Unwind};
 use talea_model::{Bytes, Nanos, Rank};
 
 #[cfg(feature = "site")]
@@ -155,6 +155,7 @@ Examples:
   talea run -- mpirun -n 4 ./app input.dat
   talea run --out runs/first -- srun -n 128 ./app
   talea run --times exact -- mpirun -n 4 ./app       every time to the nanosecond; more bytes
+  talea run --collect smart -- mpirun -n 4 ./app     long runs: times of some iterations only
   talea run --live-dir /dev/shm -- mpirun -n 4 ./app     record into one node's memory, then copy
   talea run --sample 100Hz -- mpirun -n 4 ./app      where every thread is, 100 times a second
   talea run --sample 100Hz -- ./openmp-program       also programs without MPI
@@ -179,6 +180,9 @@ struct RunArgs {
     /// How times are kept
     #[arg(long, value_enum, default_value_t = Times::Bounded)]
     times: Times,
+    /// Which times are kept; `smart` bounds the record of a run of any length
+    #[arg(long, value_enum, default_value_t = Collect::Full)]
+    collect: Collect,
     /// Largest relative error of a recorded time: 2%, 0.5% [with --times bounded]
     #[arg(long, value_name = "PERCENT", value_parser = values::percent, default_value = "2%")]
     bound_relative: u32,

@@ -261,7 +261,13 @@ fn calls_inside(
     let mut drawn = vec![0; timelines.len()];
     let mut calls = Vec::new();
     while let Some(event) = events.next_event() {
-        let (Some(begin), Some(duration)) = (event.begin, event.duration) else { break };
+        let (Some(begin), Some(duration)) = (event.begin, event.duration) else {
+            if thread.has_holes() {
+                values.skip(&event);
+                continue;
+            }
+            break;
+        };
         if begin > last {
             break;
         }

@@ -82,6 +82,7 @@ pub fn start() {
     header.bound_absolute = bound.absolute.0 as u32;
     header.bound_drift = bound.drift.0 as u32;
     header.procedure_count = PROCEDURES.len() as u32;
+    header.ring = u32::from(std::env::var("TALEA_COLLECT").is_ok_and(|v| v == "smart"));
     header.state = state::RECORDING;
     header.syncs[0] = Sync { ticks: start_ticks, nanos: start_nanos };
     header.sync_count = 1;

@@ -4,7 +4,7 @@
 
 use talea_flow::times::ONE_BYTE;
 use talea_model::Nanos;
-use talea_run::live::layout::TimesMode;
+use talea_run::live::layout::{RingHead, TimesMode};
 
 use super::Recorder;
 use super::tokens::Out;
@@ -17,16 +17,13 @@ impl Recorder {
         // SAFETY: the stream belongs to this thread; ten bytes are the maximum of two cells.
         unsafe {
             let stream = &raw mut (*self.thread).times;
-            if (*stream).tail_cap - (*stream).tail_len < 12 && self.memory.is_scarce() {
-                // Times are the largest part and are dropped first: the sequence and its arguments
-                // matter more.
+            if (*stream).tail_cap - (*stream).tail_len < 12
+                && !self.room_for_times(12, self.end.saturating_sub(duration + gap))
+            {
                 self.times_off = true;
                 return;
             }
-            let Ok(start) = self.memory.room(stream, 12) else {
-                self.times_off = true;
-                return;
-            };
+            let start = self.memory.end(stream);
             let mut place = start;
             for value in [gap, duration] {
                 if let Some(index) = self.quantiser.quantise_small(Nanos(value), &mut self.drift) {
@@ -59,10 +56,47 @@ impl Recorder {
             let mut out = Out::new();
             out.number(gap);
             out.number(duration);
-            // SAFETY: the stream belongs to this thread.
-            self.times_off = self.memory.is_scarce()
-                || unsafe { self.memory.append(&raw mut (*self.thread).times, out.bytes()) }
-                    .is_err();
+            // SAFETY: the stream belongs to this thread, and has room when bytes are appended.
+            unsafe {
+                let stream = &raw mut (*self.thread).times;
+                let is_full = (*stream).tail_cap - (*stream).tail_len < out.bytes().len() as u32;
+                self.times_off = is_full
+                    && !self.room_for_times(
+                        out.bytes().len() as u32,
+                        self.end.saturating_sub(duration + gap),
+                    )
+                    || self.memory.append(stream, out.bytes()).is_err();
+            }
+        }
+    }
+
+    /// Makes room for the times of the next event; `end` is the end of the event before. False
+    /// where memory is scarce: times are the largest part and are dropped first, since the sequence
+    /// and its arguments matter more.
+    #[cold]
+    #[inline(never)]
+    unsafe fn room_for_times(&mut self, size: u32, end: u64) -> bool {
+        // SAFETY: the stream belongs to this thread. The reader's word may hold anything.
+        unsafe {
+            let stream = &raw mut (*self.thread).times;
+            if !self.is_ring {
+                return !self.memory.is_scarce() && self.memory.room(stream, size).is_ok();
+            }
+            if self.read == 0 || (*stream).head == self.read {
+                let read = (&raw const (*self.thread).times_read).read_volatile();
+                self.read = if self.memory.has_chunk(stream, read) { read } else { 0 };
+            }
+            let head =
+                RingHead { first: (*self.thread).events, end: self.drift.restored(Nanos(end)).0 };
+            self.memory.next_of_ring(stream, self.read, head).is_ok()
+        }
+    }
+
+    /// Keeps times again where a reader of the ring has given chunks back.
+    pub(crate) fn keep_times_again(&mut self) {
+        // SAFETY: the thread's part in the file is its own.
+        if self.is_ring && self.times_off {
+            self.times_off = unsafe { !self.room_for_times(0, self.end) };
         }
     }
 }

@@ -1,12 +1,13 @@
 //! The recorder's memory: the mapped record of this process, allocated piece by piece.
 //!
-//! Owns the bump allocator and the byte streams in chunks. Nothing is freed, nothing moves. Room on
-//! disk is reserved before it is allocated, so that a full disk is an error and not a signal.
+//! Owns the bump allocator and the byte streams in chunks. Nothing is freed, nothing moves; chunks
+//! of a ring that a reader has given back are used again. Room on disk is reserved before it is
+//! allocated, so that a full disk is an error and not a signal.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence};
 
 use talea_run::MappedRegion;
-use talea_run::live::layout::{Chunk, Header, Stream};
+use talea_run::live::layout::{Chunk, Header, RING_CHUNK, RingHead, Stream};
 
 /// Reasons for failed allocations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,6 +149,77 @@ impl Memory {
             }
             let offset = (*stream).tail + size_of::<Chunk>() as u64 + u64::from((*stream).tail_len);
             Ok(self.at(offset))
+        }
+    }
+
+    /// Address of the next bytes of a stream that has room for them.
+    ///
+    /// # Safety
+    /// As for [`Self::room`].
+    #[inline(always)]
+    pub unsafe fn end(&self, stream: *const Stream) -> *mut u8 {
+        // SAFETY: the caller owns the stream.
+        let (tail, length) = unsafe { ((*stream).tail, (*stream).tail_len) };
+        self.at(tail + size_of::<Chunk>() as u64 + u64::from(length))
+    }
+
+    /// True if a stream has this chunk.
+    ///
+    /// # Safety
+    /// As for [`Self::append`].
+    pub unsafe fn has_chunk(&self, stream: *const Stream, wanted: u64) -> bool {
+        // SAFETY: the caller owns the stream, whose chunks end with the tail.
+        unsafe {
+            let mut chunk = (*stream).head;
+            while chunk != 0 && chunk != wanted {
+                chunk = (*self.at::<Chunk>(chunk)).next;
+            }
+            chunk != 0 && wanted != 0
+        }
+    }
+
+    /// Begins the next chunk of a ring: uses the oldest one again if it comes before the chunk
+    /// `read`, else one that is new, unless memory is scarce.
+    ///
+    /// # Safety
+    /// As for [`Self::append`]; `read` is a chunk of the stream, or 0.
+    pub unsafe fn next_of_ring(
+        &self,
+        stream: *mut Stream,
+        read: u64,
+        head: RingHead,
+    ) -> Result<(), Full> {
+        // SAFETY: the caller owns the stream. A reader that meets a chunk that is used again sees
+        // its new head before any of its new bytes, and the link to it last.
+        unsafe {
+            let oldest = (*stream).head;
+            let is_given_back = read != 0 && oldest != read && oldest != (*stream).tail;
+            let offset = if is_given_back {
+                (*stream).head = (*self.at::<Chunk>(oldest)).next;
+                oldest
+            } else if self.is_scarce() {
+                return Err(Full::Bound);
+            } else {
+                self.allocate(u64::from(RING_CHUNK) + size_of::<Chunk>() as u64)?
+            };
+            let content = size_of::<Chunk>() as u64;
+            self.at::<RingHead>(offset + content).write_volatile(head);
+            compiler_fence(Ordering::Release);
+            let chunk = self.at::<Chunk>(offset);
+            chunk.write_volatile(Chunk { next: 0, cap: RING_CHUNK, used: 0 });
+            compiler_fence(Ordering::Release);
+            if (*stream).tail == 0 {
+                (*stream).head = offset;
+            } else {
+                let tail = self.at::<Chunk>((*stream).tail);
+                (*tail).used = (*stream).tail_len;
+                (&raw mut (*tail).next).write_volatile(offset);
+            }
+            compiler_fence(Ordering::Release);
+            (*stream).tail_len = size_of::<RingHead>() as u32;
+            (*stream).tail_cap = RING_CHUNK;
+            (&raw mut (*stream).tail).write_volatile(offset);
+            Ok(())
         }
     }
 

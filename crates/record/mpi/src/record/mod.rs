@@ -121,6 +121,10 @@ pub struct Recorder {
     pub full: Option<Full>,
     /// Set when only times are no longer kept.
     times_off: bool,
+    /// True if times are kept in a ring.
+    is_ring: bool,
+    /// A chunk of the ring; those before it may be used again. 0 where there is none.
+    read: u64,
 }
 
 impl Recorder {
@@ -141,6 +145,9 @@ impl Recorder {
             end: 0,
             full: None,
             times_off: false,
+            // SAFETY: the header lives as long as the process.
+            is_ring: unsafe { (*memory.header()).ring != 0 },
+            read: 0,
         }
     }
 

@@ -22,8 +22,8 @@ use crate::live::record::{Symbol, get_module, get_procedure, put_module, put_pro
 /// Version of this format.
 ///
 /// 2: lists may be changes of others, and paths share their frames. 3: the times of a thread say
-/// their form.
-pub const VERSION: u64 = 3;
+/// their form. 4: they may have holes.
+pub const VERSION: u64 = 4;
 
 /// In the place of the version: messages between ranks of one run, which are never in a file.
 const MESSAGE: u64 = 0;
@@ -51,7 +51,7 @@ impl Bundle {
     /// Everything except the packed times, for a file of this version: its processes come from
     /// mapped files.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let is_current = self.processes.iter().all(|process| process.has_forms);
+        let is_current = self.processes.iter().all(|process| process.version == VERSION);
         debug_assert!(is_current, "times of an earlier version");
         self.written(VERSION, Form::Packed)
     }

@@ -159,8 +159,8 @@ struct Process {
     places: Vec<Place>,
     /// Clock, times and exact sums of all threads, packed; kept apart from the rest in files.
     times: Vec<u8>,
-    /// True if the times of each thread say the form of their cells: since version 3.
-    has_forms: bool,
+    /// Version of the bundle that `times` come from: their form.
+    version: u64,
 }
 
 /// A [`crate::places::ThreadPlace`] whose texts are in `texts`.

@@ -13,7 +13,7 @@ use talea_model::{ArgKind, ProcedureSpec};
 
 use super::lists::{self, ListTable};
 use super::peers::by_first_use;
-use super::times::pack_times;
+use super::times::{Kept, pack_times};
 use super::{
     Body, Bundle, Clock, Column, Graph, MappedTimes, Node, Place, Process, Settings, Table, Thread,
 };
@@ -116,7 +116,7 @@ impl Bundle {
             threads,
             places,
             times: Vec::new(),
-            has_forms: true,
+            version: super::VERSION,
         };
         bundle.processes.push(process);
         bundle
@@ -237,7 +237,12 @@ fn packed_times(live: &LiveProcess) -> Vec<u8> {
     let mut all = Vec::new();
     Clock::of_process(live).put(&mut all);
     for thread in &live.threads {
-        let packed = pack_times(&thread.log, &thread.times, &thread.sums, live.times, &quantiser);
+        let joined = thread.is_in_pieces().then(|| thread.joined(live.times, &quantiser));
+        let (bytes, holes) = joined
+            .as_ref()
+            .map_or((&thread.times, &[][..]), |joined| (&joined.bytes, &joined.holes));
+        let timed = Kept { bytes, holes };
+        let packed = pack_times(&thread.log, &timed, &thread.sums, live.times, &quantiser);
         put_number(&mut all, packed.len() as u64);
         all.extend_from_slice(&packed);
     }

@@ -10,6 +10,7 @@ use super::times::{get_sums, read_times};
 use crate::live::cells;
 use crate::live::layout::{MAX_PU_TIMES, TimesMode};
 use crate::live::numbers::Cursor;
+use crate::live::pieces::Joined;
 use crate::live::read::{LiveProcess, LiveThread, NodeSums};
 use crate::pu_time;
 use crate::recording::{Coding, Times};
@@ -51,13 +52,20 @@ impl MappedTimes {
         }
         let mode = live.times;
         let times = |thread: &mut LiveThread| {
-            let cells = std::mem::take(&mut thread.times);
-            let kept = cells::count(&cells, mode, &quantiser, thread.log.events);
+            let Joined { timed, bytes, holes } = if thread.is_in_pieces() {
+                thread.joined(mode, &quantiser)
+            } else {
+                let bytes = std::mem::take(&mut thread.times);
+                let timed = cells::count(&bytes, mode, &quantiser, thread.log.events);
+                Joined { timed, bytes, holes: Vec::new() }
+            };
             let sums = std::mem::take(&mut thread.sums);
             Times {
-                kept,
+                kept: timed,
+                holes,
+                extremes: Vec::new(),
                 coding: Coding::Mapped,
-                cells,
+                cells: bytes,
                 restarts: Vec::new(),
                 corrections: Vec::new(),
                 sums,
@@ -78,15 +86,15 @@ pub(super) struct Opened {
 
 /// Times of a thread.
 enum ThreadTimes {
-    /// With the form of their cells, if true.
-    Packed(Vec<u8>, bool),
+    /// In the form of this version of bundles.
+    Packed(Vec<u8>, u64),
     Mapped(Times),
 }
 
 impl ProcessTimes {
-    /// Opens the times of a process with this number of threads, whose packed times say their form
-    /// or are of an earlier version.
-    pub(super) fn open(self, threads: usize, has_forms: bool) -> Opened {
+    /// Opens the times of a process with this number of threads, whose packed times are of this
+    /// version.
+    pub(super) fn open(self, threads: usize, version: u64) -> Opened {
         match self {
             Self::Mapped(MappedTimes { clock, threads, pu_times }) => {
                 let threads: Vec<_> = threads.into_iter().map(ThreadTimes::Mapped).collect();
@@ -98,7 +106,7 @@ impl ProcessTimes {
                 let mut block = |_| {
                     let length = from.number().and_then(|length| usize::try_from(length).ok());
                     let block = length.and_then(|length| from.take(length)).unwrap_or_default();
-                    ThreadTimes::Packed(block.to_vec(), has_forms)
+                    ThreadTimes::Packed(block.to_vec(), version)
                 };
                 let threads: Vec<_> = (0..threads).map(&mut block).collect();
                 // Earlier recordings end here.
@@ -120,9 +128,9 @@ impl Opened {
                 let sums = if is_summed { std::mem::take(&mut times.sums) } else { Vec::new() };
                 (times, sums)
             }
-            Some(ThreadTimes::Packed(bytes, has_forms)) => {
+            Some(ThreadTimes::Packed(bytes, version)) => {
                 let mut from = Cursor::new(&bytes);
-                let times = read_times(&mut from, has_forms).unwrap_or_default();
+                let times = read_times(&mut from, version).unwrap_or_default();
                 let all = || (0..nodes).map(|_| get_sums(&mut from)).collect::<Option<_>>();
                 (times, is_summed.then(all).flatten().unwrap_or_default())
             }

@@ -1,32 +1,47 @@
 //! The packed times of one thread, in the form after the clock of their process.
 //!
-//! Owns their bytes: the number of events with times; since version 3 the form of the packed cells;
-//! these; in long streams the places from which they can be read; and packed for each node the
-//! difference of its exact sums from those of its restored times, or, where times were not kept,
-//! sums and extremes of each node.
+//! Owns their bytes: the number of events with times; since version 4 the holes between them; since
+//! version 3 the form of the packed cells; these; in long streams the places from which they can be
+//! read; where there are holes the extremes of each node; and packed for each node the difference
+//! of its exact sums from those of its restored times, or, where times were not kept, sums and
+//! extremes of each node.
 
 use talea_flow::codec::times::{self, Form};
-use talea_flow::log::ThreadLog;
+use talea_flow::log::{ThreadLog, Walk};
 use talea_flow::times::Quantiser;
 
 use crate::live::cells::cell;
 use crate::live::layout::TimesMode;
 use crate::live::numbers::{Cursor, put_number};
 use crate::live::read::NodeSums;
+use crate::recording::holes::{Hole, Holes, Place, get_holes, put_holes};
 use crate::recording::restarts::{Restart, put_restarts};
 use crate::recording::{Coding, Times};
 use talea_model::{Nanos, NodeId};
 
+/// Versions of bundles from which on times say their form, and have holes.
+const WITH_FORMS: u64 = 3;
+const WITH_HOLES: u64 = 4;
+
+/// Times of a thread in the recorder's form.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kept<'a> {
+    /// Gap and duration of each event that has them.
+    pub(super) bytes: &'a [u8],
+    /// Events without.
+    pub(super) holes: &'a [Hole],
+}
+
 /// Packs the times of a thread.
 pub(super) fn pack_times(
     log: &ThreadLog,
-    live: &[u8],
+    live: &Kept<'_>,
     sums: &[NodeSums],
     mode: TimesMode,
     quantiser: &Quantiser,
 ) -> Vec<u8> {
-    let mut from = Cursor::new(live);
-    let mut walk = log.walk();
+    let mut from = Cursor::new(live.bytes);
+    let mut walk = Timed { walk: log.walk(), holes: Holes::new(live.holes) };
     let mut kept = 0_u64;
     let mut restored = vec![[0_u64; 2]; log.nodes.len()];
     let mut restarts = Vec::new();
@@ -71,8 +86,13 @@ pub(super) fn pack_times(
             encoder.finish()
         }
     };
+    // Reading begins in the middle of whole streams only.
+    if !live.holes.is_empty() {
+        restarts.clear();
+    }
     let mut out = Vec::new();
     put_number(&mut out, kept);
+    put_holes(&mut out, live.holes);
     put_number(&mut out, form.number());
     put_number(&mut out, packed.len() as u64);
     out.extend_from_slice(&packed);
@@ -90,6 +110,9 @@ pub(super) fn pack_times(
         }
         return out;
     }
+    if !live.holes.is_empty() {
+        put_extremes(&mut out, sums);
+    }
     let mut encoder = times::sums::Encoder::default();
     for ((node, sums), restored) in log.nodes.iter().zip(sums).zip(restored) {
         let expected =
@@ -101,9 +124,47 @@ pub(super) fn pack_times(
     out
 }
 
-/// Packed cells, which say their form or are of an earlier version, and everything after them.
-pub(super) fn read_times(from: &mut Cursor<'_>, has_form: bool) -> Option<Times> {
+/// The walk through events with times.
+struct Timed<'a> {
+    walk: Walk<'a>,
+    holes: Holes<'a>,
+}
+
+impl Timed<'_> {
+    fn next_step(&mut self) -> Option<(NodeId, Option<u32>)> {
+        loop {
+            let step = self.walk.next_step()?;
+            if let Place::Timed(_) = self.holes.next() {
+                return Some(step);
+            }
+        }
+    }
+}
+
+/// Minimum and maximum of the durations of each node: not all of these are kept.
+fn put_extremes(out: &mut Vec<u8>, sums: &[NodeSums]) {
+    put_number(out, sums.len() as u64);
+    for sums in sums {
+        put_number(out, sums.min);
+        put_number(out, sums.max.saturating_sub(sums.min));
+    }
+}
+
+fn get_extremes(from: &mut Cursor<'_>) -> Option<Vec<[u64; 2]>> {
+    let count = from.number()?;
+    let mut extremes = Vec::new();
+    for _ in 0..count {
+        let min = from.number()?;
+        extremes.push([min, min.checked_add(from.number()?)?]);
+    }
+    Some(extremes)
+}
+
+/// Packed cells and everything after them, in the form of a version of bundles.
+pub(super) fn read_times(from: &mut Cursor<'_>, version: u64) -> Option<Times> {
     let kept = from.number()?;
+    let holes = if version >= WITH_HOLES { get_holes(from)? } else { Vec::new() };
+    let has_form = version >= WITH_FORMS;
     let form = if has_form { Form::from_number(from.number()?)? } else { Form::Bits };
     let length = usize::try_from(from.number()?).ok()?;
     let cells = from.take(length)?.to_vec();
@@ -115,9 +176,12 @@ pub(super) fn read_times(from: &mut Cursor<'_>, has_form: bool) -> Option<Times>
         }
     };
     let mut rest = *from;
+    let extremes = if holes.is_empty() { Vec::new() } else { get_extremes(&mut rest)? };
     let corrections = rest.take(rest.left())?.to_vec();
     Some(Times {
         kept,
+        holes,
+        extremes,
         coding: Coding::Packed(form),
         cells,
         restarts,

@@ -48,7 +48,7 @@ impl Bundle {
         let mut opened: Vec<Opened> = Vec::with_capacity(self.processes.len());
         for process in &self.processes {
             let own = times.next().map_or_else(|| ProcessTimes::Packed(Vec::new()), Into::into);
-            opened.push(own.open(process.threads.len(), process.has_forms));
+            opened.push(own.open(process.threads.len(), process.version));
         }
         let clocks: Vec<Clock> = opened.iter().map(|times| times.clock.clone()).collect();
         let worlds = self.worlds(&clocks);
@@ -147,7 +147,16 @@ impl Bundle {
                     return recording::Thread::default();
                 };
                 let events = thread.log.events;
-                let untimed = events.saturating_sub(thread.times.kept);
+                let kept = thread.times.kept;
+                let holes = thread.times.holes.iter();
+                let left_out = holes.fold(0, |sum: u64, hole| sum.saturating_add(hole.events));
+                if left_out > 0 {
+                    let what = format!(
+                        "times of {kept} of {events} calls were kept, others are estimated"
+                    );
+                    gaps.note(gap_of(GapKind::Estimated, rank, &what, left_out));
+                }
+                let untimed = events.saturating_sub(kept).saturating_sub(left_out);
                 if untimed > 0 && self.settings.times != TimesMode::Statistics as u32 {
                     let what = format!("the last {untimed} of {events} calls have no times");
                     // Times are dropped first, for lack of either kind of room.

@@ -26,6 +26,22 @@ pub(crate) fn cell(from: &mut Cursor<'_>, quantiser: &Quantiser) -> Option<Cell>
     })
 }
 
+/// Gap and duration of the next event in nominal nanoseconds.
+pub(crate) fn times(
+    from: &mut Cursor<'_>,
+    mode: TimesMode,
+    quantiser: &Quantiser,
+) -> Option<(u64, u64)> {
+    match mode {
+        TimesMode::Bounded => {
+            let (gap, duration) = (cell(from, quantiser)?, cell(from, quantiser)?);
+            Some((quantiser.restore(gap).0, quantiser.restore(duration).0))
+        }
+        TimesMode::Exact => Some((from.number()?, from.number()?)),
+        TimesMode::Statistics => None,
+    }
+}
+
 /// Number of events, at most `most`, whose times are whole in these bytes.
 pub(crate) fn count(bytes: &[u8], mode: TimesMode, quantiser: &Quantiser, most: u64) -> u64 {
     let mut from = Cursor::new(bytes);

@@ -17,14 +17,16 @@ use talea_flow::times::Quantiser;
 use talea_model::Nanos;
 use zerocopy::{FromZeros, IntoBytes};
 
-use super::cells::cell;
+use super::cells;
 use super::layout::{Header, MAGIC, MAX_THREADS, Node, Thread, TimesMode, VERSION, state};
+use super::numbers::Cursor;
 use super::read::{LiveError, NodeSums};
 use crate::limits::MOST_EVENTS;
 use choices::Choices;
 pub use source::Source;
 use source::{Input, get};
-use stream::Reader;
+pub use stream::Entry;
+use stream::{OfRing, Reader};
 
 /// An event that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +37,8 @@ pub struct Followed {
     pub choice: Option<u32>,
     /// Begin and end since the start of the process by its own clock, where times are kept.
     pub times: Option<(Nanos, Nanos)>,
+    /// Its times as the recorder wrote them, where they are kept in a ring.
+    pub entry: Entry,
 }
 
 /// Result of a look.
@@ -75,6 +79,10 @@ pub struct ThreadFollower {
     missing: Option<(u64, u64)>,
     /// True if the recorder keeps no further times.
     is_over: bool,
+    /// The next entry of a ring, where it was read already.
+    next_entry: Option<OfRing<(u64, u64)>>,
+    /// Times of events before this one are not in the ring any more.
+    lost: u64,
     /// End of the last event with times.
     end: u64,
     /// True if the file contradicts itself: nothing more is read.
@@ -151,10 +159,13 @@ impl<S: Source> ProcessFollower<S> {
         let mut looked = Looked::default();
         let times = (self.mode, &*self.quantiser);
         let is_final = self.header.state != state::RECORDING;
-        let left = self.source.stored().saturating_sub(self.read);
+        let is_ring = self.header.ring != 0;
+        // Chunks of a ring are read more than once.
+        let read = if is_ring { 0 } else { self.read };
+        let left = self.source.stored().saturating_sub(read);
         let input = Input::new(&self.source, left);
         for (at, thread) in self.threads.iter_mut().enumerate() {
-            let how = How { times, most, is_final };
+            let how = How { times, most, is_final, is_ring };
             let one = thread.look(&input, &how, &mut |event| take(at, event));
             looked.events += one.events;
             looked.left = looked.left.saturating_add(one.left);
@@ -203,6 +214,8 @@ struct How<'a> {
     most: u64,
     /// True if the process has ended.
     is_final: bool,
+    /// True if times are in a ring.
+    is_ring: bool,
 }
 
 impl ThreadFollower {
@@ -218,6 +231,8 @@ impl ThreadFollower {
             times: Reader::default(),
             missing: None,
             is_over: false,
+            next_entry: None,
+            lost: 0,
             end: 0,
             is_damaged: false,
         }
@@ -272,14 +287,23 @@ impl ThreadFollower {
             let Some((node, choice)) = self.ahead.take().or_else(|| self.next(source)) else {
                 break;
             };
-            let times = if self.is_over { None } else { self.next_times(source, how) };
-            if times.is_none() && !self.is_over {
-                self.ahead = Some((node, choice));
-                break;
-            }
+            let (times, entry) = if how.is_ring && !self.is_over {
+                let Some(next) = self.next_of_ring(source, how) else {
+                    self.ahead = Some((node, choice));
+                    break;
+                };
+                next
+            } else {
+                let times = if self.is_over { None } else { self.next_times(source, how) };
+                if times.is_none() && !self.is_over {
+                    self.ahead = Some((node, choice));
+                    break;
+                }
+                (times, Entry::default())
+            };
             self.current = Some(node);
             self.events += 1;
-            take(Followed { node, choice, times });
+            take(Followed { node, choice, times, entry });
         }
         Looked { events: self.events - before, left: self.left() }
     }
@@ -333,14 +357,7 @@ impl ThreadFollower {
     ) -> Option<(Nanos, Nanos)> {
         let (mode, quantiser) = how.times;
         let stream = &self.thread.times;
-        let pair = self.times.take(source, stream, |from| match mode {
-            TimesMode::Bounded => {
-                let (gap, duration) = (cell(from, quantiser)?, cell(from, quantiser)?);
-                Some((quantiser.restore(gap).0, quantiser.restore(duration).0))
-            }
-            TimesMode::Exact => Some((from.number()?, from.number()?)),
-            TimesMode::Statistics => None,
-        });
+        let pair = self.times.take(source, stream, |from| cells::times(from, mode, quantiser));
         let Some((gap, duration)) = pair else {
             // The times of whole events are there, unless the recorder has stopped keeping them; a
             // look in the middle of a change may miss them once.
@@ -355,5 +372,60 @@ impl ThreadFollower {
         let begin = self.end.saturating_add(gap);
         self.end = begin.saturating_add(duration);
         Some((Nanos(begin), Nanos(self.end)))
+    }
+
+    /// As [`Self::next_times`], for a ring; no times where they are lost, nothing where they are
+    /// not there yet.
+    #[expect(clippy::type_complexity, reason = "times and their bytes, named where they are used")]
+    fn next_of_ring(
+        &mut self,
+        source: &Input<'_, impl Source>,
+        how: &How<'_>,
+    ) -> Option<(Option<(Nanos, Nanos)>, Entry)> {
+        let (mode, quantiser) = how.times;
+        loop {
+            let stream = &self.thread.times;
+            let decode = |from: &mut Cursor<'_>| cells::times(from, mode, quantiser);
+            let known = self.next_entry.take();
+            let Some(next) = known.or_else(|| self.times.take_of_ring(source, stream, decode))
+            else {
+                // As for a stream, but the recorder may keep later times again.
+                let ended = self.thread.events;
+                if self.missing.is_some_and(|(events, before)| {
+                    events == self.events && (ended > before || how.is_final)
+                }) {
+                    self.lost = self.missing.map_or(0, |(_, before)| before);
+                }
+                if self.events < self.lost {
+                    return Some((None, Entry::default()));
+                }
+                self.missing = Some((self.events, ended));
+                return None;
+            };
+            if next.number > self.events {
+                self.next_entry = Some(next);
+                return Some((None, Entry::default()));
+            }
+            self.end = next.end.unwrap_or(self.end);
+            let (gap, duration) = next.times;
+            let begin = self.end.saturating_add(gap);
+            self.end = begin.saturating_add(duration);
+            if next.number == self.events {
+                return Some((Some((Nanos(begin), Nanos(self.end))), next.entry));
+            }
+        }
+    }
+
+    /// Offset of the word by which a reader of a ring gives chunks back, and the chunk that it has
+    /// come to; nothing before the first.
+    pub fn released(&self) -> Option<(u64, u64)> {
+        let chunk = self.times.chunk();
+        let word = self.offset.saturating_add(offset_of!(Thread, times_read) as u64);
+        (chunk != 0).then_some((word, chunk))
+    }
+
+    /// Offset of its record in the file, which tells it apart from others of the process.
+    pub fn offset(&self) -> u64 {
+        self.offset
     }
 }

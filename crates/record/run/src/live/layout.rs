@@ -3,7 +3,7 @@
 //! Owns the structures that the recorder inside the program writes and that [`super::read`] parses,
 //! also after a crash. All references are offsets from the start of the file; 0 means none.
 //! Little-endian, 64-bit. Memory after the header is allocated by a bump allocator whose mark is
-//! [`Header::used`]; nothing is freed.
+//! [`Header::used`]; nothing is freed, but chunks of a ring are used again.
 
 use talea_flow::times::Bound;
 use talea_model::Nanos;
@@ -14,7 +14,8 @@ pub const MAGIC: [u8; 8] = *b"TALEALIV";
 /// Version of this layout. Structures only ever grow at their ends: [`super::streams`] has the
 /// lengths of those of earlier versions. 2: lists are records of [`crate::lists::record`], paths
 /// may be longer, polls in a row may be of several sites, threads have readings of their PU time.
-pub const VERSION: u32 = 2;
+/// 3: the times of a thread may be a ring of chunks.
+pub const VERSION: u32 = 3;
 /// Number of frames of a call path in the node itself.
 pub const INLINE_FRAMES: usize = 8;
 /// Maximum number of threads of a process that are recorded.
@@ -52,6 +53,22 @@ pub struct Chunk {
     /// Bytes in use; final once there is a next chunk.
     pub used: u32,
 }
+
+/// What the content of a chunk of a ring begins with. All times of its first event come after it;
+/// no event has its times in two chunks.
+#[repr(C)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+pub struct RingHead {
+    /// Number of events of the thread before its first one.
+    pub first: u64,
+    /// End of the event before, in nominal nanoseconds since the start.
+    pub end: u64,
+}
+
+/// Capacity of a chunk of a ring in bytes.
+pub const RING_CHUNK: u32 = 1 << 14;
 
 /// Mode of keeping times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,6 +204,11 @@ pub struct Header {
     /// Number of call sites that are identified by their direct caller only, as there were too many
     /// paths. From version 2 on.
     pub shortened_paths: u64,
+    /// 1 if times are kept in rings: a reader gives chunks back by [`Thread::times_read`]. From
+    /// version 3 on.
+    pub ring: u32,
+    /// Padding.
+    pub zero: u32,
 }
 
 impl Header {
@@ -197,6 +219,12 @@ impl Header {
             absolute: Nanos(u64::from(self.bound_absolute)),
             drift: Nanos(u64::from(self.bound_drift)),
         }
+    }
+
+    /// The host.
+    pub fn host_name(&self) -> String {
+        let end = self.host.iter().position(|&b| b == 0).unwrap_or(self.host.len());
+        String::from_utf8_lossy(&self.host[..end]).into_owned()
     }
 
     /// Converts ticks to nominal nanoseconds since the start.
@@ -248,6 +276,9 @@ pub struct Thread {
     pub pu_time_count: u64,
     /// Readings of the thread's PU time in order. From version 2 on.
     pub pu_times: [PuTime; MAX_PU_TIMES],
+    /// The chunk of `times` that a reader has come to; the recorder may use those before it again.
+    /// 0 as long as there is no reader. Written by the reader. From version 3 on.
+    pub times_read: u64,
 }
 
 /// Time for which a thread ran, and for which it was ready to run and did not, at some moment.

@@ -7,8 +7,10 @@
 
 pub(crate) mod cells;
 pub mod follow;
+pub mod kept;
 pub mod layout;
 pub mod numbers;
+pub mod pieces;
 pub mod read;
 pub mod record;
 mod settle;

@@ -82,6 +82,8 @@ pub struct LiveProcess {
     pub paths: Vec<Vec<PathFrame>>,
     /// The threads.
     pub threads: Vec<LiveThread>,
+    /// Offsets of their records in the file.
+    pub(super) offsets: Vec<u64>,
     /// PUs on which all threads of the process may run and ran, also those without calls.
     pub places: Vec<ThreadPlace>,
     /// Damage, in words.
@@ -95,8 +97,11 @@ fn words(bytes: &[u8]) -> String {
 
 /// A thread in the form of the newest version.
 fn thread_at(file: &File<'_>, offset: u64, version: u32) -> Option<Thread> {
-    if version > 1 {
+    if version > 2 {
         return file.get(offset);
+    }
+    if version == 2 {
+        return file.get_first(offset, std::mem::offset_of!(Thread, times_read));
     }
     // Version 1 ended before `polls`, and had room for a series at one site.
     let mut thread: Thread = file.get_first(offset, std::mem::offset_of!(Thread, polls))?;
@@ -130,6 +135,9 @@ impl LiveProcess {
         };
         if version < 2 {
             header.shortened_paths = 0;
+        }
+        if version < 3 {
+            header.ring = 0;
         }
         let times = TimesMode::from_number(header.times).ok_or(LiveError::Header {
             offset: std::mem::offset_of!(Header, times),
@@ -179,11 +187,12 @@ impl LiveProcess {
             places.push(ThreadPlace::get(from)?);
             Some(())
         });
-        let mut reader = Threads::new(&file, version, header.procedure_count, &procedures);
-        let mut threads = Vec::new();
+        let mut reader = Threads::new(&file, version, &header, &procedures);
+        let (mut threads, mut offsets) = (Vec::new(), Vec::new());
         for &offset in &header.threads[..(header.thread_count as usize).min(MAX_THREADS)] {
             if let Some(thread) = thread_at(&file, offset, version) {
                 threads.push(reader.read(&thread));
+                offsets.push(offset);
             } else {
                 reader.damage.push(format!("thread at offset {offset} lies outside the file"));
             }
@@ -192,7 +201,7 @@ impl LiveProcess {
         damage.extend(damage_of_threads);
         damage.extend(file.refused());
         Ok(Self {
-            host: words(&header.host),
+            host: header.host_name(),
             library: words(&header.library),
             syncs: header.syncs[..(header.sync_count as usize).min(MAX_SYNCS)].to_vec(),
             times,
@@ -205,6 +214,7 @@ impl LiveProcess {
             procedures,
             paths,
             threads,
+            offsets,
             places: places::newest(places),
             damage,
         })

@@ -9,8 +9,9 @@ use std::cell::Cell;
 
 use zerocopy::{FromBytes, FromZeros, IntoBytes};
 
-use super::layout::{self, Chunk, Stream, TUPLE_SLOTS};
+use super::layout::{self, Chunk, RingHead, Stream, TUPLE_SLOTS};
 use super::numbers::Cursor;
+use super::pieces::Piece;
 use crate::limits::Limits;
 
 /// Bytes with checked access.
@@ -101,6 +102,30 @@ impl<'a> File<'a> {
             offset = chunk.next;
         }
         out
+    }
+
+    /// Pieces in the chunks of a ring. A cycle ends with the bytes that may be read.
+    pub(super) fn ring(&self, stream: &Stream) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        let mut offset = stream.head;
+        while let Some(chunk) = self.get::<Chunk>(offset) {
+            let last = offset == stream.tail || chunk.next == 0;
+            let used = if last { stream.tail_len } else { chunk.used }.min(chunk.cap) as usize;
+            let from = offset as usize + size_of::<Chunk>();
+            let Some(bytes) = self.bytes.get(from..from + used) else { break };
+            if !self.spend(size_of::<Chunk>() + used) {
+                break;
+            }
+            // One that is just being used again has no head yet.
+            if let Ok((RingHead { first, end }, bytes)) = RingHead::read_from_prefix(bytes) {
+                pieces.push(Piece { first, end, bytes: bytes.to_vec() });
+            }
+            if last {
+                break;
+            }
+            offset = chunk.next;
+        }
+        pieces
     }
 
     /// Runs of a [`layout::Symbols`]: symbol, length, and whether it is new with this run; no more

@@ -7,10 +7,13 @@ use std::collections::HashMap;
 use std::mem::offset_of;
 
 use talea_flow::log::{NodeLog, Runs, RunsBuilder, ThreadLog};
+use talea_flow::times::Quantiser;
 use talea_model::{Nanos, NodeId, PathId, ProcedureId, ProcedureSpec, Signature};
 
-use super::layout::{INLINE_FRAMES, Node, PathFrame, Thread};
+use super::kept::KeptThread;
+use super::layout::{Header, INLINE_FRAMES, Node, PathFrame, Thread, TimesMode};
 use super::numbers::Cursor;
+use super::pieces::{Joined, Piece, join};
 use super::settle::settle;
 use super::streams::File;
 use crate::limits::{MOST_EVENTS, MOST_FRAMES};
@@ -24,10 +27,26 @@ pub struct LiveThread {
     pub log: ThreadLog,
     /// Exact sums for each node.
     pub sums: Vec<NodeSums>,
-    /// Cells of gap and duration of each event, in the recorder's form.
+    /// Cells of gap and duration of each event, in the recorder's form; empty for a ring.
     pub times: Vec<u8>,
+    /// Times of a ring.
+    pub pieces: Vec<Piece>,
+    /// Earlier times, which a reader of the ring kept.
+    pub kept: KeptThread,
     /// Calls that were only counted, for each procedure number.
     pub counts: Vec<(u16, u64)>,
+}
+
+impl LiveThread {
+    /// True if its times are in pieces.
+    pub(crate) fn is_in_pieces(&self) -> bool {
+        !self.pieces.is_empty() || !self.kept.pieces.is_empty()
+    }
+
+    /// Its pieces as one stream.
+    pub(crate) fn joined(&self, mode: TimesMode, quantiser: &Quantiser) -> Joined {
+        join(&self.kept, &self.pieces, self.log.events, mode, quantiser)
+    }
 }
 
 /// Exact sums of the recorder for each node.
@@ -61,6 +80,7 @@ pub(super) struct Threads<'a> {
     file: &'a File<'a>,
     /// Version of the layout.
     version: u32,
+    is_ring: bool,
     procedure_count: u32,
     /// Places in the table by number.
     procedures: HashMap<u16, usize>,
@@ -70,12 +90,11 @@ pub(super) struct Threads<'a> {
 }
 
 impl<'a> Threads<'a> {
-    /// Threads of a file with this table of procedures; `procedure_count` is the number of the
-    /// recorder's call counters.
+    /// Threads of a file with this head and table of procedures.
     pub(super) fn new(
         file: &'a File<'a>,
         version: u32,
-        procedure_count: u32,
+        header: &Header,
         procedures: &[(u16, ProcedureSpec)],
     ) -> Self {
         let mut places = HashMap::new();
@@ -85,7 +104,8 @@ impl<'a> Threads<'a> {
         Self {
             file,
             version,
-            procedure_count,
+            is_ring: header.ring != 0,
+            procedure_count: header.procedure_count,
             procedures: places,
             paths: Vec::new(),
             path_ids: HashMap::new(),
@@ -135,8 +155,20 @@ impl<'a> Threads<'a> {
                 counts.push((index as u16, count.min(MOST_EVENTS)));
             }
         }
-        let times = file.stream(&thread.times);
-        LiveThread { thread: *thread, log, sums, times, counts }
+        let (times, pieces) = if self.is_ring {
+            (Vec::new(), file.ring(&thread.times))
+        } else {
+            (file.stream(&thread.times), Vec::new())
+        };
+        LiveThread {
+            thread: *thread,
+            log,
+            sums,
+            times,
+            pieces,
+            kept: KeptThread::default(),
+            counts,
+        }
     }
 
     /// Bytes of a node in this version.

@@ -6,7 +6,7 @@
 //! end of a record. Finished files are mapped by [`map_file`].
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -178,6 +178,12 @@ impl LiveRecord {
         Ok(self.open_in(&Arc::new(file)))
     }
 
+    /// As [`Self::open`], to give chunks of rings back too.
+    pub fn open_to_release(&self) -> Result<OpenRecord, ReadLiveError> {
+        let (file, _) = open_with(&self.path, File::options().read(true).write(true))?;
+        Ok(self.open_in(&Arc::new(file)))
+    }
+
     /// The same by the file of another record in it, so that a file is open once.
     pub fn open_beside(&self, other: &OpenRecord) -> OpenRecord {
         self.open_in(&other.file)
@@ -194,6 +200,15 @@ impl LiveRecord {
     pub fn id(&self) -> Option<RecordId> {
         let about = std::fs::metadata(&self.path).ok()?;
         Some(RecordId { device: about.dev(), inode: about.ino(), slot: self.slot })
+    }
+}
+
+impl OpenRecord {
+    /// Stores a word of the record; for one that was opened to release.
+    pub fn store(&self, offset: u64, word: u64) -> io::Result<()> {
+        let at = self.begin.checked_add(offset).filter(|at| at.saturating_add(8) <= self.end);
+        let at = at.ok_or(io::ErrorKind::InvalidInput)?;
+        self.file.write_all_at(&word.to_le_bytes(), at)
     }
 }
 
@@ -290,13 +305,18 @@ pub fn copy_live(from: &Path, to: &Path, used: fn(&[u8]) -> usize) -> io::Result
 
 /// The file and its length, if it is a regular one.
 fn open(path: &Path) -> Result<(File, u64), ReadLiveError> {
+    open_with(path, File::options().read(true))
+}
+
+/// The same, opened in another way.
+fn open_with(path: &Path, how: &OpenOptions) -> Result<(File, u64), ReadLiveError> {
     let failed = |source| ReadLiveError::Io { offset: 0, source, path: path.to_owned() };
     let metadata = std::fs::metadata(path).map_err(failed)?;
     // Before opening, because opening a pipe would wait for its writer.
     if !metadata.is_file() {
         return Err(ReadLiveError::NotAFile { path: path.to_owned() });
     }
-    Ok((File::open(path).map_err(failed)?, metadata.len()))
+    Ok((how.open(path).map_err(failed)?, metadata.len()))
 }
 
 /// The next range of data at or after `offset` and before `length`, `None` when only holes remain.

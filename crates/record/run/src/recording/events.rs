@@ -10,6 +10,7 @@ use talea_flow::times::{Cell, Quantiser};
 use talea_model::{Nanos, NodeId};
 
 use super::columns::Columns;
+use super::holes::{Holes, Place};
 use super::restarts::{Restart, get_restarts};
 use super::{Coding, Process, Recording, Thread, Times};
 use crate::clock::Hand;
@@ -25,7 +26,8 @@ pub struct Event<'a> {
     /// Time since the end of the event before, or the start of the process, on the process's own
     /// clock; absent where times were not kept.
     pub gap: Option<Nanos>,
-    /// Time since the start of the run; absent where times were not kept.
+    /// Time since the start of the run; absent where it was not kept. It may be known where the
+    /// duration is not.
     pub begin: Option<Nanos>,
     /// Duration of the call; absent where times were not kept.
     pub duration: Option<Nanos>,
@@ -68,11 +70,22 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// An event whose node and times were read: its gap and duration on the process's own clock.
+/// An event whose node and times were read, on the process's own clock.
 #[derive(Clone, Copy)]
 struct Ahead {
     node: NodeId,
-    nominal: Option<(u64, u64)>,
+    times: Nominal,
+}
+
+/// What is known of an event's times, on the process's own clock.
+#[derive(Clone, Copy)]
+enum Nominal {
+    /// Gap and duration.
+    Both(u64, u64),
+    /// Of an event in a hole: perhaps its begin, and the begin of the event after the hole.
+    Hole(Option<u64>, u64),
+    /// Nothing, as for all events after it.
+    Nothing,
 }
 
 /// See [`Process::events`].
@@ -84,6 +97,7 @@ pub struct Events<'a> {
     times: Reader<'a>,
     /// Number of events that still have times.
     timed: u64,
+    holes: Holes<'a>,
     /// The next event, where it was read already.
     ahead: Option<Ahead>,
     clock: Hand<'a>,
@@ -100,6 +114,7 @@ impl<'a> Events<'a> {
             columns: Columns::new(&thread.log.nodes),
             times: Reader::new(recording, &thread.times, 0),
             timed: thread.times.kept,
+            holes: Holes::new(&thread.times.holes),
             ahead: None,
             clock: Hand::new(&process.clock),
             end: 0,
@@ -118,19 +133,19 @@ impl<'a> Events<'a> {
         let start = self.go_to_restart(until);
         let mut visits = start.unwrap_or_else(|| vec![0; self.thread.log.nodes.len()]);
         while let Some(ahead) = self.read_ahead() {
-            let end = ahead
-                .nominal
-                .map(|(gap, duration)| self.end.saturating_add(gap).saturating_add(duration));
-            match end {
-                Some(end) if self.clock.nanos(end) < until => {
-                    self.end = end;
-                    visits[ahead.node.0 as usize] += 1;
+            let end = match ahead.times {
+                Nominal::Both(gap, duration) => {
+                    Some(self.end.saturating_add(gap).saturating_add(duration))
                 }
-                _ => {
-                    self.ahead = Some(ahead);
-                    break;
-                }
-            }
+                Nominal::Hole(_, end) => Some(end),
+                Nominal::Nothing => None,
+            };
+            let Some(end) = end.filter(|&end| self.clock.nanos(end) < until) else {
+                self.ahead = Some(ahead);
+                break;
+            };
+            self.end = end;
+            visits[ahead.node.0 as usize] += 1;
         }
         // Nothing is passed where reading begins with the first event.
         let is_begin = visits.iter().all(|&passed| passed == 0);
@@ -143,6 +158,7 @@ impl<'a> Events<'a> {
     fn go_to_restart(&mut self, until: Nanos) -> Option<Vec<u64>> {
         let times = &self.thread.times;
         if self.recording.times != TimesMode::Bounded
+            || self.thread.has_holes()
             || times.coding != Coding::Packed(Form::Symbols)
         {
             return None;
@@ -185,38 +201,46 @@ impl<'a> Events<'a> {
             None => self.read_ahead()?,
         };
         let node = ahead.node;
-        let times = ahead.nominal.map(|(gap, duration)| {
-            let begin = self.end.saturating_add(gap);
-            self.end = begin.saturating_add(duration);
-            (Nanos(gap), self.clock.nanos(begin), Nanos(duration))
-        });
+        let (gap, begin, duration) = match ahead.times {
+            Nominal::Both(gap, duration) => {
+                let begin = self.end.saturating_add(gap);
+                self.end = begin.saturating_add(duration);
+                (Some(Nanos(gap)), Some(self.clock.nanos(begin)), Some(Nanos(duration)))
+            }
+            Nominal::Hole(begin, _) => (None, begin.map(|begin| self.clock.nanos(begin)), None),
+            Nominal::Nothing => (None, None, None),
+        };
         let (args, polls) = self.columns.next(node.0 as usize)?;
-        Some(Event {
-            node,
-            gap: times.map(|(gap, ..)| gap),
-            begin: times.map(|(_, begin, _)| begin),
-            duration: times.map(|(.., duration)| duration),
-            polls,
-            args,
-        })
+        Some(Event { node, gap, begin, duration, polls, args })
     }
 
     #[inline]
     fn read_ahead(&mut self) -> Option<Ahead> {
         let (node, edge) = self.walk.next_step()?;
         let edge = edge.map_or(0, |e| e + 1);
-        Some(Ahead { node, nominal: self.nominal(edge, node.0) })
+        Some(Ahead { node, times: self.nominal(edge, node.0) })
     }
 
-    /// Gap and duration of the next event on the process's own clock. After a stream that ends
-    /// early, or is damaged, no event has times.
-    fn nominal(&mut self, edge: u32, node: u32) -> Option<(u64, u64)> {
-        self.timed = self.timed.checked_sub(1)?;
-        let nominal = self.decoded(edge, node);
-        if nominal.is_none() {
-            self.timed = 0;
+    /// Times of the next event on the process's own clock. After a stream that ends early, or is
+    /// damaged, no event has times.
+    #[inline]
+    fn nominal(&mut self, edge: u32, node: u32) -> Nominal {
+        if self.timed == 0 {
+            return Nominal::Nothing;
         }
-        nominal
+        let known = match self.holes.next() {
+            Place::Timed(begin) => begin,
+            Place::Hole { begin, until } => return Nominal::Hole(begin, until),
+        };
+        let Some((gap, duration)) = self.decoded(edge, node) else {
+            self.timed = 0;
+            return Nominal::Nothing;
+        };
+        self.timed -= 1;
+        if let Some(begin) = known {
+            self.end = begin.saturating_sub(gap);
+        }
+        Nominal::Both(gap, duration)
     }
 
     fn decoded(&mut self, edge: u32, node: u32) -> Option<(u64, u64)> {
@@ -253,8 +277,13 @@ impl Iterator for Cells<'_> {
     type Item = (u32, Cell, u32, Cell);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (node, edge) = self.events.walk.next_step()?;
         self.events.timed = self.events.timed.checked_sub(1)?;
+        let (node, edge) = loop {
+            let step = self.events.walk.next_step()?;
+            if let Place::Timed(_) = self.events.holes.next() {
+                break step;
+            }
+        };
         let edge = edge.map_or(0, |e| e + 1);
         let (gap, duration) = match &mut self.events.times {
             Reader::Bounded(decoder, _) => decoder.next(edge, node.0).ok()?,

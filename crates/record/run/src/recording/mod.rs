@@ -7,6 +7,7 @@
 
 pub(crate) mod columns;
 pub mod events;
+pub(crate) mod holes;
 pub(crate) mod restarts;
 
 use std::sync::{Arc, OnceLock};
@@ -25,6 +26,7 @@ use crate::live::read::NodeSums;
 use crate::live::record::CommSymbol;
 use crate::places::ThreadPlace;
 use crate::pu_time::PuTime;
+use holes::Hole;
 
 /// One run of a parallel program.
 #[derive(Debug)]
@@ -194,11 +196,16 @@ impl Default for Coding {
 /// Times of a thread.
 #[derive(Debug, Default)]
 pub(crate) struct Times {
-    /// Number of events from the first that have times.
+    /// Number of events that have times.
     pub(crate) kept: u64,
     /// Coding of the cells.
     pub(crate) coding: Coding,
-    /// Gap and duration of each.
+    /// Events without times before the last one with times.
+    pub(crate) holes: Vec<Hole>,
+    /// Where there are holes, minimum and maximum duration of each node; empty for times of a
+    /// mapped file.
+    pub(crate) extremes: Vec<[u64; 2]>,
+    /// Gap and duration of each event that has them.
     pub(crate) cells: Vec<u8>,
     /// Where reading the cells may begin, packed.
     pub(crate) restarts: Vec<u8>,
@@ -229,8 +236,8 @@ impl Thread {
 }
 
 impl Thread {
-    /// Exact sums for each node. Extremes are those of the restored times, or exact where times
-    /// were kept as statistics only.
+    /// Exact sums for each node. Extremes are those of the restored times, or exact where times of
+    /// some or all events were not kept.
     ///
     /// `restored` has the sums of the gaps and durations that [`Process::events`] returns, by node;
     /// the recording has the differences.
@@ -252,7 +259,19 @@ impl Thread {
             sums.gap = sums.gap.saturating_add_signed(gap);
             sums.duration = sums.duration.saturating_add_signed(duration);
         }
+        let mapped = self.times.sums.iter().map(|exact| [exact.min, exact.max]);
+        let extremes = self.times.extremes.iter().copied().chain(mapped);
+        if self.has_holes() {
+            for (sums, [min, max]) in restored.iter_mut().zip(extremes) {
+                (sums.min, sums.max) = (min, max);
+            }
+        }
         restored
+    }
+
+    /// True if some events before the last one with times have none.
+    pub fn has_holes(&self) -> bool {
+        !self.times.holes.is_empty()
     }
 }
 

@@ -40,7 +40,10 @@ pub fn pack_left_behind(directory: &RunDirectory) -> Result<usize, TraceError> {
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     let share = records.len().div_ceil(threads).max(1);
     let read = |record: &LiveRecord| {
-        let process = LiveProcess::read(&read_live(record).ok()?).ok()?;
+        let mut process = LiveProcess::read(&read_live(record).ok()?).ok()?;
+        if let Err(error) = process.add_kept(&record.path) {
+            process.damage.push(error.to_string());
+        }
         let header = &process.header;
         let (world, order) = (header.world, (header.start_realtime, header.rank));
         let key = ProcessKey::from_live(&process);
@@ -83,7 +86,19 @@ pub fn pack_left_behind(directory: &RunDirectory) -> Result<usize, TraceError> {
             unpacked.packed(path);
         }
     }
+    remove_kept(directory);
     Ok(count)
+}
+
+/// Removes kept times when there is no record left that they belong to.
+fn remove_kept(directory: &RunDirectory) {
+    let files = directory.live_files().unwrap_or_default();
+    let has_ending = |path: &PathBuf, ending: &str| path.extension().is_some_and(|e| e == ending);
+    if !files.iter().any(|path| has_ending(path, "live")) {
+        for path in files.iter().filter(|path| has_ending(path, "kept")) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
 }
 
 /// Numbers of records of files that are not in a trace yet.

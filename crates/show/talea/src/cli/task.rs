@@ -131,6 +131,7 @@ impl From<RunArgs> for run::Options {
         let launch = talea_launch::Options {
             out: args.out,
             times: args.times,
+            collect: args.collect,
             bound: Bound {
                 relative_ppm: args.bound_relative,
                 absolute: args.bound_absolute,

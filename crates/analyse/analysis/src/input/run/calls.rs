@@ -70,7 +70,7 @@ pub(super) struct CallWalk<'a> {
     lists: Cursor<'a>,
     /// End of the call before.
     before: Option<Nanos>,
-    /// True after the last call with times.
+    /// True after a call without times.
     is_cut: bool,
     kinds: Vec<u32>,
     values: Vec<i64>,
@@ -100,8 +100,12 @@ impl<'a> CallWalk<'a> {
                 self.is_cut = true;
                 continue;
             };
+            // What came between is unknown, but for the time before the call.
+            if std::mem::take(&mut self.is_cut) && self.before.is_some() {
+                self.before = event.gap.map(|gap| begin - gap);
+            }
             let call = TimedEvent { node: event.node, begin, end: begin + duration };
-            if let Some(plan) = self.plans.get(event.node.0 as usize).filter(|_| !self.is_cut) {
+            if let Some(plan) = self.plans.get(event.node.0 as usize) {
                 let args = event.args;
                 self.kinds.clear();
                 self.values.clear();

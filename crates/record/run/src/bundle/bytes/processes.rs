@@ -134,7 +134,7 @@ pub(super) fn get(
                 open: Vec::new(),
                 damage: Vec::new(),
                 times: Vec::new(),
-                has_forms: version >= 3,
+                version,
             })
         })
         .collect::<Option<Vec<_>>>()?;

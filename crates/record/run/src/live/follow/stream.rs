@@ -1,9 +1,10 @@
 //! A stream of bytes that grows.
 //!
 //! Owns the place up to which it was read. Bytes are read in pieces, and are kept until they are
-//! decoded.
+//! decoded. The chunks of a ring may be used again meanwhile: a reader that is too late for one goes
+//! on with the oldest one that there is.
 
-use super::super::layout::{Chunk, Stream};
+use super::super::layout::{Chunk, RingHead, Stream};
 use super::super::numbers::Cursor;
 use super::{Input, Source};
 
@@ -12,6 +13,31 @@ const PIECE: u32 = 1 << 16;
 
 /// Maximum length of an entry: two numbers of 64 bits.
 const LONGEST: usize = 20;
+
+/// An entry of a ring.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OfRing<T> {
+    /// Number of entries before it.
+    pub(super) number: u64,
+    pub(super) times: T,
+    pub(super) entry: Entry,
+    /// End of the event before, where it is told.
+    pub(super) end: Option<u64>,
+}
+
+/// Bytes of an entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    length: u8,
+    bytes: [u8; LONGEST],
+}
+
+impl Entry {
+    /// As they are in the stream.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+}
 
 /// Reads a stream from its begin.
 #[derive(Debug, Default)]
@@ -23,6 +49,10 @@ pub(super) struct Reader {
     /// Bytes that were read, and how many of them are decoded.
     bytes: Vec<u8>,
     decoded: usize,
+    /// Number of the next entry.
+    number: u64,
+    /// Head of the chunk, of a ring.
+    head: Option<RingHead>,
     is_damaged: bool,
 }
 
@@ -39,6 +69,7 @@ impl Reader {
             let mut from = Cursor::new(&self.bytes[self.decoded..]);
             if let Some(entry) = decode(&mut from) {
                 self.decoded += from.position();
+                self.number += 1;
                 return Some(entry);
             }
             self.is_damaged |= self.bytes.len() - self.decoded >= LONGEST;
@@ -46,6 +77,94 @@ impl Reader {
                 return None;
             }
         }
+    }
+
+    /// As [`Self::take`], for a ring: the entry with its number, its bytes and, for the first of a
+    /// chunk, the end that the head of the chunk tells.
+    pub(super) fn take_of_ring<T>(
+        &mut self,
+        source: &Input<'_, impl Source>,
+        stream: &Stream,
+        decode: impl Fn(&mut Cursor<'_>) -> Option<T>,
+    ) -> Option<OfRing<T>> {
+        loop {
+            let mut from = Cursor::new(&self.bytes[self.decoded..]);
+            if let Some(times) = decode(&mut from) {
+                let length = from.position().min(LONGEST);
+                let mut bytes = [0; LONGEST];
+                bytes[..length].copy_from_slice(&self.bytes[self.decoded..][..length]);
+                self.decoded += from.position();
+                let number = self.number;
+                self.number += 1;
+                let head = self.head.filter(|head| head.first == number);
+                let entry = Entry { length: length as u8, bytes };
+                return Some(OfRing { number, times, entry, end: head.map(|head| head.end) });
+            }
+            if !self.fill_of_ring(source, stream) {
+                return None;
+            }
+        }
+    }
+
+    /// Reads what is new in a chunk of a ring, or in the next one; false if nothing is new.
+    fn fill_of_ring(&mut self, source: &Input<'_, impl Source>, stream: &Stream) -> bool {
+        const HEAD: u32 = size_of::<RingHead>() as u32;
+        // From chunk to chunk at most once: each has an entry.
+        for _ in 0..2 {
+            let content = self.chunk.saturating_add(size_of::<Chunk>() as u64);
+            let is_same = self.chunk != 0 && source.get(content) == self.head;
+            if !is_same {
+                if !self.enter(source, stream.head) {
+                    return false;
+                }
+                continue;
+            }
+            let Some(chunk) = source.get::<Chunk>(self.chunk) else { return false };
+            let is_last = self.chunk == stream.tail;
+            let there = match (is_last, chunk.next) {
+                (true, _) => stream.tail_len.min(chunk.cap),
+                (false, 0) => return false,
+                (false, _) => chunk.used.min(chunk.cap),
+            };
+            let new = there.saturating_sub(self.read.max(HEAD)).min(PIECE);
+            if new > 0 {
+                self.read = self.read.max(HEAD);
+                self.bytes.drain(..self.decoded);
+                self.decoded = 0;
+                let old = self.bytes.len();
+                self.bytes.resize(old + new as usize, 0);
+                let at = content.saturating_add(u64::from(self.read));
+                let length = source.read(at, &mut self.bytes[old..]);
+                self.bytes.truncate(old + length);
+                // Used again while it was read.
+                if source.get(content) != self.head {
+                    return self.enter(source, stream.head);
+                }
+                self.read += length as u32;
+                return length > 0;
+            }
+            if is_last || !self.enter(source, chunk.next) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Goes to the begin of a chunk of a ring.
+    fn enter(&mut self, source: &Input<'_, impl Source>, chunk: u64) -> bool {
+        let head = source.get::<RingHead>(chunk.saturating_add(size_of::<Chunk>() as u64));
+        let Some(head) = head.filter(|head| chunk != 0 && head.first >= self.number) else {
+            return false;
+        };
+        self.bytes.clear();
+        self.decoded = 0;
+        (self.chunk, self.read, self.number, self.head) = (chunk, 0, head.first, Some(head));
+        true
+    }
+
+    /// Offset of the chunk that is read; 0 before the first.
+    pub(super) fn chunk(&self) -> u64 {
+        self.chunk
     }
 
     /// True if the bytes are no entry.

@@ -149,10 +149,23 @@ pub(super) fn walk(
     {
         skipped = Some(events.end());
     }
+    let mut is_cut = false;
     // Numbers of the sites of nodes, as they are met.
     let mut numbers = vec![None; plans.len()];
     while let Some(event) = events.next_event() {
-        let (Some(begin), Some(duration)) = (event.begin, event.duration) else { break };
+        let (Some(begin), Some(duration)) = (event.begin, event.duration) else {
+            if row.thread.has_holes() {
+                is_cut = true;
+                continue;
+            }
+            break;
+        };
+        // What came between is unknown, but for the time before the call.
+        if std::mem::take(&mut is_cut)
+            && let Some((_, since)) = &mut before
+        {
+            *since = event.gap.map_or(begin, |gap| begin - gap).max(*since);
+        }
         let node = event.node.0 as usize;
         let Some(plan) = plans.get(node) else { continue };
         let end = begin + duration;
