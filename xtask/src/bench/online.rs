@@ -1,5 +1,5 @@
-//! Decisions while a program runs: the errors of totals that follow from kept iterations, and the
-//! cost of watching. `cargo xtask bench online`.
+//! Decisions while a program runs: the size and cost of smart collection, the errors of totals that
+//! follow from kept iterations, and the cost of watching. `cargo xtask bench online [PART]`.
 //!
 //! Owns the tables. Errors come from whole recordings, where the true times are known. They
 //! therefore contain no differences between runs.
@@ -18,11 +18,21 @@ const SEEDS: u32 = 50;
 const COUNTS: f64 = 0.01;
 /// Pairs of runs, without and with somebody who watches.
 const PAIRS: usize = 7;
+/// Pairs of whole recordings and smart ones.
+const SMART_PAIRS: usize = 5;
+/// Steps of the short and of the long run of the halo program.
+const STEPS: [&str; 2] = ["10000", "1000000"];
 
-pub(crate) fn run() -> Result<(), String> {
+pub(crate) fn run(part: Option<&str>) -> Result<(), String> {
     let folder = scratch("online")?;
-    totals(&folder)?;
-    watching(&folder)
+    for (name, table) in
+        [("smart", smart as fn(&Path) -> _), ("totals", totals), ("watch", watching)]
+    {
+        if part.is_none_or(|part| part == name) {
+            table(&folder)?;
+        }
+    }
+    Ok(())
 }
 
 fn talea(words: &[&str]) -> Result<Command, String> {
@@ -31,9 +41,9 @@ fn talea(words: &[&str]) -> Result<Command, String> {
     Ok(command)
 }
 
-fn record(out: &Path, program: &Program) -> Result<Command, String> {
+fn record(out: &Path, program: &Program, collect: &str) -> Result<Command, String> {
     let _ = std::fs::remove_dir_all(out);
-    let mut command = talea(&["run", "--no-report", "--out"])?;
+    let mut command = talea(&["run", "--no-report", "--collect", collect, "--out"])?;
     command.arg(out).args(["--", "mpirun.openmpi", "-n", program.ranks]).args(&program.words);
     Ok(command)
 }
@@ -44,6 +54,79 @@ fn json(words: &[&str]) -> Result<Value, String> {
 
 fn number(value: &Value, key: &str) -> f64 {
     value[key].as_f64().unwrap_or(f64::NAN)
+}
+
+/// Bytes of a run's trace, after it is packed.
+fn trace_bytes(out: &Path) -> Result<u64, String> {
+    // A view packs what `talea run` left.
+    output(&mut talea(&["show", &out.display().to_string(), "stats"])?)?;
+    let files = std::fs::read_dir(out).map_err(|e| e.to_string())?.flatten();
+    let traces = files.filter(|one| one.path().extension().is_some_and(|e| e == "talea"));
+    let traces = traces.filter(|one| one.file_name().to_string_lossy().starts_with("trace"));
+    Ok(traces.filter_map(|one| one.metadata().ok()).map(|about| about.len()).sum())
+}
+
+fn smart(folder: &Path) -> Result<(), String> {
+    heading("Smart collection, Open MPI");
+    println!(
+        "Run time with `--collect smart` to that with `--collect full`, pairs in turn (one of the long run); median (smallest to largest). *With times*: calls of rank 0 that have times. *Trace*: its size when packed.\n"
+    );
+    println!(
+        "| program | ranks | full, s | ratio | calls of rank 0 | with times | trace, full, kB | trace, smart, kB |\n|---|---|---|---|---|---|---|---|"
+    );
+    let mut all = programs(&folder.join("programs"))?;
+    let halo = std::path::absolute("apps/bin/openmpi/halo").map_err(|e| e.to_string())?;
+    for (name, steps) in ["halo, 10^4 steps", "halo, 10^6 steps"].into_iter().zip(STEPS) {
+        let words = [&*halo.display().to_string(), "--size", "4", "--steps", steps];
+        all.push(Program { name, words: words.map(str::to_owned).to_vec(), ranks: "2" });
+    }
+    for program in all {
+        let is_long = program.words.iter().any(|word| word == STEPS[1]);
+        let (mut times, mut ratios, mut bytes, mut calls) = (vec![], vec![], [0; 2], [0.0; 2]);
+        for pair in 0..if is_long { 1 } else { SMART_PAIRS } {
+            let mut seconds = [0.0; 2];
+            for which in if pair % 2 == 0 { [0, 1] } else { [1, 0] } {
+                let out = folder.join("smart");
+                let how = ["full", "smart"][which];
+                seconds[which] = timed(&out, &program, how, false, &mut Vec::new())?;
+                if pair == 0 {
+                    bytes[which] = trace_bytes(&out)?;
+                }
+                if pair == 0 && which == 1 {
+                    calls = timed_calls(&out)?;
+                }
+            }
+            times.push(seconds[0]);
+            ratios.push(seconds[1] / seconds[0]);
+        }
+        println!(
+            "| {} | {} | {} | {} | {:.0} | {:.0} | {} | {} |",
+            program.name,
+            program.ranks,
+            spread(&mut times, 2),
+            spread(&mut ratios, 3),
+            calls[0],
+            calls[1],
+            bytes[0] / 1000,
+            bytes[1] / 1000
+        );
+    }
+    Ok(())
+}
+
+/// Numbers of calls of rank 0, and of those with times, by the gap that views show.
+fn timed_calls(out: &Path) -> Result<[f64; 2], String> {
+    let shown = talea(&["show", &out.display().to_string(), "stats"])?
+        .output()
+        .map_err(|e| e.to_string())?;
+    let text = String::from_utf8_lossy(&shown.stderr).into_owned();
+    let gap = text.lines().find_map(|line| line.split_once("rank 0: times of ")).map(|gap| gap.1);
+    let numbers: Vec<f64> =
+        gap.unwrap_or_default().split(" of ").filter_map(|one| one.split(' ').next()?.parse().ok()).collect();
+    match numbers[..] {
+        [timed, calls, ..] => Ok([calls, timed]),
+        _ => Ok([f64::NAN; 2]),
+    }
 }
 
 /// Errors of the estimates of one program.
@@ -65,7 +148,7 @@ fn totals(folder: &Path) -> Result<(), String> {
     let mut pooled = Cases::default();
     for program in programs(&folder.join("programs"))? {
         let out = folder.join(program.name);
-        output(&mut record(&out, &program)?)?;
+        output(&mut record(&out, &program, "full")?)?;
         let run = out.display().to_string();
         let mut cases = Cases::default();
         let mut shown = String::new();
@@ -153,7 +236,7 @@ fn watching(folder: &Path) -> Result<(), String> {
             let mut seconds = [0.0; 2];
             for watched in if pair % 2 == 0 { [0, 1] } else { [1, 0] } {
                 let out = folder.join("watched");
-                seconds[watched] = timed(&out, &program, watched == 1, &mut looks)?;
+                seconds[watched] = timed(&out, &program, "full", watched == 1, &mut looks)?;
             }
             times.push(seconds[0]);
             ratios.push(seconds[1] / seconds[0]);
@@ -179,10 +262,11 @@ fn watching(folder: &Path) -> Result<(), String> {
 fn timed(
     out: &Path,
     program: &Program,
+    collect: &str,
     is_watched: bool,
     looks: &mut Vec<[f64; 2]>,
 ) -> Result<f64, String> {
-    let mut child = record(out, program)?
+    let mut child = record(out, program, collect)?
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

@@ -22,6 +22,7 @@ use talea_model::args::special;
 use talea_model::{Bytes, Gap, GapKind, Gaps, Nanos, Rank};
 use talea_run::Recording;
 
+use crate::estimates::UNKNOWN;
 use ends::{Ends, ends};
 use parts::{Receive, Send};
 pub use waits::{Waits, waits};
@@ -175,7 +176,7 @@ fn matched(recording: &Recording, mut ends: Vec<Ends>) -> Messages {
     let unknown = ends.iter().map(|own| own.unknown).sum::<u64>();
     let stopped = ends.iter().filter_map(|own| own.stopped).min();
     let places = Places::new(recording);
-    let mut all = Vec::new();
+    let (mut all, mut without_times) = (Vec::new(), 0);
     for at in 0..ends.len() {
         for (channel, sends) in std::mem::take(&mut ends[at].sends) {
             let Some(receiver) = places.other(recording, at, &channel) else { continue };
@@ -185,6 +186,10 @@ fn matched(recording: &Recording, mut ends: Vec<Ends>) -> Messages {
             let receives = ends[receiver].receives.remove(&back).unwrap_or_default();
             for (send, receive) in in_turn(&sends, &receives, first) {
                 let Some(done) = receive.done else { continue };
+                if [send.call.0, receive.posted, done.end].contains(&UNKNOWN) {
+                    without_times += 1;
+                    continue;
+                }
                 all.push(Message {
                     from: (at, send.thread),
                     sent: send.call,
@@ -196,7 +201,8 @@ fn matched(recording: &Recording, mut ends: Vec<Ends>) -> Messages {
             }
         }
     }
-    let unmatched = (sends + receives).saturating_sub(2 * all.len()) as u64 + unknown;
+    let unmatched =
+        (sends + receives).saturating_sub(2 * (all.len() + without_times)) as u64 + unknown;
     Messages { all, unmatched, stopped }
 }
 

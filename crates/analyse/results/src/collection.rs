@@ -7,14 +7,18 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use talea_model::{Nanos, Rank};
 
-/// Iterations of a thread's main loop that smart collection would keep, and the totals that would
-/// follow.
+/// Iterations of a thread's main loop that smart collection kept or would keep, and the totals of
+/// call sites.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CollectionData {
     /// The rank.
     pub rank: Rank,
     /// Number of its thread.
     pub thread: u32,
+    /// True if the run was recorded with `--collect smart`: these iterations were kept, and totals
+    /// are the recorder's exact sums. Otherwise they would be kept, and totals are estimated from
+    /// them.
+    pub smart: bool,
     /// Number of iterations of its main loop.
     pub iterations: u64,
     /// Number of iterations that are kept.
@@ -49,7 +53,7 @@ pub struct PhaseData {
     pub mixed: bool,
 }
 
-/// Time of a call site in the iterations.
+/// Time of a call site in the iterations; with smart collection in the whole run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TotalData {
     /// Procedure and place.

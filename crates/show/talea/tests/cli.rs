@@ -56,6 +56,7 @@ mod cli {
     mod serve;
     mod show;
     mod slurm;
+    mod smart;
     mod special;
     mod stores;
     mod survive;

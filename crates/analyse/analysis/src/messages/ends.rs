@@ -1,7 +1,8 @@
 //! Sends and receives of a process, in the order that decides their matching.
 //!
 //! Owns the tracking of its calls and requests: the times at which a receive was posted and
-//! complete, and the matches of its wild cards. A cancelled receive counts as one that got nothing;
+//! complete, and the matches of its wild cards. Calls whose times were not kept have their place
+//! among the others, at [`UNKNOWN`] times. A cancelled receive counts as one that got nothing;
 //! a cancelled send counts as sent, as MPIs do not call messages back.
 
 mod complete;
@@ -22,6 +23,7 @@ use super::Channel;
 use super::parts::{Before, Call, Meeting, Receive, Send};
 use super::posted::Posted;
 use super::roles::{NodePlan, Role};
+use crate::estimates::UNKNOWN;
 use crate::procedures::Traffic;
 use crate::requests::{Request, Requests};
 
@@ -101,6 +103,8 @@ struct Walker<'a> {
     meetings: Vec<(i64, Meeting)>,
     /// Number of events so far.
     events: u64,
+    /// Begin of the last one that is known.
+    last: Option<Nanos>,
     stopped: Option<Nanos>,
 }
 
@@ -141,10 +145,12 @@ impl Walker<'_> {
     }
 
     fn event(&mut self, plan: &NodePlan, event: &Event<'_>, lists: &mut Cursor<'_>) {
-        let (Some(begin), Some(duration)) = (event.begin, event.duration) else { return };
+        let (begin, end) = match (event.begin, event.duration) {
+            (Some(begin), Some(duration)) => (begin, begin + duration),
+            _ => (UNKNOWN, UNKNOWN),
+        };
         let number = self.events;
-        let call =
-            Call { thread: self.thread, node: event.node, number, begin, end: begin + duration };
+        let call = Call { thread: self.thread, node: event.node, number, begin, end };
         let args = event.args;
         let comm = value(args, plan.comm).unwrap_or(-1);
         let mut made = self.sends(plan, call, comm, args, lists);
@@ -313,6 +319,12 @@ pub(super) fn ends(recording: &Recording, process: &Process, time: &RangeInclusi
             }
         }
     }
+    // The order of calls without times on channels that threads share is unknown.
+    if process.threads.len() > 1 && process.threads.iter().any(Thread::has_holes) {
+        let lengths = sends.values().map(Vec::len).chain(receives.values().map(Vec::len));
+        ends.unknown += lengths.sum::<usize>() as u64;
+        (sends.clear(), receives.clear(), ends.meetings.clear());
+    }
     ends.sends = sends.into_iter().collect();
     ends.receives = receives.into_iter().collect();
     // Threads that share a channel: by the time of their calls.
@@ -351,23 +363,27 @@ fn walk<'a>(
         foreign: Vec::new(),
         meetings: Vec::new(),
         events: 0,
+        last: None,
         stopped: None,
     };
     let most = (MOST / recording.processes.len().max(1)).max(FEWEST);
     let mut lists = recording.lists.cursor();
     let mut events = process.events(recording, thread);
     while let Some(event) = events.next_event() {
-        if event.begin.is_none_or(|begin| begin > *time.end()) {
+        let is_timed = event.begin.is_some() && event.duration.is_some();
+        if event.begin.is_some_and(|begin| begin > *time.end()) || !is_timed && !thread.has_holes()
+        {
             break;
         }
         if walker.sends.len() + walker.receives.len() + walker.meetings.len() >= most {
-            walker.stopped = event.begin;
+            walker.stopped = event.begin.or(walker.last);
             break;
         }
         if let Some(plan) = plans.get(event.node.0 as usize) {
             walker.event(plan, &event, &mut lists);
         }
         walker.events += 1;
+        walker.last = event.begin.or(walker.last);
     }
     walker
 }

@@ -20,6 +20,7 @@ use super::ends::Ends;
 use super::parts::{Call, Meeting};
 use super::roles::Meets;
 use super::{Channel, Places, all_ends, pairs, reversed};
+use crate::estimates::UNKNOWN;
 
 /// Waiting times of ranks.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -95,7 +96,7 @@ struct Calls(HashMap<(usize, u64), (Call, Nanos)>);
 impl Calls {
     fn add(&mut self, call: Call, came: Nanos) {
         let (_, last) = self.0.entry((call.thread, call.number)).or_insert((call, call.begin));
-        *last = came.clamp(*last, call.end.max(*last));
+        *last = if came == UNKNOWN { came } else { came.clamp(*last, call.end.max(*last)) };
     }
 
     /// Adds the calls that found messages of a process sent or received.
@@ -113,7 +114,8 @@ impl Calls {
                 if let (Some(call), Some(_)) = (send.done, receive.done) {
                     // A call that ended before did not need the receiver.
                     let posted = receive.posted;
-                    self.add(call, if posted <= call.end { posted } else { call.begin });
+                    let is_before = posted <= call.end || posted == UNKNOWN;
+                    self.add(call, if is_before { posted } else { call.begin });
                 }
             }
         }
@@ -134,7 +136,8 @@ impl Calls {
     /// Waiting of the process, and waiting and time by call site.
     fn sum(self, process: &Process, until: Nanos) -> (Nanos, BTreeMap<Signature, Judged>) {
         let (mut all, mut of_calls) = (Nanos(0), BTreeMap::<_, Judged>::new());
-        for (call, last) in self.0.into_values().filter(|(call, _)| call.begin <= until) {
+        let is_known = |(call, last): &(Call, Nanos)| call.begin <= until && *last != UNKNOWN;
+        for (call, last) in self.0.into_values().filter(is_known) {
             let node = process.threads[call.thread].log.nodes.get(call.node.0 as usize);
             let Some(node) = node else { continue };
             let judged = of_calls.entry(node.signature).or_default();

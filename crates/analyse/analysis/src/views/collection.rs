@@ -1,8 +1,9 @@
-//! Iterations of a recording that smart collection would keep, and the totals that would follow.
+//! Iterations of a recording that smart collection kept or would keep, and totals of call sites.
 //!
 //! Owns which iterations are alike: those that make the same calls and take about as long. The
 //! choice and the estimates are [`talea_flow::collection`]'s; the recording has the true totals
-//! beside them.
+//! beside them. Of a run that was recorded with smart collection the choice was made while it ran:
+//! kept iterations are those whose calls all have times, and totals are the recorder's sums.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,6 +16,7 @@ use talea_run::live::layout::TimesMode;
 use super::growth::{NoTimes, growth};
 use crate::Analysis;
 use crate::location::ThreadAt;
+use crate::walk::walk;
 
 /// Maximum number of kinds of iterations; further ones are counted together.
 const KINDS: usize = 32;
@@ -25,7 +27,7 @@ struct Kind {
     kept: BTreeMap<u64, (u64, HashMap<u32, Nanos>)>,
 }
 
-/// The iterations of a thread's main loop that would be kept by a plan.
+/// The iterations of a thread's main loop that were kept or would be kept by a plan.
 ///
 /// # Errors
 /// For a run without times of calls.
@@ -41,6 +43,7 @@ pub fn collection(
     let steady = growth(analysis, &[at])?.steady;
     let iterations = analysis.iterations(at);
     let thread = analysis.recorded(at);
+    let is_smart = thread.has_holes();
     let mut kinds: Vec<Kind> = Vec::new();
     let mut by_calls: HashMap<(Vec<u32>, u32), usize> = HashMap::new();
     let mut exact: HashMap<u32, Nanos> = HashMap::new();
@@ -48,11 +51,12 @@ pub fn collection(
     let mut events = analysis.process(at.process).events(recording, thread).without_arguments();
     let mut place = 0;
     for (number, iteration) in (0..).zip(&*iterations) {
-        let mut times: HashMap<u32, Nanos> = HashMap::new();
+        let (mut times, mut is_whole) = (HashMap::<u32, Nanos>::new(), true);
         while place < iteration.events.end {
             let Some(event) = events.next_event() else { break };
             if place >= iteration.events.start {
                 let time = event.duration.unwrap_or_default();
+                is_whole &= event.duration.is_some();
                 *times.entry(event.node.0).or_default() += time;
                 *exact.entry(event.node.0).or_default() += time;
             }
@@ -70,24 +74,33 @@ pub fn collection(
         behaviour.add(Turn { number, duration: iteration.duration });
         let count = iteration.events.len() as u64;
         all_events += count;
-        if behaviour.keeps(number) {
+        if is_smart && is_whole {
+            kept.insert(number, (count, times));
+        } else if !is_smart && behaviour.keeps(number) {
             kept.insert(number, (count, times));
             kept.retain(|&number, _| behaviour.keeps(number));
         }
     }
     // Iterations that are not kept widen stretches too.
-    for Kind { behaviour, kept } in &mut kinds {
+    for Kind { behaviour, kept } in kinds.iter_mut().filter(|_| !is_smart) {
         kept.retain(|&number, _| behaviour.keeps(number));
     }
     let is_mixed = by_calls.len() > KINDS;
-    let mut totals: Vec<TotalData> =
-        exact.iter().map(|(&node, &time)| total(analysis, at, &kinds, (node, time))).collect();
+    let mut totals: Vec<TotalData> = if is_smart {
+        let walked = walk(recording, analysis.process(at.process), thread);
+        let figures = |node: u32| walked.nodes.get(node as usize);
+        let sum = |node| figures(node).map_or(Nanos(0), |figures| figures.durations.sum());
+        exact.keys().map(|&node| recorded(analysis, at, node, sum(node))).collect()
+    } else {
+        exact.iter().map(|(&node, &time)| total(analysis, at, &kinds, (node, time))).collect()
+    };
     totals.sort_by(|a, b| b.time_ns.cmp(&a.time_ns).then_with(|| a.site.cmp(&b.site)));
     let kept = || kinds.iter().flat_map(|kind| kind.kept.values());
     let study = analysis.thread(at);
     Ok(CollectionData {
         rank: analysis.ranks[at.process].rank,
         thread: study.number,
+        smart: is_smart,
         iterations: iterations.len() as u64,
         kept: kept().count() as u64,
         events: all_events,
@@ -109,9 +122,21 @@ fn phase(kind: &Kind, at: usize, is_mixed: bool) -> Option<PhaseData> {
         last,
         iterations: kind.behaviour.count(),
         time_ns: kind.behaviour.sum(),
-        kept: kind.behaviour.kept(),
+        kept: kind.kept.keys().copied().collect(),
         mixed: is_mixed && at + 1 == KINDS,
     })
+}
+
+fn site(analysis: &Analysis<'_>, at: ThreadAt, node: u32) -> String {
+    let signature = analysis.recorded(at).log.nodes.get(node as usize).map(|node| node.signature);
+    signature.map_or_else(|| "?".to_owned(), |one| analysis.places.label(one))
+}
+
+/// The exact time of a node.
+fn recorded(analysis: &Analysis<'_>, at: ThreadAt, node: u32, time_ns: Nanos) -> TotalData {
+    let time = time_ns.0 as f64;
+    let site = site(analysis, at, node);
+    TotalData { site, time_ns, estimate_ns: time, low_ns: time, high_ns: time }
 }
 
 fn total(
@@ -129,10 +154,8 @@ fn total(
     });
     let sum = estimates.fold(nothing, Estimate::plus);
     let margin = sum.margin.unwrap_or(f64::NAN);
-    let log = &analysis.recorded(at).log;
-    let signature = log.nodes.get(node as usize).map(|node| node.signature);
     TotalData {
-        site: signature.map_or_else(|| "?".to_owned(), |one| analysis.places.label(one)),
+        site: site(analysis, at, node),
         time_ns,
         estimate_ns: sum.total,
         // Times are not negative; an unknown end stays unknown.

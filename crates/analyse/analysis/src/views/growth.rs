@@ -13,6 +13,7 @@ use talea_run::live::layout::TimesMode;
 use crate::Analysis;
 use crate::location::ThreadAt;
 use crate::procedures::is_bracket;
+use crate::walk::walk;
 
 /// Looks over the whole run.
 const LOOKS: u64 = 100;
@@ -79,12 +80,20 @@ fn of_thread(analysis: &Analysis<'_>, at: ThreadAt, interval: Nanos) -> Growth<S
         })
         .collect();
     let mut follower = Follower::new(interval);
+    let mut take = |event: TimedEvent| {
+        if brackets.get(event.node.0 as usize) == Some(&false) {
+            follower.event(&event);
+        }
+    };
+    if thread.has_holes() {
+        let walked = walk(recording, analysis.process(at.process), thread);
+        walked.events.into_iter().for_each(take);
+        return follower.into_growth(|node| thread.log.nodes[node.0 as usize].signature);
+    }
     let mut events = analysis.process(at.process).events(recording, thread).without_arguments();
     while let Some(event) = events.next_event() {
         let (Some(begin), Some(duration)) = (event.begin, event.duration) else { continue };
-        if brackets.get(event.node.0 as usize) == Some(&false) {
-            follower.event(&TimedEvent { node: event.node, begin, end: begin + duration });
-        }
+        take(TimedEvent { node: event.node, begin, end: begin + duration });
     }
     follower.into_growth(|node| thread.log.nodes[node.0 as usize].signature)
 }

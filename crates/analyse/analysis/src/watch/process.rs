@@ -175,6 +175,8 @@ impl Watched {
             if let Some((begin, end)) = event.times {
                 let timed = TimedEvent { node: NodeId(event.node), begin, end };
                 thread.loops.event(Step { event: timed, choice: event.choice });
+            } else {
+                thread.loops.lose();
             }
         });
         for (thread, followed) in self.threads.iter_mut().zip(self.follower.threads()) {

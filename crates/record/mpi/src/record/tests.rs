@@ -8,7 +8,9 @@ use talea_run::MappedRegion;
 use talea_run::bundle::{Bundle, ProcessTimes};
 use talea_run::live::LiveProcess;
 use talea_run::live::follow::{Followed, ProcessFollower, Source};
+use talea_run::live::kept::{Kept, KeptThread};
 use talea_run::live::layout::{self, Sync};
+use talea_run::live::pieces::{Mark, Piece};
 use talea_run::live::read::NodeSums;
 use talea_run::live::record::put_procedure;
 use talea_run::recording::{Recording, Sizes};
@@ -42,11 +44,15 @@ struct Call {
 const NAMES: [&str; 4] = ["MPI_Bcast", "MPI_Barrier", "MPI_Scatter", "MPI_Waitall"];
 
 fn record(calls: &[Call]) -> Vec<u8> {
-    record_and_look(calls, |_| {})
+    record_and_look(calls, false, |_| {})
 }
 
-/// Records calls; `look` is called with the memory after each of them.
-fn record_and_look(calls: &[Call], mut look: impl FnMut(&'static Memory)) -> Vec<u8> {
+/// Records calls, with times in a ring or not; `look` is called with the memory after each of them.
+fn record_and_look(
+    calls: &[Call],
+    is_ring: bool,
+    mut look: impl FnMut(&'static Memory),
+) -> Vec<u8> {
     let region = MappedRegion::anonymous(64 << 20).unwrap();
     let memory: &'static Memory = Box::leak(Box::new(Memory::new(region).unwrap()));
     let quantiser = Arc::new(Quantiser::new(Bound::default()));
@@ -63,6 +69,7 @@ fn record_and_look(calls: &[Call], mut look: impl FnMut(&'static Memory)) -> Vec
         header.syncs[1] = Sync { ticks: 1 << 60, nanos: 1 << 60 };
         header.sync_count = 2;
         header.size = 1;
+        header.ring = u32::from(is_ring);
         let offset = memory.allocate(size_of::<Thread>() as u64).unwrap();
         let thread = memory.at::<Thread>(offset);
         header.threads[0] = offset;
@@ -209,7 +216,7 @@ fn follow(calls: &[Call], at: impl Fn(usize) -> bool, most: u64) -> Vec<Followed
     let mut found = Vec::new();
     let mut follower = None;
     let mut number = 0;
-    let bytes = record_and_look(calls, |memory| {
+    let bytes = record_and_look(calls, false, |memory| {
         number += 1;
         if at(number) || number == calls.len() {
             let follower =
@@ -251,6 +258,130 @@ proptest! {
         let times = once.iter().map(|one| one.times.unwrap());
         prop_assert!(times.eq(whole.iter().map(|one| (one[1], one[1] + one[2]))));
     }
+}
+
+/// Times of an event as they must come back.
+type Expected = Option<(Nanos, Nanos)>;
+
+/// Reads the ring of a thread at looks after these numbers of calls, and gives its chunks back;
+/// what was kept, and the times of each event, those of the ring's rest included.
+fn ring(
+    calls: &[Call],
+    at: impl Fn(usize) -> bool,
+    is_kept: impl Fn(u64) -> bool,
+) -> (Vec<u8>, Kept, Vec<Expected>) {
+    let (mut follower, mut number) = (None, 0);
+    let mut own = KeptThread::default();
+    let mut times: Vec<Expected> = Vec::new();
+    let mut ends = Vec::new();
+    let bytes = record_and_look(calls, true, |memory| {
+        number += 1;
+        if !at(number) {
+            return;
+        }
+        let follower =
+            follower.get_or_insert_with(|| ProcessFollower::new(Growing(memory)).unwrap());
+        follower.look(u64::MAX, &mut |_, event: Followed| {
+            let (begin, end) = event.times.unwrap();
+            let number = times.len() as u64;
+            let before = ends.last().copied().unwrap_or_default();
+            ends.push(end.0);
+            times.push(is_kept(number).then_some((begin, end)));
+            if !is_kept(number) {
+                if number % 64 == 0 {
+                    own.marks.push(Mark { event: number, begin: begin.0 });
+                }
+                return;
+            }
+            let is_next = number > 0 && is_kept(number - 1);
+            match own.pieces.last_mut().filter(|_| is_next) {
+                Some(piece) => piece.bytes.extend_from_slice(event.entry.bytes()),
+                None => own.pieces.push(Piece {
+                    first: number,
+                    end: before,
+                    bytes: event.entry.bytes().to_vec(),
+                }),
+            }
+        });
+        let thread = &follower.threads()[0];
+        own.offset = thread.offset();
+        own.events = thread.events();
+        let (word, chunk) = thread.released().unwrap();
+        // SAFETY: nothing is recorded meanwhile.
+        unsafe { memory.at::<u64>(word).write(chunk) };
+    });
+    // What nobody has read is in the ring.
+    let whole = follow(calls, |_| false, u64::MAX);
+    times.extend(whole[times.len()..].iter().map(|event| event.times));
+    (bytes, Kept { threads: vec![own] }, times)
+}
+
+fn times_of(recording: &Recording) -> (Vec<Expected>, Vec<NodeSums>) {
+    let process = &recording.processes[0];
+    let thread = &process.threads[0];
+    let mut sums = vec![NodeSums::NONE; thread.log.nodes.len()];
+    let mut times = Vec::new();
+    let mut events = process.events(recording, thread);
+    while let Some(event) = events.next_event() {
+        if let (Some(gap), Some(duration)) = (event.gap, event.duration) {
+            sums[event.node.0 as usize].add(gap, duration);
+        }
+        times.push(event.begin.zip(event.duration).map(|(begin, time)| (begin, begin + time)));
+    }
+    (times, thread.exact_sums(recording, sums))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+    #[test]
+    fn a_ring_has_what_was_kept_and_what_was_not_read(
+        calls in calls(), every in 1..900_usize, kept in 1..90_u64, of in 1..200_u64, more in 1..6_usize,
+    ) {
+        let calls = calls.repeat(more);
+        let (bytes, all, expected) =
+            ring(&calls, |number| number % every == 0, |number| number % of < kept);
+        let mut live = LiveProcess::read(&bytes).unwrap();
+        prop_assert!(live.damage.is_empty(), "{:?}", live.damage);
+        live.take_kept(all);
+        let sums = live.threads[0].sums.clone();
+        let mut bundle = Bundle::from_live(&live);
+        let times = bundle.take_times();
+        let bundle = Bundle::from_bytes(&bundle.to_bytes(), 1).unwrap();
+        let packed = bundle.into_recording(times, Sizes::default());
+        let (bundle, times) = Bundle::from_mapped(live);
+        let mapped = bundle.into_recording([ProcessTimes::Mapped(times)], Sizes::default());
+        for recording in [packed, mapped] {
+            let (times, found) = times_of(&recording);
+            prop_assert_eq!(times.len(), expected.len());
+            for (at, (found, expected)) in times.iter().zip(&expected).enumerate() {
+                prop_assert_eq!(found.is_some(), expected.is_some(), "event {}", at);
+                let off = |one: Nanos, other: Nanos| one.0.abs_diff(other.0);
+                if let (Some(found), Some(expected)) = (found, expected) {
+                    let bound = Bound::default().drift.0 + 1;
+                    prop_assert!(off(found.0, expected.0) <= bound, "event {}", at);
+                    prop_assert_eq!(found.1 - found.0, expected.1 - expected.0);
+                }
+            }
+            if expected.contains(&None) && expected.last().is_some_and(Option::is_some) {
+                prop_assert_eq!(found, sums.clone());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_ring_that_is_read_takes_no_more_memory() {
+    let call = |node| Call { node, args: [1, 0, 0, 3], gap: 3_000_000, duration: 99, polls: 1 };
+    let used = |count: usize, every: usize| {
+        let calls = [call(0), call(1)].repeat(count / 2);
+        let (bytes, ..) = ring(&calls, |number| number % every == 0, |number| number < 50);
+        bytes.len()
+    };
+    let few = used(40_000, 5_000);
+    let chunk = layout::RING_CHUNK as usize + size_of::<layout::Chunk>();
+    assert!(used(400_000, 5_000) <= few + chunk);
+    // Where nobody reads, nothing is lost.
+    assert!(used(400_000, usize::MAX - 1) > 8 * few);
 }
 
 #[test]

@@ -157,13 +157,17 @@ impl LiveProcess {
             Err(source) => return Err(KeptError::Io { source, path }),
             Ok(bytes) => bytes,
         };
-        let mut kept = Kept::from_bytes(&bytes, &path)?;
+        self.take_kept(Kept::from_bytes(&bytes, &path)?);
+        Ok(())
+    }
+
+    /// Takes what a reader of its rings kept.
+    pub fn take_kept(&mut self, mut kept: Kept) {
         for (offset, thread) in self.offsets.iter().zip(&mut self.threads) {
             let own = kept.threads.iter().position(|one| one.offset == *offset);
             let Some(own) = own.map(|own| kept.threads.swap_remove(own)) else { continue };
             thread.kept = own;
         }
-        Ok(())
     }
 }
 

@@ -53,10 +53,12 @@ pub(crate) fn join(
     mode: TimesMode,
     quantiser: &Quantiser,
 ) -> Joined {
-    let kept_pieces = kept.pieces.iter().map(|piece| (piece, 0));
-    let mut pieces: Vec<(&Piece, u64)> =
-        kept_pieces.chain(ring.iter().map(|piece| (piece, kept.events))).collect();
+    let mut pieces: Vec<(&Piece, u64)> = kept.pieces.iter().map(|piece| (piece, 0)).collect();
     pieces.sort_by_key(|(piece, _)| piece.first);
+    // A chunk of the ring may have both events that were read and others.
+    let mut ring: Vec<(&Piece, u64)> = ring.iter().map(|piece| (piece, kept.events)).collect();
+    ring.sort_by_key(|(piece, _)| piece.first);
+    pieces.append(&mut ring);
     let mut marks = kept.marks.clone();
     marks.sort_by_key(|mark| mark.event);
     let mut marks = marks.into_iter().peekable();

@@ -97,8 +97,11 @@ Keys of the JSON: `talea schema classes`.")]
     /// Iterations to keep in detail, and totals estimated from them
     #[command(after_long_help = "\
 Iterations of one kind make the same calls and take about as long. Of each kind smart collection
-would keep the first, the slowest (two from --keep 8 on), and a random one from each stretch of the
-run. Times of call sites are estimated from these, with 95 % intervals, beside the recorded times.
+keeps the first, the slowest (two from --keep 8 on), and a random one from each stretch of the run.
+
+Of a run that was recorded with `--collect smart` these are the kept iterations, with the exact
+times of call sites. Of any other run they are those that --keep and --seed would keep: times of
+call sites are estimated from them, with 95 % intervals, beside the recorded times.
 
 Without --rank: a rank of the largest class. Keys of the JSON: `talea schema collection`.")]
     Collection(CollectionArgs),

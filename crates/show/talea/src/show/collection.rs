@@ -1,4 +1,4 @@
-//! `talea show RUN collection`: iterations that smart collection would keep.
+//! `talea show RUN collection`: iterations that smart collection kept or would keep.
 //!
 //! Owns the lines; the figures are `talea_analysis::views`'.
 
@@ -37,7 +37,9 @@ pub(super) fn show(
 fn text(collection: &CollectionData) -> String {
     let CollectionData { rank, iterations, kept, events, kept_events, .. } = collection;
     if collection.phases.is_empty() {
-        return joined([format!("rank {rank} has no loop, so that no iteration would be kept")]);
+        return joined([format!(
+            "rank {rank} has no loop, so that there are no iterations to keep"
+        )]);
     }
     let steady = match collection.steady_at_ns {
         Some(at) => format!("its structure was known to be steady at {at}"),
@@ -46,9 +48,10 @@ fn text(collection: &CollectionData) -> String {
     let part = *kept_events as f64 / (*events).max(1) as f64;
     let mut lines = wrapped(
         &format!(
-            "rank {rank}: {} of {} iterations would be kept, {} of {} calls ({:.2} %)",
+            "rank {rank}: {} of {} iterations {} kept, {} of {} calls ({:.2} %)",
             grouped(*kept),
             grouped(*iterations),
+            if collection.smart { "were" } else { "would be" },
             grouped(*kept_events),
             grouped(*events),
             part * 100.0
@@ -79,6 +82,10 @@ fn text(collection: &CollectionData) -> String {
         lines.push(format!("iterations of further kinds are counted with the {kinds}th kind"));
     }
     lines.push(String::new());
+    if collection.smart {
+        lines.extend(sums(&collection.totals));
+        return joined(lines);
+    }
     let mut totals = Table::new(&[
         ("estimate", Column::Right),
         ("95 % interval", Column::Right),
@@ -92,6 +99,17 @@ fn text(collection: &CollectionData) -> String {
     lines.extend(totals.lines());
     lines.extend(more(collection.totals.len()));
     joined(lines)
+}
+
+/// Exact times of call sites.
+fn sums(totals: &[TotalData]) -> Vec<String> {
+    let mut table = Table::new(&[("time in the run", Column::Right), ("call site", Column::Place)]);
+    for total in totals.iter().take(SHOWN) {
+        table.row([total.time_ns.to_string(), total.site.clone()]);
+    }
+    let mut lines = table.lines();
+    lines.extend(more(totals.len()));
+    lines
 }
 
 fn numbers(phase: &PhaseData) -> String {

@@ -11,7 +11,7 @@ use super::schemas;
 use super::survive::{ended, pids};
 
 /// Starts a program on two ranks below `talea run`, and waits until both have records.
-fn started(bench: &Bench, mpi: Mpi, name: &str, options: &[&str], steps: &str) -> Child {
+pub(super) fn started(bench: &Bench, mpi: Mpi, name: &str, options: &[&str], steps: &str) -> Child {
     let live = bench.path(name).join("live");
     let mut words: Vec<String> = vec!["run".into(), "--out".into(), name.into()];
     words.extend(options.iter().map(|&word| word.to_owned()));
@@ -32,14 +32,14 @@ fn until<T>(answer: impl Fn() -> Option<T>) -> T {
     (0..200).find_map(|_| answer()).unwrap()
 }
 
-fn kill_ranks(live: &Path) {
+pub(super) fn kill_ranks(live: &Path) {
     for pid in pids(live) {
         let _ = Command::new("kill").args(["-9", &pid.to_string()]).status();
     }
 }
 
 /// Ends the ranks also where a test fails: they would run for ever.
-struct Ranks(PathBuf);
+pub(super) struct Ranks(pub(super) PathBuf);
 
 impl Drop for Ranks {
     fn drop(&mut self) {
@@ -48,7 +48,7 @@ impl Drop for Ranks {
 }
 
 /// Looks until the run has ended.
-fn looks(bench: &Bench, name: &str, meanwhile: impl FnOnce()) -> Vec<Value> {
+pub(super) fn looks(bench: &Bench, name: &str, meanwhile: impl FnOnce()) -> Vec<Value> {
     let words = ["watch", name, "--json", "--every", "100ms"];
     let child = bench.talea(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     meanwhile();
