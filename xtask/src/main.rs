@@ -124,7 +124,9 @@ fn task(words: &[&str]) -> Result<(), String> {
         ["bench", "cluster", "subsets"] => bench::cluster::subsets(),
         ["bench", "mark"] => bench::mark::run(),
         ["bench", "online"] => bench::online::run(None),
-        ["bench", "online", part @ ("smart" | "totals" | "watch")] => bench::online::run(Some(part)),
+        ["bench", "online", part @ ("smart" | "totals" | "watch")] => {
+            bench::online::run(Some(part))
+        }
         ["bench", "paraver"] => bench::paraver::run(),
         ["bench", "sample"] => bench::sample::run(),
         ["bench", "serve"] => bench::serve::run(),

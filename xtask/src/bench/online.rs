@@ -121,8 +121,11 @@ fn timed_calls(out: &Path) -> Result<[f64; 2], String> {
         .map_err(|e| e.to_string())?;
     let text = String::from_utf8_lossy(&shown.stderr).into_owned();
     let gap = text.lines().find_map(|line| line.split_once("rank 0: times of ")).map(|gap| gap.1);
-    let numbers: Vec<f64> =
-        gap.unwrap_or_default().split(" of ").filter_map(|one| one.split(' ').next()?.parse().ok()).collect();
+    let numbers: Vec<f64> = gap
+        .unwrap_or_default()
+        .split(" of ")
+        .filter_map(|one| one.split(' ').next()?.parse().ok())
+        .collect();
     match numbers[..] {
         [timed, calls, ..] => Ok([calls, timed]),
         _ => Ok([f64::NAN; 2]),

@@ -198,3 +198,111 @@ impl Marks {
         self.kept.push((segment, mark));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use talea_run::live::follow::Entry;
+
+    use super::*;
+
+    /// A collector after these events (node, gap, duration in nanoseconds; no times without a
+    /// duration), with a look after each `every`.
+    fn collected(sequence: &[(u32, u64, Option<u64>)], every: usize) -> Collector {
+        let mut collector = Collector::new();
+        let (mut now, mut before) = (0, None::<u32>);
+        let mut successors: Vec<Vec<u32>> = Vec::new();
+        for (number, &(node, gap, duration)) in (1..).zip(sequence) {
+            successors.resize(successors.len().max(node as usize + 1), Vec::new());
+            let choice = before.map(|before| {
+                let own = &mut successors[before as usize];
+                own.iter().position(|&one| one == node).unwrap_or_else(|| {
+                    own.push(node);
+                    own.len() - 1
+                }) as u32
+            });
+            let begin = now + gap;
+            now = begin + duration.unwrap_or(0);
+            let times = duration.map(|_| (Nanos(begin), Nanos(now)));
+            collector.event(&Followed { node, choice, times, entry: Entry::new(&[7, 7]) });
+            before = Some(node);
+            if number % every == 0 {
+                collector.look(&successors);
+            }
+        }
+        collector
+    }
+
+    /// Iterations of two calls after a call; `slow` ones take ten times as long, and `other` ones
+    /// make another call.
+    fn program(iterations: u64, slow: &[u64], other: &[u64]) -> Vec<(u32, u64, Option<u64>)> {
+        let mut all = vec![(0, 5, Some(5))];
+        for number in 0..iterations {
+            let factor = if slow.contains(&number) { 10 } else { 1 };
+            all.extend([(1, 1000 * factor, Some(100)), (2, 500, Some(100 * factor))]);
+            if other.contains(&number) {
+                all.push((3, 100, Some(100)));
+            }
+        }
+        all
+    }
+
+    fn has(kept: &KeptThread, event: u64) -> bool {
+        let inside = |piece: &Piece| {
+            (piece.first..piece.first + piece.bytes.len() as u64 / 2).contains(&event)
+        };
+        kept.pieces.iter().any(inside)
+    }
+
+    #[test]
+    fn rare_iterations_are_kept() {
+        let kept = collected(&program(30_000, &[17_017], &[23_456]), 1000).kept(64);
+        assert_eq!((kept.offset, kept.events), (64, 60_002));
+        assert!(has(&kept, 0) && has(&kept, 60_001), "the first and the last event");
+        assert!(has(&kept, 1 + 2 * 17_017) && has(&kept, 1 + 2 * 23_456 + 2));
+        // The start, and at most ten of each of four kinds.
+        let events: usize = kept.pieces.iter().map(|piece| piece.bytes.len() / 2).sum();
+        assert!(kept.pieces.len() <= 50 && events < 1300, "{events} in {}", kept.pieces.len());
+        assert!(
+            kept.pieces
+                .windows(2)
+                .all(|two| { two[0].first + two[0].bytes.len() as u64 / 2 <= two[1].first })
+        );
+    }
+
+    #[test]
+    fn begins_are_bounded_in_number() {
+        for iterations in [1000, 4000, 100_000] {
+            let kept = collected(&program(iterations, &[], &[]), 100).kept(0);
+            assert!(kept.marks.len() <= MARKS, "{}", kept.marks.len());
+            assert!(kept.marks.len() as u64 > iterations.min(MARKS as u64) / 2 - 100);
+            assert!(kept.marks.windows(2).all(|two| two[0].event < two[1].event));
+            // Each is where an iteration begins.
+            let mark = kept.marks[kept.marks.len() / 2];
+            let iteration = (mark.event - 1) / 2;
+            assert_eq!((mark.event % 2, mark.begin), (1, 10 + 1700 * iteration + 1000));
+        }
+    }
+
+    #[test]
+    fn segments_without_all_times_are_not_kept() {
+        let mut sequence = program(2000, &[], &[]);
+        for event in &mut sequence[1001..1003] {
+            event.2 = None;
+        }
+        let kept = collected(&sequence, 100).kept(0);
+        assert!(!has(&kept, 1001) && !has(&kept, 1002));
+        assert_eq!(kept.events, 4001);
+    }
+
+    #[test]
+    fn segments_are_bounded_in_length() {
+        // Nothing repeats in a simple way: there is no main loop to divide it.
+        let sequence: Vec<_> = (0..2_000_000_u64).map(|_| (0, 1, Some(1))).collect();
+        let mut collector = collected(&sequence, usize::MAX);
+        let kept = collector.kept(0);
+        assert!(kept.pieces.iter().all(|piece| piece.bytes.len() <= LONGEST));
+        assert!(kept.pieces.len() <= 1 + 2 * KEPT, "{}", kept.pieces.len());
+        collector.look(&[vec![0]]);
+        assert_eq!(collector.counted_by, Some(NodeId(0)));
+    }
+}

@@ -33,6 +33,14 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// The first bytes of these, as many as an entry may have.
+    pub fn new(bytes: &[u8]) -> Self {
+        let length = bytes.len().min(LONGEST);
+        let mut own = [0; LONGEST];
+        own[..length].copy_from_slice(&bytes[..length]);
+        Self { length: length as u8, bytes: own }
+    }
+
     /// As they are in the stream.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
@@ -90,14 +98,12 @@ impl Reader {
         loop {
             let mut from = Cursor::new(&self.bytes[self.decoded..]);
             if let Some(times) = decode(&mut from) {
-                let length = from.position().min(LONGEST);
-                let mut bytes = [0; LONGEST];
-                bytes[..length].copy_from_slice(&self.bytes[self.decoded..][..length]);
-                self.decoded += from.position();
+                let length = from.position();
+                let entry = Entry::new(&self.bytes[self.decoded..][..length]);
+                self.decoded += length;
                 let number = self.number;
                 self.number += 1;
                 let head = self.head.filter(|head| head.first == number);
-                let entry = Entry { length: length as u8, bytes };
                 return Some(OfRing { number, times, entry, end: head.map(|head| head.end) });
             }
             if !self.fill_of_ring(source, stream) {
