@@ -116,11 +116,9 @@ fn smart(folder: &Path) -> Result<(), String> {
 
 /// Numbers of calls of rank 0, and of those with times, by the gap that views show.
 fn timed_calls(out: &Path) -> Result<[f64; 2], String> {
-    let shown = talea(&["show", &out.display().to_string(), "stats"])?
-        .output()
-        .map_err(|e| e.to_string())?;
-    let text = String::from_utf8_lossy(&shown.stderr).into_owned();
-    let gap = text.lines().find_map(|line| line.split_once("rank 0: times of ")).map(|gap| gap.1);
+    let text = output(&mut talea(&["show", &out.display().to_string(), "stats"])?)?;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let gap = text.split_once("rank 0: times of ").map(|gap| gap.1);
     let numbers: Vec<f64> = gap
         .unwrap_or_default()
         .split(" of ")

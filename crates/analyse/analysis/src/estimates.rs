@@ -1,8 +1,8 @@
 //! Times of calls of which only sums were kept.
 //!
-//! Owns the estimate: each such call takes its node's mean, then all between two known moments are
-//! scaled so that they fill the time there. Sums of nodes and durations of iterations between known
-//! moments are so those of the run; single times are nobody's, and only sums are made from them.
+//! Owns the estimate: each such call gets the mean of those at its node, and calls between two known
+//! moments are scaled to fill the time there. The time between these moments is exact, the parts
+//! that nodes have in it are estimates, and single times say nothing.
 
 use talea_flow::iterations::TimedEvent;
 use talea_model::Nanos;

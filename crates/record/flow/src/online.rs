@@ -135,8 +135,8 @@ impl Follower {
         self.before = Some(event);
     }
 
-    /// Events follow whose times are not known: the next known one has no known way to it.
-    pub fn lose(&mut self) {
+    /// Forgets the previous event, because times after it are lost.
+    pub fn forget_previous(&mut self) {
         if self.before.take().is_some() {
             self.visits.iter_mut().for_each(|visits| visits.last = None);
         }

@@ -135,7 +135,7 @@ fn root(number: f64, n: u32) -> f64 {
 
 impl Drift {
     /// The restored time that stands for an absolute one, by the errors so far.
-    pub fn restored(&self, time: Nanos) -> Nanos {
+    pub fn restored_time(&self, time: Nanos) -> Nanos {
         Nanos(time.0.saturating_add_signed(-self.error))
     }
 }

@@ -65,7 +65,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// How times are kept, if they are.
+    /// How times are kept, after `collect`.
     pub(crate) fn kept_times(&self) -> Times {
         if self.collect == Collect::Statistics { Times::Statistics } else { self.times }
     }
@@ -95,12 +95,12 @@ pub enum Times {
     Statistics,
 }
 
-/// Which times are kept.
+/// Calls whose times are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Collect {
-    /// Those of all calls
+    /// Times of all calls
     Full,
-    /// Those of some iterations of each kind, whatever the length of the run; sums of all calls
+    /// Times of some iterations of each kind; sums of all calls
     Smart,
     /// Sum, minimum and maximum of each call site only
     Statistics,
@@ -192,9 +192,9 @@ pub enum LaunchError {
         /// The file.
         path: PathBuf,
     },
-    /// An option without which nothing can be chosen.
+    /// An option that excludes `--collect smart`.
     #[error(
-        "--collect smart chooses times while the program runs, {0} leaves it none: leave one of both out"
+        "{0} cannot be combined with --collect smart, which selects times while the program runs: omit one of them"
     )]
     Collect(&'static str),
     /// No recording library.

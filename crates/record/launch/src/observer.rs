@@ -2,10 +2,10 @@
 //!
 //! Owns the thread that does this beside the program, as long as it runs: it follows the mapped
 //! files of all processes, writes the kept times of each beside its file about once a second, and
-//! then gives the chunks back that it has read. So nothing is lost where either of both is killed.
-//! The processes never wait for it: one that gets no chunk back takes a new one. The choice is
-//! [`collector`]'s. Processes on other hosts are not reached; then nothing is read, and ranks keep
-//! all times within their bound of memory.
+//! then releases the chunks that it has read. Killing the program or `talea run` loses no kept
+//! times. The processes never wait for it: one whose chunks are not released takes new ones. The
+//! choice is [`collector`]'s. Where a rank of a world runs on another host, no rank of it is read,
+//! and all keep their times within their bound of memory.
 
 mod collector;
 
@@ -25,15 +25,15 @@ use collector::Collector;
 
 /// Pause between two looks.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Looks between two lists of the files.
-const LISTED: u32 = 10;
+/// Number of looks between two lists of the files.
+const LIST_EVERY_LOOKS: u32 = 10;
 /// Time between two writings of kept times.
-const WRITTEN: Duration = Duration::from_secs(1);
+const WRITE_INTERVAL: Duration = Duration::from_secs(1);
 /// Bytes of a process's record from which on kept times are written at each look: the ring grows
 /// until they are.
-const PRESSING: u64 = 8 << 20;
+const EAGER_WRITE_BYTES: u64 = 8 << 20;
 /// Maximum number of events of a thread that are read before the next thread's.
-const EVENTS: u64 = 1 << 16;
+const MAX_EVENTS: u64 = 1 << 16;
 
 /// The thread that observes.
 #[derive(Debug)]
@@ -55,7 +55,9 @@ impl Observer {
     pub(crate) fn finish(self) -> Vec<String> {
         self.stop.store(true, Ordering::Release);
         // A bug in it must not hide how the program ended.
-        let failed = || HashSet::from(["kept times may be incomplete: their reader failed".into()]);
+        let failed = || {
+            HashSet::from(["the observer stopped by a bug, please report it; later times are kept while --memory lasts".into()])
+        };
         let mut warnings: Vec<String> =
             self.thread.join().unwrap_or_else(|_| failed()).into_iter().collect();
         warnings.sort();
@@ -68,10 +70,11 @@ struct Observed {
     follower: ProcessFollower<OpenRecord>,
     threads: Vec<Collector>,
     kept: PathBuf,
-    /// Events so far, when kept times were written last.
+    /// Number of events so far.
     events: u64,
+    /// Their number at the last writing, and its time.
     written: (u64, Instant),
-    /// The chunk of each thread that was given back last.
+    /// The chunk of each thread up to which chunks were released.
     released: Vec<u64>,
 }
 
@@ -81,7 +84,7 @@ fn observe(live: &Path, stop: &AtomicBool) -> HashSet<String> {
     for round in 0_u32.. {
         // Before the last look, so that nothing comes after it.
         let is_last = stop.load(Ordering::Acquire);
-        if round % LISTED == 0 || is_last || found.is_empty() {
+        if round % LIST_EVERY_LOOKS == 0 || is_last || found.is_empty() {
             find(live, &mut found);
         }
         let mut is_new = true;
@@ -91,7 +94,7 @@ fn observe(live: &Path, stop: &AtomicBool) -> HashSet<String> {
                 is_new |= one.look();
                 if let Err(error) = one.write(is_last && !is_new) {
                     warnings
-                        .insert(format!("cannot keep times: {error}: `{}`", one.kept.display()));
+                        .insert(format!("cannot write kept times, new ones are kept while --memory lasts: {error}: `{}`", one.kept.display()));
                 }
             }
             is_new &= is_last;
@@ -144,7 +147,7 @@ impl Observed {
     /// Reads what is new; true if there may be more.
     fn look(&mut self) -> bool {
         let threads = &mut self.threads;
-        let looked = self.follower.look(EVENTS, &mut |at, event| {
+        let looked = self.follower.look(MAX_EVENTS, &mut |at, event| {
             while threads.len() <= at {
                 threads.push(Collector::new());
             }
@@ -159,10 +162,12 @@ impl Observed {
         looked.events > 0 && looked.left > 0
     }
 
-    /// Writes what is kept, where it is time for that or the last time, and gives chunks back.
+    /// Writes what is kept, if that is due or this is the last time, and then releases what was
+    /// read.
     fn write(&mut self, is_last: bool) -> std::io::Result<()> {
         let (events, at) = self.written;
-        let is_due = at.elapsed() >= WRITTEN || self.follower.header().used > PRESSING;
+        let is_due =
+            at.elapsed() >= WRITE_INTERVAL || self.follower.header().used > EAGER_WRITE_BYTES;
         if events == self.events || !(is_due || is_last) {
             return Ok(());
         }
@@ -171,9 +176,15 @@ impl Observed {
         let kept = Kept { threads: kept.map(|(one, f)| one.kept(f.offset())).collect() };
         kept.write(&self.kept)?;
         self.written = (self.events, Instant::now());
+        self.release()
+    }
+
+    /// Lets the recorder use the chunks again that were read.
+    fn release(&mut self) -> std::io::Result<()> {
+        let followed = self.follower.threads();
         self.released.resize(followed.len(), 0);
         for (thread, before) in followed.iter().zip(&mut self.released) {
-            let Some((word, chunk)) = thread.released().filter(|new| new.1 != *before) else {
+            let Some((word, chunk)) = thread.ring_position().filter(|new| new.1 != *before) else {
                 continue;
             };
             self.follower.source().store(word, chunk)?;

@@ -275,11 +275,8 @@ impl Loaded {
 fn read_process(record: &LiveRecord) -> Result<(LiveProcess, u64), String> {
     let read = || -> Result<(LiveProcess, u64), String> {
         let bytes = read_live(record).map_err(|e| e.to_string())?;
-        let read = LiveProcess::read(&bytes);
-        let mut process = read.map_err(|e: LiveError| format!("{e}: {record}"))?;
-        if let Err(error) = process.add_kept(&record.path) {
-            process.damage.push(error.to_string());
-        }
+        let read = LiveProcess::read_with_kept(&bytes, &record.path);
+        let process = read.map_err(|e: LiveError| format!("{e}: {record}"))?;
         Ok((process, bytes.len() as u64))
     };
     let (mut process, length) = read()?;

@@ -180,7 +180,7 @@ struct RunArgs {
     /// How times are kept
     #[arg(long, value_enum, default_value_t = Times::Bounded)]
     times: Times,
-    /// Which times are kept; `smart` bounds the record of a run of any length
+    /// Calls whose times are kept
     #[arg(long, value_enum, default_value_t = Collect::Full)]
     collect: Collect,
     /// Largest relative error of a recorded time: 2%, 0.5% [with --times bounded]

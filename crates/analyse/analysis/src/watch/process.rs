@@ -176,7 +176,7 @@ impl Watched {
                 let timed = TimedEvent { node: NodeId(event.node), begin, end };
                 thread.loops.event(Step { event: timed, choice: event.choice });
             } else {
-                thread.loops.lose();
+                thread.loops.forget_previous();
             }
         });
         for (thread, followed) in self.threads.iter_mut().zip(self.follower.threads()) {

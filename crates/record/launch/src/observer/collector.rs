@@ -2,9 +2,8 @@
 //!
 //! Owns the division of its events into segments: the iterations of the main loop as it is known
 //! at each moment, and what lies between them. Segments that are alike (the same calls, about as
-//! long) are a kind, and [`talea_flow::collection`] chooses some of each. Of all others only the
-//! begins are kept, of every second, fourth ... one where there are many. Memory does not grow
-//! with the events.
+//! long) are a kind, and [`talea_flow::collection`] chooses some of each. Of the others only the
+//! begins are kept, thinned out where they are many. Memory does not grow with the events.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,7 +20,7 @@ const KEPT: usize = 10;
 /// Maximum number of kinds; further ones are counted together.
 const KINDS: usize = 32;
 /// Bytes of times after which a segment ends.
-const LONGEST: usize = 1 << 20;
+const MAX_SEGMENT_BYTES: usize = 1 << 20;
 /// Maximum number of begins that are kept.
 const MARKS: usize = 4096;
 /// Groups of durations for each node, to find the main loop.
@@ -101,15 +100,16 @@ impl Collector {
         }
         self.visits[at] += 1;
         let Some((begin, end)) = event.times else {
-            // Times are lost: what is open is not whole.
-            self.close(self.end);
-            self.loops.lose();
+            // Times are lost: what is open is no whole segment.
+            self.open = None;
+            self.loops.forget_previous();
             return;
         };
         let is_begin = self.counted_by == Some(node);
-        let is_long = |open: &Segment| open.piece.bytes.len() >= LONGEST;
+        let is_long = |open: &Segment| open.piece.bytes.len() >= MAX_SEGMENT_BYTES;
         if is_begin || self.open.as_ref().is_none_or(is_long) {
             self.close(begin);
+            self.segments += 1;
             self.marks.push(self.segments, Mark { event: number, begin: begin.0 });
             self.open = Some(Segment {
                 piece: Piece { first: number, end: self.end.0, bytes: Vec::new() },
@@ -134,15 +134,30 @@ impl Collector {
     fn close(&mut self, now: Nanos) {
         let Some(Segment { piece, begin, iteration, calls }) = self.open.take() else { return };
         let number = self.segments;
-        self.segments += 1;
         // A part of an iteration that is too long is none.
-        let iteration = iteration.filter(|_| piece.bytes.len() < LONGEST);
+        let iteration = iteration.filter(|_| piece.bytes.len() < MAX_SEGMENT_BYTES);
         let duration = now - begin;
         let numbers = (0_u32..).zip(&calls).flat_map(|(word, &bits)| {
             (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| 64 * word + bit)
         });
-        let key = (iteration.map(|(node, _)| node.0), numbers.collect(), half_octave(duration));
-        let kind = match self.by_calls.get(&key) {
+        let kind = self.kind_of((
+            iteration.map(|(node, _)| node.0),
+            numbers.collect(),
+            half_octave(duration),
+        ));
+        let Kind { behaviour, kept } = &mut self.kinds[kind];
+        // Ranks number iterations alike.
+        let number = iteration.map_or(number, |(_, visit)| visit);
+        behaviour.add(Turn { number, duration });
+        if behaviour.keeps(number) {
+            kept.insert(number, piece);
+            kept.retain(|&number, _| behaviour.keeps(number));
+        }
+    }
+
+    /// The kind of segments with this key; beyond the maximum number of kinds the last one.
+    fn kind_of(&mut self, key: Key) -> usize {
+        match self.by_calls.get(&key) {
             Some(&kind) => kind,
             None if self.kinds.len() < KINDS => {
                 self.by_calls.insert(key, self.kinds.len());
@@ -151,14 +166,6 @@ impl Collector {
                 self.kinds.len() - 1
             }
             None => KINDS - 1,
-        };
-        let Kind { behaviour, kept } = &mut self.kinds[kind];
-        // Ranks number iterations alike.
-        let number = iteration.map_or(number, |(_, visit)| visit);
-        behaviour.add(Turn { number, duration });
-        if behaviour.keeps(number) {
-            kept.insert(number, piece);
-            kept.retain(|&number, _| behaviour.keeps(number));
         }
     }
 
@@ -284,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_without_all_times_are_not_kept() {
+    fn segments_with_lost_times_are_not_kept() {
         let mut sequence = program(2000, &[], &[]);
         for event in &mut sequence[1001..1003] {
             event.2 = None;
@@ -296,11 +303,11 @@ mod tests {
 
     #[test]
     fn segments_are_bounded_in_length() {
-        // Nothing repeats in a simple way: there is no main loop to divide it.
+        // Without a look there is no main loop to divide it.
         let sequence: Vec<_> = (0..2_000_000_u64).map(|_| (0, 1, Some(1))).collect();
         let mut collector = collected(&sequence, usize::MAX);
         let kept = collector.kept(0);
-        assert!(kept.pieces.iter().all(|piece| piece.bytes.len() <= LONGEST));
+        assert!(kept.pieces.iter().all(|piece| piece.bytes.len() <= MAX_SEGMENT_BYTES));
         assert!(kept.pieces.len() <= 1 + 2 * KEPT, "{}", kept.pieces.len());
         collector.look(&[vec![0]]);
         assert_eq!(collector.counted_by, Some(NodeId(0)));

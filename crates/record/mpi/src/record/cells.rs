@@ -86,14 +86,16 @@ impl Recorder {
                 let read = (&raw const (*self.thread).times_read).read_volatile();
                 self.read = if self.memory.has_chunk(stream, read) { read } else { 0 };
             }
-            let head =
-                RingHead { first: (*self.thread).events, end: self.drift.restored(Nanos(end)).0 };
-            self.memory.next_of_ring(stream, self.read, head).is_ok()
+            let head = RingHead {
+                first: (*self.thread).events,
+                end: self.drift.restored_time(Nanos(end)).0,
+            };
+            self.memory.begin_ring_chunk(stream, self.read, head).is_ok()
         }
     }
 
-    /// Keeps times again where a reader of the ring has given chunks back.
-    pub(crate) fn keep_times_again(&mut self) {
+    /// Keeps times again where a reader of the ring has released chunks.
+    pub(crate) fn resume_times(&mut self) {
         // SAFETY: the thread's part in the file is its own.
         if self.is_ring && self.times_off {
             self.times_off = unsafe { !self.room_for_times(0, self.end) };

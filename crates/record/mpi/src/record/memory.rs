@@ -1,7 +1,7 @@
 //! The recorder's memory: the mapped record of this process, allocated piece by piece.
 //!
 //! Owns the bump allocator and the byte streams in chunks. Nothing is freed, nothing moves; chunks
-//! of a ring that a reader has given back are used again. Room on disk is reserved before it is
+//! of a ring that a reader has released are used again. Room on disk is reserved before it is
 //! allocated, so that a full disk is an error and not a signal.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, compiler_fence};
@@ -183,7 +183,7 @@ impl Memory {
     ///
     /// # Safety
     /// As for [`Self::append`]; `read` is a chunk of the stream, or 0.
-    pub unsafe fn next_of_ring(
+    pub unsafe fn begin_ring_chunk(
         &self,
         stream: *mut Stream,
         read: u64,

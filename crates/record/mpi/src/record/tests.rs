@@ -306,7 +306,7 @@ fn ring(
         let thread = &follower.threads()[0];
         own.offset = thread.offset();
         own.events = thread.events();
-        let (word, chunk) = thread.released().unwrap();
+        let (word, chunk) = thread.ring_position().unwrap();
         // SAFETY: nothing is recorded meanwhile.
         unsafe { memory.at::<u64>(word).write(chunk) };
     });

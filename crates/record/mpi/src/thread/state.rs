@@ -220,7 +220,7 @@ impl State {
     fn sync(&mut self, now: u64) {
         self.next_sync = now + SYNC_TICKS;
         self.note_pu_time(now);
-        self.recorder.keep_times_again();
+        self.recorder.resume_times();
         if self.number == 0 {
             self.process.sync();
         }

@@ -13,7 +13,7 @@ use talea_model::{ArgKind, ProcedureSpec};
 
 use super::lists::{self, ListTable};
 use super::peers::by_first_use;
-use super::times::{Kept, pack_times};
+use super::times::{RecordedTimes, pack_times};
 use super::{
     Body, Bundle, Clock, Column, Graph, MappedTimes, Node, Place, Process, Settings, Table, Thread,
 };
@@ -241,7 +241,7 @@ fn packed_times(live: &LiveProcess) -> Vec<u8> {
         let (bytes, holes) = joined
             .as_ref()
             .map_or((&thread.times, &[][..]), |joined| (&joined.bytes, &joined.holes));
-        let timed = Kept { bytes, holes };
+        let timed = RecordedTimes { bytes, holes };
         let packed = pack_times(&thread.log, &timed, &thread.sums, live.times, &quantiser);
         put_number(&mut all, packed.len() as u64);
         all.extend_from_slice(&packed);

@@ -7,14 +7,14 @@
 //! extremes of each node.
 
 use talea_flow::codec::times::{self, Form};
-use talea_flow::log::{ThreadLog, Walk};
+use talea_flow::log::ThreadLog;
 use talea_flow::times::Quantiser;
 
 use crate::live::cells::cell;
 use crate::live::layout::TimesMode;
 use crate::live::numbers::{Cursor, put_number};
 use crate::live::read::NodeSums;
-use crate::recording::holes::{Hole, Holes, Place, get_holes, put_holes};
+use crate::recording::holes::{Hole, Holes, get_holes, put_holes};
 use crate::recording::restarts::{Restart, put_restarts};
 use crate::recording::{Coding, Times};
 use talea_model::{Nanos, NodeId};
@@ -25,7 +25,7 @@ const WITH_HOLES: u64 = 4;
 
 /// Times of a thread in the recorder's form.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kept<'a> {
+pub(super) struct RecordedTimes<'a> {
     /// Gap and duration of each event that has them.
     pub(super) bytes: &'a [u8],
     /// Events without.
@@ -35,13 +35,13 @@ pub(super) struct Kept<'a> {
 /// Packs the times of a thread.
 pub(super) fn pack_times(
     log: &ThreadLog,
-    live: &Kept<'_>,
+    live: &RecordedTimes<'_>,
     sums: &[NodeSums],
     mode: TimesMode,
     quantiser: &Quantiser,
 ) -> Vec<u8> {
     let mut from = Cursor::new(live.bytes);
-    let mut walk = Timed { walk: log.walk(), holes: Holes::new(live.holes) };
+    let (mut walk, mut holes) = (log.walk(), Holes::new(live.holes));
     let mut kept = 0_u64;
     let mut restored = vec![[0_u64; 2]; log.nodes.len()];
     let mut restarts = Vec::new();
@@ -50,7 +50,7 @@ pub(super) fn pack_times(
         TimesMode::Statistics => Vec::new(),
         TimesMode::Exact => {
             let mut encoder = times::exact::Encoder::new();
-            while let Some((node, edge)) = walk.next_step() {
+            while let Some((node, edge)) = holes.next_timed(&mut walk) {
                 let (Some(gap), Some(duration)) = (from.number(), from.number()) else { break };
                 encoder.push(edge.map_or(0, |e| e + 1), gap, node.0, duration);
                 let sums = &mut restored[node.0 as usize];
@@ -63,7 +63,7 @@ pub(super) fn pack_times(
         TimesMode::Bounded => {
             let mut encoder = times::Encoder::new(form, |index| quantiser.extra_bits(index));
             let (mut visits, mut last, mut end) = (vec![0; log.nodes.len()], NodeId(0), 0_u64);
-            while let Some((node, edge)) = walk.next_step() {
+            while let Some((node, edge)) = holes.next_timed(&mut walk) {
                 let (Some(gap), Some(duration)) =
                     (cell(&mut from, quantiser), cell(&mut from, quantiser))
                 else {
@@ -122,23 +122,6 @@ pub(super) fn pack_times(
     }
     out.extend_from_slice(&encoder.finish());
     out
-}
-
-/// The walk through events with times.
-struct Timed<'a> {
-    walk: Walk<'a>,
-    holes: Holes<'a>,
-}
-
-impl Timed<'_> {
-    fn next_step(&mut self) -> Option<(NodeId, Option<u32>)> {
-        loop {
-            let step = self.walk.next_step()?;
-            if let Place::Timed(_) = self.holes.next() {
-                return Some(step);
-            }
-        }
-    }
 }
 
 /// Minimum and maximum of the durations of each node: not all of these are kept.

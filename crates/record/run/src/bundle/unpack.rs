@@ -152,7 +152,7 @@ impl Bundle {
                 let left_out = holes.fold(0, |sum: u64, hole| sum.saturating_add(hole.events));
                 if left_out > 0 {
                     let what = format!(
-                        "times of {kept} of {events} calls were kept, others are estimated"
+                        "times of {kept} of {events} calls were kept, of the others only sums"
                     );
                     gaps.note(gap_of(GapKind::Estimated, rank, &what, left_out));
                 }

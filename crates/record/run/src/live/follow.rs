@@ -26,7 +26,7 @@ use choices::Choices;
 pub use source::Source;
 use source::{Input, get};
 pub use stream::Entry;
-use stream::{OfRing, Reader};
+use stream::{Reader, RingEntry};
 
 /// An event that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ pub struct ThreadFollower {
     /// True if the recorder keeps no further times.
     is_over: bool,
     /// The next entry of a ring, where it was read already.
-    next_entry: Option<OfRing<(u64, u64)>>,
+    next_entry: Option<RingEntry<(u64, u64)>>,
     /// Times of events before this one are not in the ring any more.
     lost: u64,
     /// End of the last event with times.
@@ -288,7 +288,7 @@ impl ThreadFollower {
                 break;
             };
             let (times, entry) = if how.is_ring && !self.is_over {
-                let Some(next) = self.next_of_ring(source, how) else {
+                let Some(next) = self.next_ring_times(source, how) else {
                     self.ahead = Some((node, choice));
                     break;
                 };
@@ -377,7 +377,7 @@ impl ThreadFollower {
     /// As [`Self::next_times`], for a ring; no times where they are lost, nothing where they are
     /// not there yet.
     #[expect(clippy::type_complexity, reason = "times and their bytes, named where they are used")]
-    fn next_of_ring(
+    fn next_ring_times(
         &mut self,
         source: &Input<'_, impl Source>,
         how: &How<'_>,
@@ -387,7 +387,7 @@ impl ThreadFollower {
             let stream = &self.thread.times;
             let decode = |from: &mut Cursor<'_>| cells::times(from, mode, quantiser);
             let known = self.next_entry.take();
-            let Some(next) = known.or_else(|| self.times.take_of_ring(source, stream, decode))
+            let Some(next) = known.or_else(|| self.times.next_ring_entry(source, stream, decode))
             else {
                 // As for a stream, but the recorder may keep later times again.
                 let ended = self.thread.events;
@@ -416,9 +416,9 @@ impl ThreadFollower {
         }
     }
 
-    /// Offset of the word by which a reader of a ring gives chunks back, and the chunk that it has
-    /// come to; nothing before the first.
-    pub fn released(&self) -> Option<(u64, u64)> {
+    /// Offset of the word by which a reader of a ring releases chunks, and the chunk that it has
+    /// reached; nothing before the first.
+    pub fn ring_position(&self) -> Option<(u64, u64)> {
         let chunk = self.times.chunk();
         let word = self.offset.saturating_add(offset_of!(Thread, times_read) as u64);
         (chunk != 0).then_some((word, chunk))

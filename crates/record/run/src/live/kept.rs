@@ -11,7 +11,7 @@ use talea_model::Nanos;
 
 use super::numbers::{Cursor, get_all, put_all, put_number};
 use super::pieces::{Mark, Piece};
-use super::read::LiveProcess;
+use super::read::{LiveError, LiveProcess};
 use crate::container::checksum;
 use crate::directory::{plain_host, replace};
 
@@ -62,7 +62,10 @@ pub enum KeptError {
         path: PathBuf,
     },
     /// A newer version.
-    #[error("made by a newer talea: version {found}, this one reads up to {VERSION}: `{}`", path.display())]
+    #[error(
+        "kept times are of a newer talea: version {found}, this one reads up to {VERSION}: `{}`",
+        path.display()
+    )]
     Newer {
         /// Version found.
         found: u32,
@@ -109,7 +112,7 @@ impl Kept {
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, KeptError> {
         let damaged = |expected| KeptError::Damaged { expected, path: path.to_owned() };
         if bytes.len() < HEAD || bytes[..8] != MAGIC {
-            return Err(damaged("TALEAKPT at the begin"));
+            return Err(damaged("TALEAKPT at offset 0"));
         }
         let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|n| bytes[at + n]));
         if word(8) > VERSION {
@@ -143,11 +146,19 @@ impl Kept {
 }
 
 impl LiveProcess {
-    /// Adds what a reader of its rings kept, if there is anything; `live` is the mapped file.
+    /// Parses a mapped file, and adds what a reader of its rings kept; `live` is its path.
     ///
     /// # Errors
-    /// Where the file cannot be read; the process is then as before.
-    pub fn add_kept(&mut self, live: &Path) -> Result<(), KeptError> {
+    /// Those of [`Self::read`]. Kept times that cannot be read are damage.
+    pub fn read_with_kept(bytes: &[u8], live: &Path) -> Result<Self, LiveError> {
+        let mut process = Self::read(bytes)?;
+        if let Err(error) = process.add_kept(live) {
+            process.damage.push(error.to_string());
+        }
+        Ok(process)
+    }
+
+    fn add_kept(&mut self, live: &Path) -> Result<(), KeptError> {
         if self.header.ring == 0 {
             return Ok(());
         }

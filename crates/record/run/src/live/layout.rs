@@ -204,7 +204,7 @@ pub struct Header {
     /// Number of call sites that are identified by their direct caller only, as there were too many
     /// paths. From version 2 on.
     pub shortened_paths: u64,
-    /// 1 if times are kept in rings: a reader gives chunks back by [`Thread::times_read`]. From
+    /// 1 if times are kept in rings: a reader releases chunks by [`Thread::times_read`]. From
     /// version 3 on.
     pub ring: u32,
     /// Padding.
@@ -276,7 +276,7 @@ pub struct Thread {
     pub pu_time_count: u64,
     /// Readings of the thread's PU time in order. From version 2 on.
     pub pu_times: [PuTime; MAX_PU_TIMES],
-    /// The chunk of `times` that a reader has come to; the recorder may use those before it again.
+    /// The chunk of `times` that a reader has reached; the recorder may use those before it again.
     /// 0 as long as there is no reader. Written by the reader. From version 3 on.
     pub times_read: u64,
 }

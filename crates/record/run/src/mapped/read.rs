@@ -178,7 +178,7 @@ impl LiveRecord {
         Ok(self.open_in(&Arc::new(file)))
     }
 
-    /// As [`Self::open`], to give chunks of rings back too.
+    /// As [`Self::open`], to release chunks of rings too.
     pub fn open_to_release(&self) -> Result<OpenRecord, ReadLiveError> {
         let (file, _) = open_with(&self.path, File::options().read(true).write(true))?;
         Ok(self.open_in(&Arc::new(file)))

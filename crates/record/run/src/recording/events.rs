@@ -278,12 +278,7 @@ impl Iterator for Cells<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.events.timed = self.events.timed.checked_sub(1)?;
-        let (node, edge) = loop {
-            let step = self.events.walk.next_step()?;
-            if let Place::Timed(_) = self.events.holes.next() {
-                break step;
-            }
-        };
+        let (node, edge) = self.events.holes.next_timed(&mut self.events.walk)?;
         let edge = edge.map_or(0, |e| e + 1);
         let (gap, duration) = match &mut self.events.times {
             Reader::Bounded(decoder, _) => decoder.next(edge, node.0).ok()?,

@@ -2,6 +2,9 @@
 //!
 //! Owns the walk along them beside the walk through the events.
 
+use talea_flow::log::Walk;
+use talea_model::NodeId;
+
 use crate::live::numbers::{Cursor, put_number};
 
 /// Events in a row whose times were not kept.
@@ -85,6 +88,16 @@ impl<'a> Holes<'a> {
             return Place::Timed(self.begin.take());
         }
         self.next_in_hole()
+    }
+
+    /// The next step of a walk to an event that has times.
+    pub(crate) fn next_timed(&mut self, walk: &mut Walk<'_>) -> Option<(NodeId, Option<u32>)> {
+        loop {
+            let step = walk.next_step()?;
+            if let Place::Timed(_) = self.next() {
+                return Some(step);
+            }
+        }
     }
 
     fn next_in_hole(&mut self) -> Place {

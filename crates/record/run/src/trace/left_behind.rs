@@ -40,10 +40,7 @@ pub fn pack_left_behind(directory: &RunDirectory) -> Result<usize, TraceError> {
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     let share = records.len().div_ceil(threads).max(1);
     let read = |record: &LiveRecord| {
-        let mut process = LiveProcess::read(&read_live(record).ok()?).ok()?;
-        if let Err(error) = process.add_kept(&record.path) {
-            process.damage.push(error.to_string());
-        }
+        let process = LiveProcess::read_with_kept(&read_live(record).ok()?, &record.path).ok()?;
         let header = &process.header;
         let (world, order) = (header.world, (header.start_realtime, header.rank));
         let key = ProcessKey::from_live(&process);

@@ -100,7 +100,7 @@ impl<'a> CallWalk<'a> {
                 self.is_cut = true;
                 continue;
             };
-            // What came between is unknown, but for the time before the call.
+            // Of the time in between only the gap before this call is known.
             if std::mem::take(&mut self.is_cut) && self.before.is_some() {
                 self.before = event.gap.map(|gap| begin - gap);
             }

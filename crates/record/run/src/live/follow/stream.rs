@@ -16,7 +16,7 @@ const LONGEST: usize = 20;
 
 /// An entry of a ring.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct OfRing<T> {
+pub(super) struct RingEntry<T> {
     /// Number of entries before it.
     pub(super) number: u64,
     pub(super) times: T,
@@ -89,12 +89,12 @@ impl Reader {
 
     /// As [`Self::take`], for a ring: the entry with its number, its bytes and, for the first of a
     /// chunk, the end that the head of the chunk tells.
-    pub(super) fn take_of_ring<T>(
+    pub(super) fn next_ring_entry<T>(
         &mut self,
         source: &Input<'_, impl Source>,
         stream: &Stream,
         decode: impl Fn(&mut Cursor<'_>) -> Option<T>,
-    ) -> Option<OfRing<T>> {
+    ) -> Option<RingEntry<T>> {
         loop {
             let mut from = Cursor::new(&self.bytes[self.decoded..]);
             if let Some(times) = decode(&mut from) {
@@ -104,23 +104,23 @@ impl Reader {
                 let number = self.number;
                 self.number += 1;
                 let head = self.head.filter(|head| head.first == number);
-                return Some(OfRing { number, times, entry, end: head.map(|head| head.end) });
+                return Some(RingEntry { number, times, entry, end: head.map(|head| head.end) });
             }
-            if !self.fill_of_ring(source, stream) {
+            if !self.read_ring(source, stream) {
                 return None;
             }
         }
     }
 
     /// Reads what is new in a chunk of a ring, or in the next one; false if nothing is new.
-    fn fill_of_ring(&mut self, source: &Input<'_, impl Source>, stream: &Stream) -> bool {
+    fn read_ring(&mut self, source: &Input<'_, impl Source>, stream: &Stream) -> bool {
         const HEAD: u32 = size_of::<RingHead>() as u32;
         // From chunk to chunk at most once: each has an entry.
         for _ in 0..2 {
             let content = self.chunk.saturating_add(size_of::<Chunk>() as u64);
             let is_same = self.chunk != 0 && source.get(content) == self.head;
             if !is_same {
-                if !self.enter(source, stream.head) {
+                if !self.enter_chunk(source, stream.head) {
                     return false;
                 }
                 continue;
@@ -144,12 +144,12 @@ impl Reader {
                 self.bytes.truncate(old + length);
                 // Used again while it was read.
                 if source.get(content) != self.head {
-                    return self.enter(source, stream.head);
+                    return self.enter_chunk(source, stream.head);
                 }
                 self.read += length as u32;
                 return length > 0;
             }
-            if is_last || !self.enter(source, chunk.next) {
+            if is_last || !self.enter_chunk(source, chunk.next) {
                 return false;
             }
         }
@@ -157,7 +157,7 @@ impl Reader {
     }
 
     /// Goes to the begin of a chunk of a ring.
-    fn enter(&mut self, source: &Input<'_, impl Source>, chunk: u64) -> bool {
+    fn enter_chunk(&mut self, source: &Input<'_, impl Source>, chunk: u64) -> bool {
         let head = source.get::<RingHead>(chunk.saturating_add(size_of::<Chunk>() as u64));
         let Some(head) = head.filter(|head| chunk != 0 && head.first >= self.number) else {
             return false;

@@ -160,7 +160,7 @@ pub(super) fn walk(
             }
             break;
         };
-        // What came between is unknown, but for the time before the call.
+        // Of the time in between only the gap before this call is known.
         if std::mem::take(&mut is_cut)
             && let Some((_, since)) = &mut before
         {
