@@ -26,12 +26,14 @@ use collector::Collector;
 /// Pause between two looks.
 const PAUSE: Duration = Duration::from_millis(50);
 /// Number of looks between two lists of the files.
-const LIST_EVERY_LOOKS: u32 = 10;
+const LIST_EVERY_LOOKS: u64 = 10;
 /// Time between two writings of kept times.
 const WRITE_INTERVAL: Duration = Duration::from_secs(1);
-/// Bytes of a process's record from which on kept times are written at each look: the ring grows
-/// until they are.
-const EAGER_WRITE_BYTES: u64 = 8 << 20;
+/// Growth of a process's record after which kept times are written at once: the ring grows until
+/// they are.
+const EAGER_WRITE_BYTES: u64 = 4 << 20;
+/// Maximum time for reading the rest after the program's end.
+const LAST: Duration = Duration::from_secs(60);
 /// Maximum number of events of a thread that are read before the next thread's.
 const MAX_EVENTS: u64 = 1 << 16;
 
@@ -72,78 +74,116 @@ struct Observed {
     kept: PathBuf,
     /// Number of events so far.
     events: u64,
-    /// Their number at the last writing, and its time.
-    written: (u64, Instant),
+    written: Written,
     /// The chunk of each thread up to which chunks were released.
     released: Vec<u64>,
+}
+
+/// State at the last writing of kept times.
+struct Written {
+    events: u64,
+    /// Bytes of the process's record.
+    used: u64,
+    at: Instant,
 }
 
 fn observe(live: &Path, stop: &AtomicBool) -> HashSet<String> {
     let mut found: HashMap<RecordId, Option<Observed>> = HashMap::new();
     let mut warnings = HashSet::new();
-    for round in 0_u32.. {
+    let mut looks = 0_u64;
+    let mut ended: Option<Instant> = None;
+    loop {
         // Before the last look, so that nothing comes after it.
         let is_last = stop.load(Ordering::Acquire);
-        if round % LIST_EVERY_LOOKS == 0 || is_last || found.is_empty() {
-            find(live, &mut found);
+        if looks.is_multiple_of(LIST_EVERY_LOOKS) || is_last && ended.is_none() {
+            find(live, &mut found, &mut warnings);
         }
-        let mut is_new = true;
-        while is_new {
-            is_new = false;
-            for one in found.values_mut().flatten() {
-                is_new |= one.look();
-                if let Err(error) = one.write(is_last && !is_new) {
-                    warnings
-                        .insert(format!("cannot write kept times, new ones are kept while --memory lasts: {error}: `{}`", one.kept.display()));
-                }
+        looks += 1;
+        let mut is_more = false;
+        for one in found.values_mut().flatten() {
+            let is_left = one.look();
+            is_more |= is_left;
+            if let Err(error) = one.write(is_last && !is_left) {
+                let path = one.kept.display();
+                warnings.insert(format!(
+                    "cannot write kept times, new ones are kept while --memory lasts: {error}: `{path}`"
+                ));
             }
-            is_new &= is_last;
         }
         if is_last {
-            break;
+            let is_late = ended.get_or_insert_with(Instant::now).elapsed() > LAST;
+            if is_late && is_more {
+                warnings.insert("reading the times of the last calls takes too long".to_owned());
+            }
+            if is_late || !is_more {
+                return warnings;
+            }
         }
-        std::thread::sleep(PAUSE);
+        if !is_more {
+            std::thread::sleep(PAUSE);
+        }
     }
-    warnings
 }
 
-/// Adds processes of worlds that are complete here.
-fn find(live: &Path, found: &mut HashMap<RecordId, Option<Observed>>) {
+/// Adds processes of worlds that are complete on this host.
+fn find(
+    live: &Path,
+    found: &mut HashMap<RecordId, Option<Observed>>,
+    warnings: &mut HashSet<String>,
+) {
+    let here = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let entries = std::fs::read_dir(live).into_iter().flatten().flatten().map(|one| one.path());
     let files = entries.filter(|path| path.extension().is_some_and(|ending| ending == "live"));
-    let records = files.flat_map(|path| live_records(&path).unwrap_or_default());
-    let mut worlds: HashMap<u64, Vec<(RecordId, LiveRecord, ProcessFollower<OpenRecord>)>> =
+    let mut worlds: HashMap<u64, Vec<(RecordId, PathBuf, ProcessFollower<OpenRecord>)>> =
         HashMap::new();
-    for record in records.filter(|record| record.has_head) {
-        let Some(id) = record.id().filter(|id| !found.contains_key(id)) else { continue };
-        let Ok(follower) = record.open_to_release().map(ProcessFollower::new) else { continue };
-        let Ok(follower) = follower else { continue };
-        let header = follower.header();
-        if header.ring == 0 {
-            found.insert(id, None);
-        } else if header.world != 0 {
-            worlds.entry(header.world).or_default().push((id, record, follower));
+    for path in files {
+        let records = live_records(&path).unwrap_or_default();
+        let is_new = |record: &&LiveRecord| {
+            record.has_head && record.id().is_some_and(|id| !found.contains_key(&id))
+        };
+        // The records of a host share its file.
+        let mut file: Option<OpenRecord> = None;
+        for record in records.iter().filter(is_new) {
+            let opened = match &file {
+                Some(file) => Ok(record.open_beside(file)),
+                None => record.open_to_release(),
+            };
+            let (Some(id), Ok(source)) = (record.id(), opened) else {
+                warnings.insert(format!("the times of a process cannot be selected: {record}"));
+                continue;
+            };
+            if file.is_none() {
+                file = Some(record.open_beside(&source));
+            }
+            let Ok(follower) = ProcessFollower::new(source) else { continue };
+            let header = follower.header();
+            if header.ring != 0 && header.world != 0 {
+                worlds.entry(header.world).or_default().push((id, path.clone(), follower));
+            }
         }
     }
     for processes in worlds.into_values() {
         let size = processes.first().map_or(0, |(.., one)| one.header().size as usize);
-        if processes.len() < size {
-            continue;
-        }
-        for (id, record, follower) in processes {
-            let header = follower.header();
-            let start = Nanos(header.start_realtime);
-            let kept = kept_path(&record.path, &header.host_name(), header.pid, start);
-            let written = (0, Instant::now());
-            let threads = Vec::new();
-            let released = Vec::new();
-            let one = Observed { follower, threads, kept, events: 0, written, released };
-            found.insert(id, Some(one));
+        let is_here = |one: &ProcessFollower<_>| one.header().host_name() == here;
+        if !processes.iter().all(|(.., one)| is_here(one)) {
+            found.extend(processes.into_iter().map(|(id, ..)| (id, None)));
+        } else if processes.len() >= size {
+            let observed = processes.into_iter();
+            found.extend(observed.map(|(id, path, one)| (id, Some(Observed::new(&path, one)))));
         }
     }
 }
 
 impl Observed {
+    /// Begins with the first event of a process whose mapped file is `live`.
+    fn new(live: &Path, follower: ProcessFollower<OpenRecord>) -> Self {
+        let header = follower.header();
+        let start = Nanos(header.start_realtime);
+        let kept = kept_path(live, &header.host_name(), header.pid, start);
+        let written = Written { events: 0, used: 0, at: Instant::now() };
+        Self { follower, threads: Vec::new(), kept, events: 0, written, released: Vec::new() }
+    }
+
     /// Reads what is new; true if there may be more.
     fn look(&mut self) -> bool {
         let threads = &mut self.threads;
@@ -165,17 +205,17 @@ impl Observed {
     /// Writes what is kept, if that is due or this is the last time, and then releases what was
     /// read.
     fn write(&mut self, is_last: bool) -> std::io::Result<()> {
-        let (events, at) = self.written;
-        let is_due =
-            at.elapsed() >= WRITE_INTERVAL || self.follower.header().used > EAGER_WRITE_BYTES;
-        if events == self.events || !(is_due || is_last) {
+        let (Written { events, used, at }, now) = (&self.written, self.follower.header().used);
+        let has_grown = now > used.saturating_add(EAGER_WRITE_BYTES);
+        let is_due = at.elapsed() >= WRITE_INTERVAL || has_grown;
+        if *events == self.events || !(is_due || is_last) {
             return Ok(());
         }
         let followed = self.follower.threads();
         let kept = self.threads.iter().zip(followed);
         let kept = Kept { threads: kept.map(|(one, f)| one.kept(f.offset())).collect() };
         kept.write(&self.kept)?;
-        self.written = (self.events, Instant::now());
+        self.written = Written { events: self.events, used: now, at: Instant::now() };
         self.release()
     }
 

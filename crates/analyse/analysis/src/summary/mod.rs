@@ -148,7 +148,9 @@ impl Summary {
     /// Waiting in the part of the run whose calls can be kept.
     fn judged(&self, run: &Run) -> Option<Waits> {
         let recording = &run.recording;
-        if recording.times == TimesMode::Statistics {
+        // The calls that waited for each other must have times, all of them.
+        let mut threads = recording.processes.iter().flat_map(|process| &process.threads);
+        if recording.times == TimesMode::Statistics || threads.any(Thread::has_holes) {
             return None;
         }
         let judged = (JUDGED as f64 / recording.events().max(1) as f64).min(1.0);

@@ -43,7 +43,7 @@ pub fn collection(
     let steady = growth(analysis, &[at])?.steady;
     let iterations = analysis.iterations(at);
     let thread = analysis.recorded(at);
-    let is_smart = thread.has_holes();
+    let is_smart = analysis.run.metadata.options.get("collect").is_some_and(|one| one == "smart");
     let mut kinds: Vec<Kind> = Vec::new();
     let mut by_calls: HashMap<(Vec<u32>, u32), usize> = HashMap::new();
     let mut exact: HashMap<u32, Nanos> = HashMap::new();

@@ -21,6 +21,8 @@ const KEPT: usize = 10;
 const KINDS: usize = 32;
 /// Bytes of times after which a segment ends.
 const MAX_SEGMENT_BYTES: usize = 1 << 20;
+/// Maximum number of bytes of times of closed segments that are kept.
+const MAX_KEPT_BYTES: usize = 16 << 20;
 /// Maximum number of begins that are kept.
 const MARKS: usize = 4096;
 /// Groups of durations for each node, to find the main loop.
@@ -43,6 +45,8 @@ pub(super) struct Collector {
     kinds: Vec<Kind>,
     by_calls: HashMap<Key, usize>,
     marks: Marks,
+    /// Bytes of the pieces of all kinds.
+    bytes: usize,
 }
 
 /// The call that begins it, its calls, and its duration.
@@ -87,6 +91,7 @@ impl Collector {
             kinds: Vec::new(),
             by_calls: HashMap::new(),
             marks: Marks { stride: 1, kept: Vec::new() },
+            bytes: 0,
         }
     }
 
@@ -112,7 +117,7 @@ impl Collector {
             self.segments += 1;
             self.marks.push(self.segments, Mark { event: number, begin: begin.0 });
             self.open = Some(Segment {
-                piece: Piece { first: number, end: self.end.0, bytes: Vec::new() },
+                piece: Piece { first: number, end: event.since.0, bytes: Vec::new() },
                 begin,
                 iteration: is_begin.then(|| (node, self.visits[at])),
                 calls: Vec::new(),
@@ -146,12 +151,18 @@ impl Collector {
             half_octave(duration),
         ));
         let Kind { behaviour, kept } = &mut self.kinds[kind];
-        // Ranks number iterations alike.
+        // Ranks number iterations alike; the last kind may have those of several loops.
+        let iteration = iteration.filter(|_| kind + 1 < KINDS);
         let number = iteration.map_or(number, |(_, visit)| visit);
         behaviour.add(Turn { number, duration });
-        if behaviour.keeps(number) {
+        if behaviour.keeps(number) && self.bytes < MAX_KEPT_BYTES {
+            self.bytes += piece.bytes.len();
             kept.insert(number, piece);
-            kept.retain(|&number, _| behaviour.keeps(number));
+            kept.retain(|&number, piece| {
+                let stays = behaviour.keeps(number);
+                self.bytes -= if stays { 0 } else { piece.bytes.len() };
+                stays
+            });
         }
     }
 
@@ -230,7 +241,9 @@ mod tests {
             let begin = now + gap;
             now = begin + duration.unwrap_or(0);
             let times = duration.map(|_| (Nanos(begin), Nanos(now)));
-            collector.event(&Followed { node, choice, times, entry: Entry::new(&[7, 7]) });
+            let since = Nanos(begin - gap);
+            let entry = Entry::new(&[7, 7]);
+            collector.event(&Followed { node, choice, times, since, entry });
             before = Some(node);
             if number % every == 0 {
                 collector.look(&successors);

@@ -170,11 +170,11 @@ impl Memory {
     pub unsafe fn has_chunk(&self, stream: *const Stream, wanted: u64) -> bool {
         // SAFETY: the caller owns the stream, whose chunks end with the tail.
         unsafe {
-            let mut chunk = (*stream).head;
+            let mut chunk = if wanted == 0 { 0 } else { (*stream).head };
             while chunk != 0 && chunk != wanted {
                 chunk = (*self.at::<Chunk>(chunk)).next;
             }
-            chunk != 0 && wanted != 0
+            chunk != 0
         }
     }
 
@@ -212,12 +212,14 @@ impl Memory {
                 (*stream).head = offset;
             } else {
                 let tail = self.at::<Chunk>((*stream).tail);
-                (*tail).used = (*stream).tail_len;
+                (&raw mut (*tail).used).write_volatile((*stream).tail_len);
+                compiler_fence(Ordering::Release);
                 (&raw mut (*tail).next).write_volatile(offset);
             }
             compiler_fence(Ordering::Release);
-            (*stream).tail_len = size_of::<RingHead>() as u32;
+            (&raw mut (*stream).tail_len).write_volatile(size_of::<RingHead>() as u32);
             (*stream).tail_cap = RING_CHUNK;
+            compiler_fence(Ordering::Release);
             (&raw mut (*stream).tail).write_volatile(offset);
             Ok(())
         }

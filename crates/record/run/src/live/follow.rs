@@ -37,6 +37,8 @@ pub struct Followed {
     pub choice: Option<u32>,
     /// Begin and end since the start of the process by its own clock, where times are kept.
     pub times: Option<(Nanos, Nanos)>,
+    /// End of the event before by the same clock, where times are kept.
+    pub since: Nanos,
     /// Its times as the recorder wrote them, where they are kept in a ring.
     pub entry: Entry,
 }
@@ -83,8 +85,9 @@ pub struct ThreadFollower {
     next_entry: Option<RingEntry<(u64, u64)>>,
     /// Times of events before this one are not in the ring any more.
     lost: u64,
-    /// End of the last event with times.
+    /// End of the last event with times, and of the one before it.
     end: u64,
+    since: u64,
     /// True if the file contradicts itself: nothing more is read.
     is_damaged: bool,
 }
@@ -234,6 +237,7 @@ impl ThreadFollower {
             next_entry: None,
             lost: 0,
             end: 0,
+            since: 0,
             is_damaged: false,
         }
     }
@@ -303,7 +307,7 @@ impl ThreadFollower {
             };
             self.current = Some(node);
             self.events += 1;
-            take(Followed { node, choice, times, entry });
+            take(Followed { node, choice, times, since: Nanos(self.since), entry });
         }
         Looked { events: self.events - before, left: self.left() }
     }
@@ -369,6 +373,7 @@ impl ThreadFollower {
             self.missing = Some((self.events, ended));
             return None;
         };
+        self.since = self.end;
         let begin = self.end.saturating_add(gap);
         self.end = begin.saturating_add(duration);
         Some((Nanos(begin), Nanos(self.end)))
@@ -407,6 +412,7 @@ impl ThreadFollower {
                 return Some((None, Entry::default()));
             }
             self.end = next.end.unwrap_or(self.end);
+            self.since = self.end;
             let (gap, duration) = next.times;
             let begin = self.end.saturating_add(gap);
             self.end = begin.saturating_add(duration);

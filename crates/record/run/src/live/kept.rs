@@ -158,7 +158,11 @@ impl LiveProcess {
         Ok(process)
     }
 
-    fn add_kept(&mut self, live: &Path) -> Result<(), KeptError> {
+    /// Adds what a reader of the process's rings kept; `live` is the mapped file.
+    ///
+    /// # Errors
+    /// Where that cannot be read; the process is then as before.
+    pub(crate) fn add_kept(&mut self, live: &Path) -> Result<(), KeptError> {
         if self.header.ring == 0 {
             return Ok(());
         }

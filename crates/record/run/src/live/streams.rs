@@ -109,8 +109,14 @@ impl<'a> File<'a> {
         let mut pieces = Vec::new();
         let mut offset = stream.head;
         while let Some(chunk) = self.get::<Chunk>(offset) {
-            let last = offset == stream.tail || chunk.next == 0;
-            let used = if last { stream.tail_len } else { chunk.used }.min(chunk.cap) as usize;
+            // One that is linked and not the tail yet has no entries.
+            let last = chunk.next == 0;
+            let used = match offset == stream.tail {
+                _ if !last => chunk.used,
+                true => stream.tail_len,
+                false => 0,
+            };
+            let used = used.min(chunk.cap) as usize;
             let from = offset as usize + size_of::<Chunk>();
             let Some(bytes) = self.bytes.get(from..from + used) else { break };
             if !self.spend(size_of::<Chunk>() + used) {

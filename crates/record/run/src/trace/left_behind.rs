@@ -13,6 +13,7 @@ use super::{Loaded, TraceError, live_files, write};
 use crate::bundle::{Bundle, ProcessKey};
 use crate::directory::RunDirectory;
 use crate::live::LiveProcess;
+use crate::live::kept::KeptError;
 use crate::mapped::{LiveRecord, is_closed, live_records, read_live};
 
 /// A process's part of a future trace.
@@ -40,7 +41,13 @@ pub fn pack_left_behind(directory: &RunDirectory) -> Result<usize, TraceError> {
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     let share = records.len().div_ceil(threads).max(1);
     let read = |record: &LiveRecord| {
-        let process = LiveProcess::read_with_kept(&read_live(record).ok()?, &record.path).ok()?;
+        let mut process = LiveProcess::read(&read_live(record).ok()?).ok()?;
+        match process.add_kept(&record.path) {
+            Ok(()) => {}
+            Err(error @ KeptError::Damaged { .. }) => process.damage.push(error.to_string()),
+            // It may be readable another time.
+            Err(_) => return None,
+        }
         let header = &process.header;
         let (world, order) = (header.world, (header.start_realtime, header.rank));
         let key = ProcessKey::from_live(&process);
@@ -92,7 +99,12 @@ fn remove_kept(directory: &RunDirectory) {
     let files = directory.live_files().unwrap_or_default();
     let has_ending = |path: &PathBuf, ending: &str| path.extension().is_some_and(|e| e == ending);
     if !files.iter().any(|path| has_ending(path, "live")) {
-        for path in files.iter().filter(|path| has_ending(path, "kept")) {
+        // Of a writer that was killed, too.
+        let is_unfinished = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with('.') && name.contains(".kept.")
+        };
+        for path in files.iter().filter(|path| has_ending(path, "kept") || is_unfinished(path)) {
             let _ = std::fs::remove_file(path);
         }
     }

@@ -53,7 +53,7 @@ pub(super) fn write(
     while let Some(mut first) = ahead.peek_mut() {
         let Reverse((_, number)) = *first;
         let walk = &mut walks[number];
-        untimed += u64::from(walk.call.begin.is_none());
+        untimed += u64::from(walk.call.duration.is_none());
         part.push(&walk.row())?;
         match walk.advance() {
             Some(time) => *first = Reverse((time, number)),
@@ -96,6 +96,9 @@ struct Walk<'a> {
     nodes: Vec<Node>,
     iterations: Iterations,
     call: Call,
+    has_holes: bool,
+    /// Place in time of the call.
+    place: u64,
 }
 
 impl<'a> Walk<'a> {
@@ -115,6 +118,8 @@ impl<'a> Walk<'a> {
             nodes,
             iterations: Iterations { each: read_iterations(analysis, at), event: 0, done: 0 },
             call: Call::default(),
+            has_holes: thread.has_holes(),
+            place: 0,
         }
     }
 
@@ -145,7 +150,13 @@ impl<'a> Walk<'a> {
             peer: peer.map(|peer| Rank(peer.0.saturating_add(before))),
             calls: event.polls,
         };
-        Some(self.call.begin.unwrap_or(u64::MAX))
+        // Calls without times among others are where they were made.
+        self.place = match self.call.begin {
+            Some(begin) => begin,
+            None if self.has_holes => self.place,
+            None => u64::MAX,
+        };
+        Some(self.place)
     }
 
     /// The row of the call that was read last.

@@ -210,7 +210,8 @@ fn range(analysis: &Analysis<'_>, extent: Extent) -> Option<(Nanos, Nanos)> {
 /// Number of calls of a thread in a part of the run.
 fn calls_in(analysis: &Analysis<'_>, row: &Row<'_>, part: Option<(Nanos, Nanos)>) -> u64 {
     let kept = row.thread.timed();
-    let Some((from, to)) = part else { return kept };
+    // Calls without times are passed, too: then all that have them may be in the part.
+    let Some((from, to)) = part.filter(|_| !row.thread.has_holes()) else { return kept };
     let before = |time: Nanos| -> u64 {
         let mut events = row.process.events(&analysis.run.recording, row.thread);
         events.skip_to(time).iter().sum()

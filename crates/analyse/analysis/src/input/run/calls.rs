@@ -101,8 +101,10 @@ impl<'a> CallWalk<'a> {
                 continue;
             };
             // Of the time in between only the gap before this call is known.
-            if std::mem::take(&mut self.is_cut) && self.before.is_some() {
-                self.before = event.gap.map(|gap| begin - gap);
+            if std::mem::take(&mut self.is_cut)
+                && let (Some(before), Some(gap)) = (&mut self.before, event.gap)
+            {
+                *before = (begin - gap).max(*before);
             }
             let call = TimedEvent { node: event.node, begin, end: begin + duration };
             if let Some(plan) = self.plans.get(event.node.0 as usize) {

@@ -119,10 +119,10 @@ impl Reader {
         for _ in 0..2 {
             let content = self.chunk.saturating_add(size_of::<Chunk>() as u64);
             let is_same = self.chunk != 0 && source.get(content) == self.head;
+            if !is_same && !self.enter_chunk(source, stream.head) {
+                return false;
+            }
             if !is_same {
-                if !self.enter_chunk(source, stream.head) {
-                    return false;
-                }
                 continue;
             }
             let Some(chunk) = source.get::<Chunk>(self.chunk) else { return false };
@@ -149,11 +149,14 @@ impl Reader {
                 self.read += length as u32;
                 return length > 0;
             }
-            if is_last || !self.enter_chunk(source, chunk.next) {
+            // The next one may have been used again already.
+            let is_there = !is_last
+                && (self.enter_chunk(source, chunk.next) || self.enter_chunk(source, stream.head));
+            if !is_there {
                 return false;
             }
         }
-        true
+        false
     }
 
     /// Goes to the begin of a chunk of a ring.
