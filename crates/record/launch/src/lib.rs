@@ -20,7 +20,7 @@ pub use sampling::Sampling;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use rustix::io::Errno;
@@ -134,6 +134,9 @@ pub enum Calls {
     /// Every call
     All,
 }
+
+/// Time after which processes of a launcher other than the first one fail.
+const AFTER_FIRST: Duration = Duration::from_millis(500);
 
 /// Set by users who want a process of a launcher recorded by itself.
 pub(crate) const ALONE: &str = "TALEA_ALONE";
@@ -253,6 +256,11 @@ pub fn launch(options: &Options, warn: &mut dyn FnMut(String)) -> Result<Ended, 
     let program = find(&options.command[0])?;
     let inside = launcher::inside(|name| std::env::var(name).ok());
     if let Some(inside) = inside.filter(|_| !may_launch(&program, &options.command)) {
+        // Launchers may drop what processes say that fail at the same moment: the first one has
+        // the remedy.
+        if inside.rank != 0 {
+            std::thread::sleep(AFTER_FIRST);
+        }
         return Err(wrong_order(inside, options));
     }
     let library = library::find()?;
