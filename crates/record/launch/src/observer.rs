@@ -36,6 +36,8 @@ const EAGER_WRITE_BYTES: u64 = 4 << 20;
 const LAST: Duration = Duration::from_secs(60);
 /// Maximum number of events of a thread that are read before the next thread's.
 const MAX_EVENTS: u64 = 1 << 16;
+/// The same for the first looks.
+const FIRST_EVENTS: u64 = 1 << 12;
 
 /// The thread that observes.
 #[derive(Debug)]
@@ -187,7 +189,9 @@ impl Observed {
     /// Reads what is new; true if there may be more.
     fn look(&mut self) -> bool {
         let threads = &mut self.threads;
-        let looked = self.follower.look(MAX_EVENTS, &mut |at, event| {
+        // Loops are known after a few calls, and what comes before them is not divided.
+        let most = if self.events < FIRST_EVENTS { FIRST_EVENTS } else { MAX_EVENTS };
+        let looked = self.follower.look(most, &mut |at, event| {
             while threads.len() <= at {
                 threads.push(Collector::new());
             }

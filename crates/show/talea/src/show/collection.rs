@@ -79,7 +79,7 @@ fn text(collection: &CollectionData) -> String {
     lines.extend(more(collection.phases.len()));
     if collection.phases.iter().any(|phase| phase.mixed) {
         let kinds = collection.phases.len();
-        lines.push(format!("iterations of further kinds are counted with the {kinds}th kind"));
+        lines.push(format!("iterations of further kinds are counted with kind {kinds}"));
     }
     lines.push(String::new());
     if collection.smart {
@@ -113,8 +113,10 @@ fn sums(totals: &[TotalData]) -> Vec<String> {
 }
 
 fn numbers(phase: &PhaseData) -> String {
-    let numbers: Vec<String> = phase.kept.iter().map(u64::to_string).collect();
-    numbers.join(" ")
+    let numbers: Vec<String> = phase.kept.iter().take(SHOWN).map(u64::to_string).collect();
+    let left = phase.kept.len().saturating_sub(SHOWN);
+    let more = if left > 0 { format!(" and {} more", grouped(left as u64)) } else { String::new() };
+    numbers.join(" ") + &more
 }
 
 fn estimate(total: &TotalData) -> [String; 5] {
