@@ -1,8 +1,8 @@
-//! Times of calls of which only sums were kept.
+//! Times of calls whose sums alone were kept.
 //!
-//! Owns the estimate: each such call gets the mean of those at its node, and calls between two known
-//! moments are scaled to fill the time there. The time between these moments is exact, the parts
-//! that nodes have in it are estimates, and single times say nothing.
+//! Owns the estimate: each such call gets the mean of those at its node, and calls between two
+//! known moments are scaled to fill the time there. The time between these moments is exact, the
+//! parts that nodes have in it are estimates, and single times say nothing.
 
 use talea_flow::iterations::TimedEvent;
 use talea_model::Nanos;
@@ -26,8 +26,8 @@ impl Mean {
     }
 }
 
-/// Fills in the times of calls of a thread: those with the end [`UNKNOWN`], of which some have a
-/// known begin. `means` are by node; `resumed` has the first calls with times after others, by
+/// Fills in the times of calls of a thread: those with the end [`UNKNOWN`]; some have a known
+/// begin. `means` are by node; `resumed` has the first calls with times after others, by
 /// place, with the gap before each. Calls after the last known moment are left out.
 pub(crate) fn fill(events: &mut Vec<TimedEvent>, means: &[Mean], resumed: &[(usize, Nanos)]) {
     let mean = |event: &TimedEvent| means.get(event.node.0 as usize).copied().unwrap_or_default();

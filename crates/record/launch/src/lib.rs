@@ -1,10 +1,10 @@
 //! Starts a program so that it is recorded, and waits for it.
 //!
 //! Owns the order of steps: everything that can be wrong is found before the program starts, and
-//! nothing that goes wrong afterwards changes its exit code. [`observer`] chooses times that are kept
-//! while the program runs. [`environment`] sets the variables of
-//! the recording library, [`launcher`] passes them on, [`child`] waits and forwards signals. It
-//! prints nothing: warnings go to the caller. Analysis of the run is `talea-analysis`'.
+//! nothing that goes wrong afterwards changes its exit code. [`environment`] sets the variables of
+//! the recording library, [`launcher`] passes them on, [`child`] waits and forwards signals, and
+//! [`observer`] selects times meanwhile. It prints nothing: warnings go to the caller. Analysis of
+//! the run is `talea-analysis`'.
 
 mod child;
 mod describe;

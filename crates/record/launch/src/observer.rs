@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use talea_model::Nanos;
 use talea_run::live::follow::ProcessFollower;
-use talea_run::live::kept::{Kept, kept_path};
+use talea_run::live::selection::{Kept, kept_path};
 use talea_run::mapped::{LiveRecord, OpenRecord, RecordId, live_records};
 
 use collector::Collector;
@@ -33,7 +33,7 @@ const WRITE_INTERVAL: Duration = Duration::from_secs(1);
 /// they are.
 const EAGER_WRITE_BYTES: u64 = 4 << 20;
 /// Maximum time for reading the rest after the program's end.
-const LAST: Duration = Duration::from_secs(60);
+const LAST: Duration = Duration::from_mins(1);
 /// Maximum number of events of a thread that are read before the next thread's.
 const MAX_EVENTS: u64 = 1 << 16;
 /// The same for the first looks.

@@ -323,7 +323,9 @@ pub(super) fn ends(recording: &Recording, process: &Process, time: &RangeInclusi
     if process.threads.len() > 1 && process.threads.iter().any(Thread::has_holes) {
         let lengths = sends.values().map(Vec::len).chain(receives.values().map(Vec::len));
         ends.unknown += lengths.sum::<usize>() as u64;
-        (sends.clear(), receives.clear(), ends.meetings.clear());
+        sends.clear();
+        receives.clear();
+        ends.meetings.clear();
     }
     ends.sends = sends.into_iter().collect();
     ends.receives = receives.into_iter().collect();

@@ -12,8 +12,7 @@ use talea_flow::iterations::TimedEvent;
 use talea_flow::online::{Follower, Step};
 use talea_model::{Nanos, NodeId};
 use talea_run::live::follow::Followed;
-use talea_run::live::kept::KeptThread;
-use talea_run::live::pieces::{Mark, Piece};
+use talea_run::live::pieces::{KeptThread, Mark, Piece};
 
 /// Number of segments of a kind that are kept.
 const KEPT: usize = 10;
@@ -28,7 +27,7 @@ const MARKS: usize = 4096;
 /// Groups of durations for each node, to find the main loop.
 const GROUPS: usize = 4;
 
-/// What is kept of one thread.
+/// Selection of the times of one thread.
 #[derive(Debug)]
 pub(super) struct Collector {
     loops: Follower,
@@ -187,7 +186,7 @@ impl Collector {
         self.counted_by = main.or(self.counted_by);
     }
 
-    /// What is kept so far, the open segment included; `offset` is the place of the thread's
+    /// The selection so far, with the open segment; `offset` is the place of the thread's
     /// record.
     pub(super) fn kept(&self, offset: u64) -> KeptThread {
         let chosen = self.kinds.iter().flat_map(|kind| {
@@ -204,13 +203,13 @@ impl Collector {
 
 impl Marks {
     fn push(&mut self, segment: u64, mark: Mark) {
-        if segment % self.stride != 0 {
+        if !segment.is_multiple_of(self.stride) {
             return;
         }
         if self.kept.len() >= MARKS {
             self.stride *= 2;
             let stride = self.stride;
-            self.kept.retain(|(segment, _)| segment % stride == 0);
+            self.kept.retain(|(segment, _)| segment.is_multiple_of(stride));
             return self.push(segment, mark);
         }
         self.kept.push((segment, mark));

@@ -96,8 +96,8 @@ impl Recorder {
 
     /// Keeps times again where a reader of the ring has released chunks.
     pub(crate) fn resume_times(&mut self) {
-        // SAFETY: the thread's part in the file is its own.
         if self.is_ring && self.times_off {
+            // SAFETY: the thread's part in the file is its own.
             self.times_off = unsafe { !self.room_for_times(0, self.end) };
         }
     }

@@ -8,11 +8,11 @@ use talea_run::MappedRegion;
 use talea_run::bundle::{Bundle, ProcessTimes};
 use talea_run::live::LiveProcess;
 use talea_run::live::follow::{Followed, ProcessFollower, Source};
-use talea_run::live::kept::{Kept, KeptThread};
 use talea_run::live::layout::{self, Sync};
-use talea_run::live::pieces::{Mark, Piece};
+use talea_run::live::pieces::{KeptThread, Mark, Piece};
 use talea_run::live::read::NodeSums;
 use talea_run::live::record::put_procedure;
+use talea_run::live::selection::Kept;
 use talea_run::recording::{Recording, Sizes};
 
 use super::*;
@@ -288,7 +288,7 @@ fn ring(
             ends.push(end.0);
             times.push(is_kept(number).then_some((begin, end)));
             if !is_kept(number) {
-                if number % 64 == 0 {
+                if number.is_multiple_of(64) {
                     own.marks.push(Mark { event: number, begin: begin.0 });
                 }
                 return;
@@ -335,11 +335,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
     #[test]
     fn a_ring_has_what_was_kept_and_what_was_not_read(
-        calls in calls(), every in 1..900_usize, kept in 1..90_u64, of in 1..200_u64, more in 1..6_usize,
+        calls in calls(),
+        every in 1..900_usize,
+        kept in 1..90_u64,
+        of in 1..200_u64,
+        more in 1..6_usize,
     ) {
         let calls = calls.repeat(more);
         let (bytes, all, expected) =
-            ring(&calls, |number| number % every == 0, |number| number % of < kept);
+            ring(&calls, |number| number.is_multiple_of(every), |number| number % of < kept);
         let mut live = LiveProcess::read(&bytes).unwrap();
         prop_assert!(live.damage.is_empty(), "{:?}", live.damage);
         live.take_kept(all);
@@ -374,7 +378,7 @@ fn a_ring_that_is_read_takes_no_more_memory() {
     let call = |node| Call { node, args: [1, 0, 0, 3], gap: 3_000_000, duration: 99, polls: 1 };
     let used = |count: usize, every: usize| {
         let calls = [call(0), call(1)].repeat(count / 2);
-        let (bytes, ..) = ring(&calls, |number| number % every == 0, |number| number < 50);
+        let (bytes, ..) = ring(&calls, |number| number.is_multiple_of(every), |number| number < 50);
         bytes.len()
     };
     let few = used(40_000, 5_000);

@@ -54,7 +54,7 @@ pub struct Chunk {
     pub used: u32,
 }
 
-/// What the content of a chunk of a ring begins with. All times of its first event come after it;
+/// Begin of the content of a chunk of a ring. All times of its first event come after it;
 /// no event has its times in two chunks.
 #[repr(C)]
 #[derive(

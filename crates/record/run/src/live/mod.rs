@@ -7,12 +7,12 @@
 
 pub(crate) mod cells;
 pub mod follow;
-pub mod kept;
 pub mod layout;
 pub mod numbers;
 pub mod pieces;
 pub mod read;
 pub mod record;
+pub mod selection;
 mod settle;
 mod streams;
 mod threads;

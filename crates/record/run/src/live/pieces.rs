@@ -1,13 +1,12 @@
 //! Times of some of a thread's events.
 //!
 //! Owns the joining of pieces to one stream with holes. Pieces come from chunks of a ring and from
-//! what a reader of the ring kept; marks are moments that are known of events without times.
+//! a reader that selected some; marks are moments that are known of events without times.
 //! Nothing of them is trusted.
 
 use talea_flow::times::Quantiser;
 
 use super::cells;
-use super::kept::KeptThread;
 use super::layout::TimesMode;
 use super::numbers::Cursor;
 use crate::recording::holes::Hole;
@@ -30,6 +29,19 @@ pub struct Mark {
     pub event: u64,
     /// Its begin, in nominal nanoseconds since the process's start.
     pub begin: u64,
+}
+
+/// Kept times of a thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeptThread {
+    /// Offset of its record in the mapped file.
+    pub offset: u64,
+    /// Number of events that were read; the ring has the times of later ones.
+    pub events: u64,
+    /// Times of events.
+    pub pieces: Vec<Piece>,
+    /// Begins of others.
+    pub marks: Vec<Mark>,
 }
 
 /// Times of a thread: one stream, and where events have none.

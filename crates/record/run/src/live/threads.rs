@@ -10,10 +10,9 @@ use talea_flow::log::{NodeLog, Runs, RunsBuilder, ThreadLog};
 use talea_flow::times::Quantiser;
 use talea_model::{Nanos, NodeId, PathId, ProcedureId, ProcedureSpec, Signature};
 
-use super::kept::KeptThread;
 use super::layout::{Header, INLINE_FRAMES, Node, PathFrame, Thread, TimesMode};
 use super::numbers::Cursor;
-use super::pieces::{Joined, Piece, join};
+use super::pieces::{Joined, KeptThread, Piece, join};
 use super::settle::settle;
 use super::streams::File;
 use crate::limits::{MOST_EVENTS, MOST_FRAMES};

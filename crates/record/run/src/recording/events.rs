@@ -77,7 +77,7 @@ struct Ahead {
     times: Nominal,
 }
 
-/// What is known of an event's times, on the process's own clock.
+/// Known times of an event, on the process's own clock.
 #[derive(Clone, Copy)]
 enum Nominal {
     /// Gap and duration.

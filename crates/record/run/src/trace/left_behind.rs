@@ -13,7 +13,7 @@ use super::{Loaded, TraceError, live_files, write};
 use crate::bundle::{Bundle, ProcessKey};
 use crate::directory::RunDirectory;
 use crate::live::LiveProcess;
-use crate::live::kept::KeptError;
+use crate::live::selection::KeptError;
 use crate::mapped::{LiveRecord, is_closed, live_records, read_live};
 
 /// A process's part of a future trace.

@@ -1,8 +1,8 @@
 //! A stream of bytes that grows.
 //!
 //! Owns the place up to which it was read. Bytes are read in pieces, and are kept until they are
-//! decoded. The chunks of a ring may be used again meanwhile: a reader that is too late for one goes
-//! on with the oldest one that there is.
+//! decoded. The chunks of a ring may be used again meanwhile: a reader that is too late for one
+//! continues with the oldest one.
 
 use super::super::layout::{Chunk, RingHead, Stream};
 use super::super::numbers::Cursor;
@@ -21,7 +21,7 @@ pub(super) struct RingEntry<T> {
     pub(super) number: u64,
     pub(super) times: T,
     pub(super) entry: Entry,
-    /// End of the event before, where it is told.
+    /// End of the event before, where it is stated.
     pub(super) end: Option<u64>,
 }
 
@@ -88,7 +88,7 @@ impl Reader {
     }
 
     /// As [`Self::take`], for a ring: the entry with its number, its bytes and, for the first of a
-    /// chunk, the end that the head of the chunk tells.
+    /// chunk, the end that the head of the chunk states.
     pub(super) fn next_ring_entry<T>(
         &mut self,
         source: &Input<'_, impl Source>,

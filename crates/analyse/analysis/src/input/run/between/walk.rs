@@ -163,8 +163,9 @@ pub(super) fn walk(
         // Of the time in between only the gap before this call is known.
         if std::mem::take(&mut is_cut) {
             let gap_begin = event.gap.map_or(begin, |gap| begin - gap);
-            let since = before.as_mut().map(|(_, since)| since).or(skipped.as_mut());
-            since.into_iter().for_each(|since| *since = gap_begin.max(*since));
+            if let Some(since) = before.as_mut().map(|(_, since)| since).or(skipped.as_mut()) {
+                *since = gap_begin.max(*since);
+            }
         }
         let node = event.node.0 as usize;
         let Some(plan) = plans.get(node) else { continue };

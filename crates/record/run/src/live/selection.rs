@@ -1,8 +1,9 @@
-//! What a reader of rings kept of a process's times.
+//! Times of a process that a reader of its rings selected.
 //!
-//! Owns the file: magic, version and checksum of the rest, then for each thread its place in the
-//! mapped file, the number of events read, pieces and marks. It lies beside the mapped file, is replaced as a whole, and
-//! belongs to the process with the same id and start. Nothing of it is trusted.
+//! Owns their file: magic, version and checksum of the rest, then for each thread its place in the
+//! mapped file, the number of events read, pieces and marks. It lies beside the mapped file, is
+//! replaced as a whole, and belongs to the process with the same id and start. Nothing of it is
+//! trusted.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use talea_model::Nanos;
 
 use super::numbers::{Cursor, get_all, put_all, put_number};
-use super::pieces::{Mark, Piece};
+use super::pieces::{KeptThread, Mark, Piece};
 use super::read::{LiveError, LiveProcess};
 use crate::container::checksum;
 use crate::directory::{plain_host, replace};
@@ -27,19 +28,6 @@ const HEAD: usize = 16;
 pub struct Kept {
     /// Its threads.
     pub threads: Vec<KeptThread>,
-}
-
-/// Kept times of a thread.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KeptThread {
-    /// Offset of its record in the mapped file.
-    pub offset: u64,
-    /// Number of events that were read; the ring has the times of later ones.
-    pub events: u64,
-    /// Times of events.
-    pub pieces: Vec<Piece>,
-    /// Begins of others.
-    pub marks: Vec<Mark>,
 }
 
 /// Errors of a file of kept times.
