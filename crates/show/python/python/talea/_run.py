@@ -87,7 +87,7 @@ class Run:
         keep: int = 10,
         seed: int = 1,
     ) -> Result:
-        """Iterations that smart collection would keep, and totals estimated from them.
+        """Iterations that smart collection kept or would keep, and totals of call sites.
 
         Without `rank` a thread of the largest class is used; without `thread`, the first thread of
         the rank. At most `keep` iterations of a kind are kept.
