@@ -40,6 +40,7 @@ const OBJECTS: &str = "crates/machine/topology/tests/samples";
 const MODELS: &str = "crates/analyse/formats/tests/samples";
 const TARGETS: [&str; 25] = [
     "live",
+    "selections",
     "structure",
     "container",
     "numbers",
@@ -145,6 +146,7 @@ pub(crate) fn cases(target: &str, first: u64, count: u64) -> Result<(), String> 
 fn seeds(target: &str) -> Result<Vec<Vec<u8>>, String> {
     let (folder, wanted): (_, fn(&Path) -> bool) = match target {
         "live" => (SAMPLES, |path| path.extension().is_some_and(|e| e == "live")),
+        "selections" => (SAMPLES, |path| path.extension().is_some_and(|e| e == "kept")),
         "perfmon" | "pmu-events" | "likwid" => (MODELS, |_| true),
         "json" => (SAMPLES, |path| path.extension().is_some_and(|e| e == "json")),
         "objects" => (OBJECTS, |path| path.extension().is_some_and(|e| e == "xml")),
@@ -179,6 +181,12 @@ fn one(target: &str, random: &mut Random, seeds: &[Vec<u8>], folder: &Path) -> R
         "live" => {
             mutate(random, &mut bytes, other);
             exercise::live(&bytes);
+        }
+        "selections" => {
+            mutate(random, &mut bytes, other);
+            // The last sample has rings.
+            let processes = self::seeds("live")?;
+            exercise::selection(processes.last().map_or(&[], Vec::as_slice), &bytes);
         }
         "lists" => {
             let mut bytes = exercise::records_of_lists(random);

@@ -70,6 +70,22 @@ fn damaged_processes_are_survived() {
 }
 
 #[test]
+fn damaged_selections_are_survived() {
+    limit_memory();
+    let processes = samples("live");
+    let seeds = samples("kept");
+    proptest!(cases(), |(number: u64)| {
+        let mut random = Random::new(number);
+        let mut bytes = seeds[random.below(seeds.len())].clone();
+        let other = &seeds[random.below(seeds.len())];
+        mutate(&mut random, &mut bytes, other);
+        // The last ones have rings.
+        let process = &processes[processes.len() - 1 - random.below(2)];
+        exercise::selection(process, &bytes);
+    });
+}
+
+#[test]
 fn damaged_structures_and_times_are_survived() {
     limit_memory();
     let seeds: Vec<_> = samples("talea").iter().map(|trace| parts(trace)).collect();

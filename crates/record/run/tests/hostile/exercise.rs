@@ -9,13 +9,14 @@ use talea_flow::codec::{sequence, times};
 use talea_flow::times::Quantiser;
 use talea_model::Nanos;
 use talea_run::bundle::{Bundle, ProcessTimes};
-use talea_run::container::{Container, SectionId, Tag};
+use talea_run::container::{Container, SectionId, Tag, checksum};
 use talea_run::limits::Limits;
 use talea_run::lists::record::put_full;
 use talea_run::lists::{Change, Lists};
 use talea_run::live::LiveProcess;
 use talea_run::live::follow::ProcessFollower;
 use talea_run::live::read::NodeSums;
+use talea_run::live::selection::Kept;
 use talea_run::recording::{Recording, Sizes};
 
 use super::mutate::Random;
@@ -60,6 +61,24 @@ pub(crate) fn live(bytes: &[u8]) {
     let mut packed = Bundle::from_live(&process);
     let times = packed.take_times();
     bundle(&packed.to_message(), &times);
+    bundle(&packed.to_bytes(), &times);
+    let (bundle, times) = Bundle::from_mapped(process);
+    let times = [ProcessTimes::Mapped(times)];
+    recording(&bundle.into_recording_within(times, Sizes::default(), LIMITS));
+}
+
+/// Times that were selected of a process, as they are packed and as they are read.
+pub(crate) fn selection(process: &[u8], bytes: &[u8]) {
+    let mut bytes = bytes.to_vec();
+    if bytes.len() >= 16 {
+        let sum = checksum(&bytes[16..]);
+        bytes[12..16].copy_from_slice(&sum.to_le_bytes());
+    }
+    let Ok(kept) = Kept::from_bytes(&bytes, Path::new("demo.kept")) else { return };
+    let Ok(mut process) = LiveProcess::read_within(process, LIMITS) else { return };
+    process.take_kept(kept);
+    let mut packed = Bundle::from_live(&process);
+    let times = packed.take_times();
     bundle(&packed.to_bytes(), &times);
     let (bundle, times) = Bundle::from_mapped(process);
     let times = [ProcessTimes::Mapped(times)];
