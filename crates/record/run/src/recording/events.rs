@@ -175,6 +175,12 @@ impl<'a> Events<'a> {
         Some(visits)
     }
 
+    /// Number of events with times before the next event.
+    pub fn timed_before(&self) -> u64 {
+        let ahead = matches!(self.ahead, Some(Ahead { times: Nominal::Both(..), .. }));
+        (self.thread.times.kept - self.timed).saturating_sub(u64::from(ahead))
+    }
+
     /// The same events without begin and duration, which is faster.
     #[must_use]
     pub fn without_times(mut self) -> Self {

@@ -210,11 +210,11 @@ fn range(analysis: &Analysis<'_>, extent: Extent) -> Option<(Nanos, Nanos)> {
 /// Number of calls of a thread in a part of the run.
 fn calls_in(analysis: &Analysis<'_>, row: &Row<'_>, part: Option<(Nanos, Nanos)>) -> u64 {
     let kept = row.thread.timed();
-    // Calls without times are passed, too: then all that have them may be in the part.
-    let Some((from, to)) = part.filter(|_| !row.thread.has_holes()) else { return kept };
+    let Some((from, to)) = part else { return kept };
     let before = |time: Nanos| -> u64 {
         let mut events = row.process.events(&analysis.run.recording, row.thread);
-        events.skip_to(time).iter().sum()
+        let passed = events.skip_to(time).iter().sum();
+        if row.thread.has_holes() { events.timed_before() } else { passed }
     };
     // Those that begin before the end of the part, and one after it; some that end up to a
     // thousandth before a time are not left out before it.
