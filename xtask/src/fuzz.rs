@@ -38,7 +38,7 @@ const PROGRAMS: &str = "apps/bin";
 const OBJECTS: &str = "crates/machine/topology/tests/samples";
 /// Files of metrics.
 const MODELS: &str = "crates/analyse/formats/tests/samples";
-const TARGETS: [&str; 25] = [
+const TARGETS: [&str; 26] = [
     "live",
     "selections",
     "structure",

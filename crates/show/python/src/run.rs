@@ -157,7 +157,8 @@ impl Run {
         })
     }
 
-    /// Iterations that smart collection kept or would keep, as JSON; `null` for a run without threads.
+    /// Iterations that smart collection kept or would keep, as JSON; `null` for a run without
+    /// threads.
     fn collection(
         &self,
         py: Python<'_>,
