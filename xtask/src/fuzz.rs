@@ -174,6 +174,14 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Times that were selected of the process of a sample; the last one has rings.
+fn selection(random: &mut Random, mut bytes: Vec<u8>, other: &[u8]) -> Result<(), String> {
+    mutate(random, &mut bytes, other);
+    let processes = seeds("live")?;
+    exercise::selection(processes.last().map_or(&[], Vec::as_slice), &bytes);
+    Ok(())
+}
+
 fn one(target: &str, random: &mut Random, seeds: &[Vec<u8>], folder: &Path) -> Result<(), String> {
     let mut bytes = seeds[random.below(seeds.len())].clone();
     let other = &seeds[random.below(seeds.len())];
@@ -182,12 +190,7 @@ fn one(target: &str, random: &mut Random, seeds: &[Vec<u8>], folder: &Path) -> R
             mutate(random, &mut bytes, other);
             exercise::live(&bytes);
         }
-        "selections" => {
-            mutate(random, &mut bytes, other);
-            // The last sample has rings.
-            let processes = self::seeds("live")?;
-            exercise::selection(processes.last().map_or(&[], Vec::as_slice), &bytes);
-        }
+        "selections" => selection(random, bytes, other)?,
         "lists" => {
             let mut bytes = exercise::records_of_lists(random);
             let other = exercise::records_of_lists(random);
