@@ -310,7 +310,7 @@ fn ring(
         // SAFETY: nothing is recorded meanwhile.
         unsafe { memory.at::<u64>(word).write(chunk) };
     });
-    // What nobody has read is in the ring.
+    // Events that were not read are in the ring.
     let whole = follow(calls, |_| false, u64::MAX);
     times.extend(whole[times.len()..].iter().map(|event| event.times));
     (bytes, Kept { threads: vec![own] }, times)

@@ -57,7 +57,7 @@ pub(crate) struct Joined {
 
 /// Joins what was kept of a thread with this many events and what is in its ring. Where pieces
 /// overlap, the one that begins earlier counts; of the ring only events count that were not read
-/// yet. What lies beyond the last event is left out.
+/// yet. Entries beyond the last event are left out.
 pub(crate) fn join(
     kept: &KeptThread,
     ring: &[Piece],
@@ -65,22 +65,26 @@ pub(crate) fn join(
     mode: TimesMode,
     quantiser: &Quantiser,
 ) -> Joined {
-    let mut pieces: Vec<(&Piece, u64)> = kept.pieces.iter().map(|piece| (piece, 0)).collect();
-    pieces.sort_by_key(|(piece, _)| piece.first);
-    // A chunk of the ring may have both events that were read and others.
-    let mut ring: Vec<(&Piece, u64)> = ring.iter().map(|piece| (piece, kept.events)).collect();
-    ring.sort_by_key(|(piece, _)| piece.first);
-    pieces.append(&mut ring);
+    // Each with the first and the end of the events that it may give.
+    let mut pieces: Vec<(&Piece, u64, u64)> =
+        kept.pieces.iter().map(|piece| (piece, 0, events)).collect();
+    pieces.sort_by_key(|(piece, ..)| piece.first);
+    let mut ring: Vec<&Piece> = ring.iter().collect();
+    ring.sort_by_key(|piece| piece.first);
+    // A chunk may have both events that were read and others. One that was used again while it was
+    // copied must not reach into the next.
+    let ends = ring.iter().skip(1).map(|piece| piece.first.min(events)).chain([events]);
+    pieces.extend(ring.iter().zip(ends).map(|(&piece, end)| (piece, kept.events, end)));
     let mut marks = kept.marks.clone();
     marks.sort_by_key(|mark| mark.event);
     let mut marks = marks.into_iter().peekable();
     let mut joined = Joined::default();
     // Events so far, those of them with times since the last hole, and the last known moment.
     let (mut covered, mut timed, mut now) = (0_u64, 0_u64, 0_u64);
-    for (piece, least) in pieces {
+    for (piece, least, most) in pieces {
         let mut from = Cursor::new(&piece.bytes);
         let (mut number, mut end) = (piece.first, piece.end);
-        while number < events {
+        while number < most {
             let begin_of_bytes = from.position();
             let Some((gap, duration)) = cells::times(&mut from, mode, quantiser) else { break };
             let begin = end.saturating_add(gap);
@@ -148,7 +152,7 @@ mod tests {
         assert_eq!(joined(pieces(), &[], 9), (5, vec![(2, 4, 100)]));
         // A mark at the begin of a piece says nothing new.
         assert_eq!(joined(pieces(), &[3, 6, 0], 9), (5, vec![(2, 1, 55), (0, 3, 100)]));
-        // What a piece repeats counts once, and nothing comes after the last event.
+        // Repeated events count once, and nothing comes after the last event.
         assert_eq!(joined(vec![piece(0, 4), piece(2, 9)], &[], 7), (7, vec![]));
         assert_eq!(joined(vec![piece(0, 4), piece(1, 2), piece(5, 1)], &[], 9).0, 5);
     }

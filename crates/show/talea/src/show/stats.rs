@@ -26,7 +26,7 @@ pub(super) fn show(analysis: &Analysis<'_>, format: Format) -> String {
     );
     let of_time = |share: Option<f64>| {
         share.map_or_else(
-            || "unknown: no times".to_owned(),
+            || "unknown: not all calls have times".to_owned(),
             |share| format!("{:.1} % of the time", share * 100.0),
         )
     };

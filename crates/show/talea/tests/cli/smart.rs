@@ -48,7 +48,7 @@ fn some_iterations_and_all_sums_are_kept() {
             let child = started(&bench, mpi, name, &["--collect", "smart"], steps);
             let looks = looks(&bench, name, || ());
             assert!(ended(child).success());
-            // What others read of the ring meanwhile is the same.
+            // Another reader of the ring finds the same.
             let last = looks.last().unwrap();
             assert_eq!(last["left_events"], 0, "{last}");
             assert_eq!(last["main_loop"]["iterations"].to_string(), steps, "{last}");
