@@ -60,8 +60,10 @@ fn of_procedure(spec: &ProcedureSpec) -> Traits {
         (0..spec.args.len()).filter(|&at| wanted(&spec.args[at])).collect()
     };
     let found = |arg: &ArgSpec| arg.kind == ArgKind::Flag || arg.name == "outcount";
+    let matched = |arg: &ArgSpec| arg.name.starts_with("status.") || arg.name == "index";
     Traits {
         chosen: places(&chosen),
+        matched: places(&matched),
         collective: matches!(traffic(&spec.name), Traffic::Collective(_)),
         poll: places(&found).first().copied().filter(|_| is_poll(&spec.name)),
         same_as: None,
@@ -89,7 +91,10 @@ mod tests {
                 ("status.source", ArgKind::Peer),
             ],
         );
-        assert_eq!(of_procedure(&recv), Traits { chosen: vec![0, 1, 2], ..Traits::default() });
+        let expected = Traits { chosen: vec![0, 1, 2], matched: vec![3], ..Traits::default() };
+        assert_eq!(of_procedure(&recv), expected);
+        let any = spec("MPI_Waitany", &[("requests", ArgKind::Requests), ("index", ArgKind::Int)]);
+        assert_eq!(of_procedure(&any), Traits { matched: vec![1], ..Traits::default() });
         let test = spec("MPI_Test", &[("request", ArgKind::Request), ("flag", ArgKind::Flag)]);
         assert_eq!(of_procedure(&test), Traits { poll: Some(1), ..Traits::default() });
         let barrier = spec("MPI_Barrier", &[("comm", ArgKind::Comm)]);

@@ -11,6 +11,7 @@
 mod arrange;
 mod build;
 mod code;
+mod columns;
 mod evidence;
 mod expand;
 mod flat;

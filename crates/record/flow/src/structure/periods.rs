@@ -4,8 +4,9 @@
 //! Owns the periods of argument columns over the iterations of a loop, and the conversion of such a
 //! loop to the nest of loops that these show. Only loops with equal iterations are examined, except
 //! for parts that run before or after on some of them. A column without a period (tags that count
-//! up, sizes that depend on data) is no evidence, and a collective call that is the same each time
-//! shows that each iteration is a step of its own.
+//! up, sizes that depend on data) is no evidence, and neither is one that follows the order in which
+//! messages arrived: a master answers its workers in turn where they happen to be equally fast. A
+//! collective call that is the same each time shows that each iteration is a step of its own.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -13,6 +14,7 @@ use std::ops::Range;
 use talea_model::NodeId;
 
 use super::code::CodeFrame;
+use super::columns::{Columns, LOOKED_AT, Period, period};
 use super::{Guard, Kind, Tree};
 use crate::labels::Partition;
 use crate::log::{Runs, ThreadLog};
@@ -22,6 +24,9 @@ use crate::log::{Runs, ThreadLog};
 pub struct Traits {
     /// Columns that the program chose: peers, tags, counts, communicators.
     pub chosen: Vec<usize>,
+    /// Columns that timing decided: what a receive with a wild card matched, which of several
+    /// requests was complete.
+    pub matched: Vec<usize>,
     /// True if every member of a communicator makes this call together.
     pub collective: bool,
     /// Column whose value is 0 when the call, a poll, finds nothing.
@@ -31,11 +36,6 @@ pub struct Traits {
     /// The call path in machine code, outermost frame first; empty where unknown.
     pub code: Vec<CodeFrame>,
 }
-
-/// Maximum period that is searched.
-const LONGEST: usize = 4096;
-/// Loops with more events than this are judged by their first ones.
-const LOOKED_AT: usize = 1 << 24;
 
 /// The sequence that a tree was built from.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ pub(super) struct Sequence {
 pub(super) fn split(tree: &mut Tree, log: &ThreadLog, traits: &[Traits], sequence: &Sequence) {
     let mut loops = Vec::new();
     candidates(tree, &mut 0, &mut loops);
-    let mut columns = Columns { log, values: vec![Vec::new(); log.nodes.len()] };
+    let mut columns = Columns::new(log);
     let mut found: Vec<(usize, Vec<u64>)> = Vec::new();
     for number in loops {
         let iterations = tree.iterations(number);
@@ -107,27 +107,6 @@ fn numbered(tree: &Tree, number: usize) -> Option<&Tree> {
         at += 1;
     });
     found
-}
-
-/// The recorded values of columns, by visit; unfolded on first use.
-struct Columns<'a> {
-    log: &'a ThreadLog,
-    values: Vec<Vec<Vec<i64>>>,
-}
-
-impl Columns<'_> {
-    fn of(&mut self, node: NodeId, column: usize) -> &[i64] {
-        let at = node.0 as usize;
-        let columns = &self.log.nodes[at].columns;
-        if self.values[at].is_empty() {
-            self.values[at] = vec![Vec::new(); columns.len()];
-        }
-        let values = &mut self.values[at][column];
-        if values.is_empty() {
-            *values = columns[column].values().take(LOOKED_AT).collect();
-        }
-        values
-    }
 }
 
 /// A loop in the sequence.
@@ -203,6 +182,9 @@ impl<'a> Seen<'a> {
                 match self.period(place, column, columns) {
                     Period::Constant => {}
                     Period::None => steady = false,
+                    Period::Of { .. } if self.is_answer(body, place, column, columns) => {
+                        steady = false;
+                    }
                     Period::Of { period, run } => {
                         steady = false;
                         found.extend([run, period].into_iter().filter(|&size| size > 1));
@@ -240,15 +222,9 @@ impl<'a> Seen<'a> {
     fn period(&self, place: usize, column: usize, columns: &mut Columns<'_>) -> Period {
         let mut all = Period::Constant;
         for execution in &self.executions {
-            let stream: Option<Vec<i64>> = self.iterations[execution.clone()]
-                .iter()
-                .take(LOOKED_AT / self.executions.len())
-                .map(|range| {
-                    let (node, visit) = self.sequence.visits[range.start + place];
-                    columns.of(node, column).get(visit as usize).copied()
-                })
-                .collect();
-            let Some(stream) = stream else { return Period::None };
+            let Some(stream) = self.stream(execution, place, column, columns) else {
+                return Period::None;
+            };
             all = match (all, period(&stream)) {
                 (same, Period::Constant) | (Period::Constant, same) => same,
                 (a, b) if a == b => a,
@@ -257,46 +233,54 @@ impl<'a> Seen<'a> {
         }
         all
     }
-}
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Period {
-    /// The same value each time.
-    Constant,
-    /// Values of a period, in runs of this length. Where the period is the whole stream only the
-    /// runs count.
-    Of {
-        period: usize,
-        run: usize,
-    },
-    None,
-}
+    /// A column's values at one place of the body, for each iteration of an execution.
+    fn stream(
+        &self,
+        execution: &Range<usize>,
+        place: usize,
+        column: usize,
+        columns: &mut Columns<'_>,
+    ) -> Option<Vec<i64>> {
+        self.iterations[execution.clone()]
+            .iter()
+            .take(LOOKED_AT / self.executions.len())
+            .map(|range| {
+                let (node, visit) = self.sequence.visits[range.start + place];
+                columns.of(node, column).get(visit as usize).copied()
+            })
+            .collect()
+    }
 
-/// The smallest period of a stream, which must contain it at least twice.
-fn period(stream: &[i64]) -> Period {
-    if stream.windows(2).all(|pair| pair[0] == pair[1]) {
-        return Period::Constant;
-    }
-    // The longest border of each prefix (Knuth, Morris, Pratt): the rest of the stream without it
-    // is its period.
-    let mut borders = vec![0_usize; stream.len()];
-    for at in 1..stream.len() {
-        let mut border = borders[at - 1];
-        while border > 0 && stream[at] != stream[border] {
-            border = borders[border - 1];
-        }
-        borders[at] = border + usize::from(stream[at] == stream[border]);
-    }
-    let period = stream.len() - borders[stream.len() - 1];
-    let whole = period > LONGEST || 2 * period > stream.len();
-    let period = if whole { stream.len() } else { period };
-    let mut runs = stream[..period].chunk_by(|a, b| a == b).map(<[i64]>::len);
-    let first = runs.next().unwrap_or(1);
-    let run = if runs.all(|run| run == first) { first } else { 1 };
-    match (whole, run) {
-        (true, 1) => Period::None,
-        (true, run) => Period::Of { period: run, run },
-        (false, run) => Period::Of { period, run },
+    /// True if the values of a column are those that timing decided for an earlier call of the
+    /// iteration or a later one of the iteration before, always or with the same difference.
+    fn is_answer(
+        &self,
+        body: &[NodeId],
+        place: usize,
+        column: usize,
+        columns: &mut Columns<'_>,
+    ) -> bool {
+        let matched: Vec<(usize, usize)> = (body.iter().enumerate())
+            .filter_map(|(at, node)| Some((at, self.traits.get(node.0 as usize)?)))
+            .flat_map(|(at, traits)| traits.matched.iter().map(move |&column| (at, column)))
+            .filter(|&(at, column)| {
+                self.log.nodes[body[at].0 as usize].columns.get(column).is_some()
+            })
+            .collect();
+        matched.into_iter().any(|(earlier, decided)| {
+            let behind = usize::from(earlier >= place);
+            let mut difference = None;
+            self.executions.iter().all(|execution| {
+                let own = self.stream(execution, place, column, columns);
+                let decided = self.stream(execution, earlier, decided, columns);
+                let Some((own, decided)) = own.zip(decided) else { return false };
+                own.iter().skip(behind).zip(&decided).all(|(&own, &decided)| {
+                    let now = own.wrapping_sub(decided);
+                    decided >= 0 && *difference.get_or_insert(now) == now
+                })
+            })
+        })
     }
 }
 
@@ -382,23 +366,4 @@ fn divide(part: &mut Tree, size: u64, whole: bool, longest: u64, all: u64) -> Op
         }
     }
     Some(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn periods_of_streams() {
-        let check = |stream: &[i64], expected| assert_eq!(period(stream), expected, "{stream:?}");
-        check(&[], Period::Constant);
-        check(&[7, 7, 7], Period::Constant);
-        check(&[1, 2, 1, 2], Period::Of { period: 2, run: 1 });
-        check(&[1, 2, 3, 1, 2, 3, 1], Period::Of { period: 3, run: 1 });
-        check(&[1, 1, 2, 2, 1, 1, 2, 2], Period::Of { period: 4, run: 2 });
-        check(&[1, 1, 2, 1, 1, 2], Period::Of { period: 3, run: 1 });
-        check(&[1, 2, 3, 4, 5, 6], Period::None);
-        check(&[1, 2, 1], Period::None);
-        check(&[1, 1, 2, 2, 5, 5], Period::Of { period: 2, run: 2 });
-    }
 }

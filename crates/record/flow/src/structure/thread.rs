@@ -184,6 +184,26 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn answers_to_whoever_was_first_are_no_loop() {
+        let matched = || Traits { matched: vec![0], ..Traits::default() };
+        let check = |turns: &[(u32, i64)], expected: &str| {
+            let mut sequence = vec![(0, 0)];
+            sequence.extend(turns);
+            let text = text(&sequence, &[Traits::default(), matched(), chosen()]);
+            assert!(text.contains(expected), "{text}");
+        };
+        let turns = |answer: &dyn Fn(i64) -> i64| -> Vec<(u32, i64)> {
+            (0..12).flat_map(|turn| [(1, turn % 3), (2, answer(turn))]).collect()
+        };
+        check(&turns(&|turn| turn % 3), "+LOOP (12x)");
+        check(&turns(&|turn| turn % 3 + 1), "+LOOP (12x)");
+        // The first answer is to a call before the loop.
+        check(&turns(&|turn| turn % 3)[1..23], "+LOOP (11x)");
+        // The answers are in an order of the program's own.
+        check(&turns(&|turn| turn / 2 % 2), "+LOOP (3x)");
+    }
+
+    #[test]
     fn a_period_inside_guards_is_a_loop() {
         // 32 steps of two colours, with a sum every eighth step.
         let mut sequence = vec![(0, 0)];
