@@ -20,7 +20,7 @@ impl<'a> Columns<'a> {
         Self { log, values: vec![Vec::new(); log.nodes.len()] }
     }
 
-    pub(super) fn of(&mut self, node: NodeId, column: usize) -> &[i64] {
+    pub(super) fn values_of(&mut self, node: NodeId, column: usize) -> &[i64] {
         let at = node.0 as usize;
         let columns = &self.log.nodes[at].columns;
         if self.values[at].is_empty() {

@@ -4,7 +4,7 @@
 //! Owns the periods of argument columns over the iterations of a loop, and the conversion of such a
 //! loop to the nest of loops that these show. Only loops with equal iterations are examined, except
 //! for parts that run before or after on some of them. A column without a period (tags that count
-//! up, sizes that depend on data) is no evidence, and neither is one that follows the order in which
+//! up, sizes that depend on data) is no evidence. Neither is one that follows the order in which
 //! messages arrived: a master answers its workers in turn where they happen to be equally fast. A
 //! collective call that is the same each time shows that each iteration is a step of its own.
 
@@ -247,7 +247,7 @@ impl<'a> Seen<'a> {
             .take(LOOKED_AT / self.executions.len())
             .map(|range| {
                 let (node, visit) = self.sequence.visits[range.start + place];
-                columns.of(node, column).get(visit as usize).copied()
+                columns.values_of(node, column).get(visit as usize).copied()
             })
             .collect()
     }
