@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::bench::{Bench, Mpi, stderr};
 use super::survive::ended;
-use super::watch::{Ranks, kill_ranks, looks, started};
+use super::watch::{Ranks, kill_ranks, looks, started, until};
 
 /// The collection of rank 0.
 fn collection(bench: &Bench, run: &str) -> Value {
@@ -96,7 +96,12 @@ fn a_killed_program_keeps_what_was_chosen() {
         let _ranks = Ranks(live.clone());
         let options = ["--collect", "smart", "--no-report"];
         let child = started(&bench, mpi, mpi.name, &options, "100000000");
-        std::thread::sleep(Duration::from_millis(2500));
+        // On busy cores ranks need seconds for a hundred steps.
+        until(|| {
+            let look = bench.json(&["watch", mpi.name, "--once", "--json"]);
+            (look["main_loop"]["iterations"].as_u64()? > 150).then_some(())
+        });
+        std::thread::sleep(Duration::from_millis(1500));
         kill_ranks(&live);
         assert!(!ended(child).success());
         let found = collection(&bench, mpi.name);

@@ -28,7 +28,7 @@ pub(super) fn started(bench: &Bench, mpi: Mpi, name: &str, options: &[&str], ste
 }
 
 /// The first answer.
-fn until<T>(answer: impl Fn() -> Option<T>) -> T {
+pub(super) fn until<T>(answer: impl Fn() -> Option<T>) -> T {
     (0..200).find_map(|_| answer()).unwrap()
 }
 
