@@ -1,11 +1,12 @@
 //! Decisions while a program runs: the size and cost of smart collection, the errors of totals that
-//! follow from kept iterations, and the cost of watching. `cargo xtask bench online [PART]`.
+//! follow from kept iterations, the cost of watching, and clusters of a running program beside
+//! those of the finished run. `cargo xtask bench online [PART]`.
 //!
 //! Owns the tables. Errors come from whole recordings, where the true times are known. They
 //! therefore contain no differences between runs.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
@@ -25,9 +26,12 @@ const STEPS: [&str; 2] = ["10000", "100000"];
 
 pub(crate) fn run(part: Option<&str>) -> Result<(), String> {
     let folder = scratch("online")?;
-    for (name, table) in
-        [("smart", smart as fn(&Path) -> _), ("totals", totals), ("watch", watching)]
-    {
+    for (name, table) in [
+        ("smart", smart as fn(&Path) -> _),
+        ("totals", totals),
+        ("watch", watching),
+        ("clusters", clusters),
+    ] {
         if part.is_none_or(|part| part == name) {
             table(&folder)?;
         }
@@ -258,6 +262,71 @@ fn watching(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
+/// Largest clusters that are compared.
+const LARGEST: usize = 3;
+
+fn clusters(folder: &Path) -> Result<(), String> {
+    heading("Clusters of running programs, Open MPI");
+    println!(
+        "Clusters of the last look (`talea watch --json`) beside those of the finished run (`talea cluster`). *Largest*: shares of the time of all bursts but the shortest, of the {LARGEST} largest clusters. *Stable*: part of the run after which the clusters of the last look were stable.\n"
+    );
+    println!(
+        "| program | ranks | bursts, look | bursts, run | clusters, look | clusters, run | largest, look, % | largest, run, % | stable after, % |\n|---|---|---|---|---|---|---|---|---|"
+    );
+    for program in programs(&folder.join("programs"))? {
+        let out = folder.join("clustered");
+        let mut child = record(&out, &program, "full")?
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|e| e.to_string())?;
+        let lines = watched(&out, &mut child)?;
+        child.wait().map_err(|e| e.to_string())?;
+        let last = lines.last().ok_or("no look")?;
+        let live = &last["clusters"];
+        let run = out.display().to_string();
+        let whole = json(&["cluster", &run, "--json"])?;
+        let long = 1.0 - number(live, "short_share");
+        let [live_shares, whole_shares] =
+            [(live, "share", long), (&whole, "time_share", 1.0)].map(|(of, key, all)| {
+                let shares = of["clusters"].as_array().into_iter().flatten();
+                let mut shares: Vec<f64> =
+                    shares.map(|one| 100.0 * number(one, key) / all).collect();
+                shares.sort_by(|a, b| b.total_cmp(a));
+                shares
+            });
+        let largest = |shares: &[f64]| {
+            let texts: Vec<String> =
+                shares.iter().take(LARGEST).map(|share| format!("{share:.1}")).collect();
+            texts.join(", ")
+        };
+        let stable = number(live, "stable_since_ns") / number(last, "time_ns");
+        println!(
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {:.0} |",
+            program.name,
+            program.ranks,
+            live["bursts"],
+            number(&whole, "points"),
+            live_shares.len(),
+            whole_shares.len(),
+            largest(&live_shares),
+            largest(&whole_shares),
+            100.0 * stable
+        );
+    }
+    Ok(())
+}
+
+/// All looks at a run that has just been started.
+fn watched(out: &Path, child: &mut Child) -> Result<Vec<Value>, String> {
+    while !out.join("run.json").exists() && child.try_wait().is_ok_and(|done| done.is_none()) {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let run = out.display().to_string();
+    let lines = output(&mut talea(&["watch", &run, "--json"])?)?;
+    lines.lines().map(|line| serde_json::from_str(line).map_err(|e| e.to_string())).collect()
+}
+
 /// Run time of a recorded program in seconds; adds what looks took in milliseconds, with their
 /// numbers of events.
 fn timed(
@@ -273,14 +342,8 @@ fn timed(
         .spawn()
         .map_err(|e| e.to_string())?;
     if is_watched {
-        while !out.join("run.json").exists() && child.try_wait().is_ok_and(|done| done.is_none()) {
-            std::thread::sleep(std::time::Duration::from_millis(1));
-        }
-        let run = out.display().to_string();
-        let lines = output(&mut talea(&["watch", &run, "--json"])?)?;
-        for line in lines.lines().skip(1) {
-            let look: Value = serde_json::from_str(line).map_err(|e| e.to_string())?;
-            looks.push([number(&look, "took_ns") / 1e6, number(&look, "new_events")]);
+        for look in watched(out, &mut child)?.iter().skip(1) {
+            looks.push([number(look, "took_ns") / 1e6, number(look, "new_events")]);
         }
     }
     let status = child.wait().map_err(|e| e.to_string())?;

@@ -4,6 +4,8 @@
 //! graphs. It reads the mapped files of processes; these never wait for it. Sums of time are the
 //! recorder's exact ones; the main loop and its iterations are those of [`talea_flow::online`].
 
+mod bursts;
+mod clusters;
 mod names;
 mod process;
 
@@ -18,6 +20,7 @@ use talea_results::watch::{
 use talea_run::RunDirectory;
 use talea_run::mapped::{RecordId, live_records};
 
+use clusters::ClusterState;
 use names::Names;
 use process::Watched;
 
@@ -46,6 +49,7 @@ pub struct Watch {
     time: Nanos,
     /// Looks in a row with little change, and the begin of the first.
     steady: Option<(usize, Nanos)>,
+    clusters: ClusterState,
     gaps: Gaps,
 }
 
@@ -63,6 +67,7 @@ impl Watch {
             ran: Instant::now(),
             time: Nanos(0),
             steady: None,
+            clusters: ClusterState::default(),
             gaps: Gaps::default(),
         }
     }
@@ -131,6 +136,10 @@ impl Watch {
                 let Some(id) = record.id().filter(|id| !self.known.contains(id)) else { continue };
                 let beside = self.processes.iter().find(|one| one.id().is_beside(&id));
                 let failed = match Watched::open(&record, id, beside) {
+                    // Records are copied where they were in another folder.
+                    Ok(process) if self.processes.iter().any(|one| one.is_copy_of(&process)) => {
+                        None
+                    }
                     Ok(_) if self.processes.len() == MOST => {
                         Some(format!("processes beyond the first {MOST} are not watched"))
                     }
@@ -176,11 +185,14 @@ impl Watch {
         });
         let graph = self.processes.iter().map(Watched::graph_size);
         let (nodes, edges) = graph.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let running = self.is_running();
+        let clusters = self.clusters.look(&self.processes, &self.names, (time, running));
         let mut gaps = self.gaps.clone();
+        self.clusters.note_gaps(&mut gaps);
         self.processes.iter().for_each(|one| one.note_gaps(&mut gaps));
         WatchData {
             look: self.looks,
-            running: self.is_running(),
+            running,
             time_ns: time,
             interval_ns: time - self.time,
             took_ns: Nanos(0),
@@ -194,6 +206,7 @@ impl Watch {
             mpi_share: whole,
             recent_mpi_share: recent,
             main_loop,
+            clusters,
             sites: self.sites(),
             ranks,
             gaps,

@@ -11,7 +11,7 @@ use thiserror::Error;
 use crate::dbscan::{Dbscan, DbscanError, dbscan};
 use crate::label::{Cluster, Clustering, Label};
 use crate::nearest::{Index, Walk};
-use crate::points::Points;
+use crate::points::{Points, PointsError};
 
 /// Errors of classification.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -32,6 +32,9 @@ pub enum ClassifyError {
         /// Dimensions of the others.
         found: usize,
     },
+    /// Values that are no points.
+    #[error(transparent)]
+    Points(#[from] PointsError),
     /// A place that no point has, or one that is repeated or out of order.
     #[error("expected rising places below {points}, found {place}")]
     Place {

@@ -10,6 +10,7 @@
 
 pub mod agreement;
 pub mod auto;
+pub mod bins;
 pub mod bursts;
 pub mod classify;
 pub mod dbscan;

@@ -92,12 +92,16 @@ pub struct Durations {
 }
 
 /// Classes of each power of two.
-const CLASSES: u32 = 64;
+pub const CLASSES: u32 = 64;
 
 impl Durations {
     /// Adds a burst.
     pub fn add(&mut self, nanos: u64) {
-        let class = class(nanos);
+        self.add_to(class(nanos), nanos);
+    }
+
+    /// Adds bursts of a class by the sum of their durations.
+    pub(crate) fn add_to(&mut self, class: usize, nanos: u64) {
         if class >= self.times.len() {
             self.times.resize(class + 1, 0);
         }
@@ -128,7 +132,7 @@ impl Durations {
 }
 
 /// The class of a duration.
-fn class(nanos: u64) -> usize {
+pub(crate) fn class(nanos: u64) -> usize {
     let Some(power) = nanos.checked_ilog2() else { return 0 };
     // As a fraction of the power of two, of 64 bits.
     let digits = (nanos << (63 - power)) << 1;

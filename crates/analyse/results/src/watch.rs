@@ -41,12 +41,23 @@ pub struct WatchData {
     pub recent_mpi_share: f64,
     /// The main loop; null where none is known yet, or no times are kept.
     pub main_loop: Option<LoopNow>,
+    /// Clusters of the computation between calls; null where no times are kept, or before there
+    /// are enough bursts.
+    pub clusters: Option<ClustersNow>,
     /// Call sites by time since the look before, then by time.
     pub sites: Vec<SiteNow>,
     /// Ranks in order.
     pub ranks: Vec<RankNow>,
     /// Missing data.
     pub gaps: Gaps,
+}
+
+impl WatchData {
+    /// True if nothing more can come: the run has ended and its events are read, but for those of a
+    /// damaged record, which are never read.
+    pub fn is_last(&self) -> bool {
+        !self.running && (self.left_events == 0 || self.new_events == 0)
+    }
 }
 
 /// The main loop at a look.
@@ -87,6 +98,61 @@ pub struct IterationGroup {
     pub min_ns: Nanos,
     /// Maximum duration.
     pub max_ns: Nanos,
+}
+
+/// Clusters of bursts (computation between two calls of a thread) by duration, and by the calls at
+/// both ends where these separate kinds. All bursts with known times count.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ClustersNow {
+    /// Time of this clustering since the first process called `MPI_Init`.
+    pub at_ns: Nanos,
+    /// Number of bursts.
+    pub bursts: u64,
+    /// The sum of their durations.
+    pub time_ns: Nanos,
+    /// True if the calls at both ends separate clusters.
+    pub by_calls: bool,
+    /// Part of the time in bursts that are left out: short ones, and those beyond the maximum
+    /// number of bins.
+    pub short_share: f64,
+    /// Part of the time in bursts in no cluster (noise).
+    pub noise_share: f64,
+    /// Part of the time in clusters beyond those of `clusters`.
+    pub others_share: f64,
+    /// Time of the first of at least three clusterings in a row that are equivalent; null where
+    /// they are not stable. Equivalent clusters overlap with a margin of 5 % and hold 85 % of the
+    /// time.
+    pub stable_since_ns: Option<Nanos>,
+    /// Number of times that these requirements were lowered: after three clusterings in a row that
+    /// are not equivalent.
+    pub lowered: usize,
+    /// At most 32 clusters, by time.
+    pub clusters: Vec<ClusterNow>,
+}
+
+/// A cluster at a look.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ClusterNow {
+    /// Its number, the same at all looks.
+    pub id: u32,
+    /// Part of the time of all bursts.
+    pub share: f64,
+    /// Part of the time of the bursts since the previous clustering.
+    pub recent_share: f64,
+    /// Number of bursts.
+    pub bursts: u64,
+    /// Mean duration.
+    pub mean_ns: Nanos,
+    /// Minimum duration, with an error of at most 1.6 %.
+    pub min_ns: Nanos,
+    /// Maximum duration, with an error of at most 1.6 %.
+    pub max_ns: Nanos,
+    /// Number of threads that have bursts of it.
+    pub threads: usize,
+    /// The call before most of its time: procedure and place.
+    pub after: String,
+    /// The call after most of its time.
+    pub before: String,
 }
 
 /// A call site at a look.

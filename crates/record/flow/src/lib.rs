@@ -15,6 +15,7 @@ pub mod graph;
 pub mod growth;
 pub mod history;
 pub mod iterations;
+pub mod kinds;
 pub mod labels;
 pub mod log;
 pub mod loops;

@@ -245,13 +245,18 @@ pub struct Ended {
     pub outcome: Outcome,
 }
 
-/// Starts and records a program, and waits for its end. `warn` gets each warning as a sentence.
+/// Starts and records a program, and waits for its end. `warn` gets each warning as a sentence;
+/// `started` is called once the program runs.
 ///
 /// # Errors
 ///
 /// Everything that prevents the start: no program, no recording library, no run directory, samples
 /// that cannot be taken.
-pub fn launch(options: &Options, warn: &mut dyn FnMut(String)) -> Result<Ended, LaunchError> {
+pub fn launch(
+    options: &Options,
+    warn: &mut dyn FnMut(String),
+    started: &mut dyn FnMut(&RunDirectory, &Metadata),
+) -> Result<Ended, LaunchError> {
     options.check()?;
     let program = find(&options.command[0])?;
     let inside = launcher::inside(|name| std::env::var(name).ok());
@@ -284,6 +289,11 @@ pub fn launch(options: &Options, warn: &mut dyn FnMut(String)) -> Result<Ended, 
         })?,
         None => directory.live(),
     };
+    if options.live_dir.is_some()
+        && let Err(error) = std::os::unix::fs::symlink(&live, directory.live_elsewhere())
+    {
+        warn(format!("no link to the record's folder, the program cannot be watched: {error}"));
+    }
     let variables = environment::variables(options, &library, &live, directory.path());
     let path = directory.path();
     let folders = [
@@ -301,11 +311,14 @@ pub fn launch(options: &Options, warn: &mut dyn FnMut(String)) -> Result<Ended, 
     note_host(&directory, &metadata.host, warn);
     let begin = Instant::now();
     let command = launcher.with_exports(&options.command, &variables);
-    let started = child::start(&program, &command, &variables);
-    let observer = (started.is_ok() && options.collect == Collect::Smart)
-        .then(|| Observer::start(live.clone()));
-    let (outcome, interrupted) = match started {
-        Ok(child) => child.wait(),
+    let child = child::start(&program, &command, &variables);
+    let observer =
+        (child.is_ok() && options.collect == Collect::Smart).then(|| Observer::start(live.clone()));
+    let (outcome, interrupted) = match child {
+        Ok(child) => {
+            started(&directory, &metadata);
+            child.wait()
+        }
         Err(source) => {
             // Nothing was recorded: leave no empty run behind.
             let _ = std::fs::remove_dir_all(directory.path());
@@ -319,10 +332,14 @@ pub fn launch(options: &Options, warn: &mut dyn FnMut(String)) -> Result<Ended, 
     metadata.outcome = Some(outcome);
     metadata.interrupted = interrupted.map(|(signal, _)| signal);
     metadata.interrupted_at = interrupted.map(|(_, at)| elapsed(begin, at));
-    if let Some(folder) = &options.live_dir
-        && let Err(error) = environment::bring_back(&live, &directory)
-    {
-        warn(format!("cannot copy the record from --live-dir: {error}: `{}`", folder.display()));
+    if let Some(folder) = &options.live_dir {
+        match environment::bring_back(&live, &directory) {
+            Ok(()) => _ = std::fs::remove_file(directory.live_elsewhere()),
+            Err(error) => {
+                let folder = folder.display();
+                warn(format!("cannot copy the record from --live-dir: {error}: `{folder}`"));
+            }
+        }
     }
     if let Err(error) = directory.write_metadata(&metadata) {
         warn(error.to_string());

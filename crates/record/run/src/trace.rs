@@ -112,10 +112,10 @@ pub fn write(directory: &Path, bundle: &mut Bundle) -> Result<PathBuf, TraceErro
 /// A run, read from everything in its directory. Unreadable parts are gaps, not errors.
 pub fn load(directory: &RunDirectory) -> io::Result<Recording> {
     // Another command, or the ranks, may pack the files meanwhile.
-    let mut before = traces(directory)?;
+    let mut before = files(directory)?;
     for _ in 0..READINGS {
         let recording = load_once(directory)?;
-        let now = traces(directory)?;
+        let now = files(directory)?;
         if now == before {
             return Ok(recording);
         }
@@ -124,11 +124,14 @@ pub fn load(directory: &RunDirectory) -> io::Result<Recording> {
     load_once(directory)
 }
 
-/// Traces of a directory with their lengths.
-fn traces(directory: &RunDirectory) -> io::Result<Vec<(PathBuf, u64)>> {
+/// Traces of a directory with their lengths, and its live files, which may be copied meanwhile.
+fn files(directory: &RunDirectory) -> io::Result<Vec<(PathBuf, u64)>> {
     let length = |path: &Path| std::fs::metadata(path).map_or(0, |about| about.len());
-    let paths = directory.traces()?.into_iter().map(|(_, path)| path);
-    Ok(paths.map(|path| (path.clone(), length(&path))).collect())
+    let traces = directory.traces()?.into_iter();
+    let traces = traces.map(|(_, path)| (path.clone(), length(&path)));
+    // These grow.
+    let live = live_files(directory)?.into_iter().map(|path| (path, 0));
+    Ok(traces.chain(live).collect())
 }
 
 fn load_once(directory: &RunDirectory) -> io::Result<Recording> {

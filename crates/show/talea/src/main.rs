@@ -16,6 +16,8 @@ mod exit;
 mod fabric;
 mod folding;
 mod metrics;
+#[cfg(feature = "page")]
+mod page;
 mod report;
 mod run;
 mod schema;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use talea_analysis::watch::Watch;
 use talea_model::Nanos;
 use talea_model::notation::grouped;
-use talea_report::data::watch::{RankNow, RankState, WatchData};
+use talea_report::data::watch::{ClustersNow, RankNow, RankState, WatchData};
 use talea_run::RunDirectory;
 use talea_run::directory::OpenError;
 use talea_screen::ScreenError;
@@ -33,6 +33,12 @@ const RANKS: usize = 32;
 pub(crate) enum Output {
     /// On a screen.
     Screen,
+    /// On a page of this machine.
+    #[cfg(feature = "page")]
+    Page {
+        /// Its port; 0 for any.
+        port: u16,
+    },
     /// One as text.
     Text,
     /// Each as a line of JSON; only one where true.
@@ -66,13 +72,17 @@ pub(crate) enum WatchError {
         path: PathBuf,
     },
     /// No process.
-    #[error("no process of the run called MPI_Init within {} s; runs with `--live-dir` or without MPI cannot be watched: `{}`", PATIENCE.as_secs(), path.display())]
+    #[error("no process of the run called MPI_Init on this machine within {} s; runs without MPI cannot be watched: `{}`", PATIENCE.as_secs(), path.display())]
     NoProcess {
         /// The run.
         path: PathBuf,
     },
+    /// The page.
+    #[cfg(feature = "page")]
+    #[error("{0}")]
+    Page(#[from] talea_page::PageError),
     /// The screen.
-    #[error("{0}; `--once` and `--json` work without a terminal")]
+    #[error("{0}; `--once`, `--json` and `--page` work without a terminal")]
     Screen(#[from] ScreenError),
     /// Standard output.
     #[error("cannot write to standard output: {0}")]
@@ -84,6 +94,8 @@ impl Expected for WatchError {
         match self {
             Self::Open(_) | Self::Ended { .. } | Self::NoProcess { .. } => Exit::Input,
             Self::Screen(_) => Exit::Lacking,
+            #[cfg(feature = "page")]
+            Self::Page(_) => Exit::Lacking,
             Self::Output(error) => Exit::of_output(error),
         }
     }
@@ -116,23 +128,47 @@ pub(crate) fn watch(options: &Options) -> Result<(), WatchError> {
             out.write_all(text(&directory, &look(&mut watched)).as_bytes())?;
         }
         Output::Json { once } => {
-            let mut data = first;
-            loop {
+            let last = until_end(first, every, &mut || look(&mut watched), &mut |data| {
                 // Keys are texts and numbers are finite or null, which is all that could fail.
-                serde_json::to_writer(&mut out, &data).map_err(io::Error::from)?;
+                serde_json::to_writer(&mut out, data).map_err(io::Error::from)?;
                 out.write_all(b"\n")?;
                 out.flush()?;
-                // A damaged record may have events that are never read.
-                let is_read = data.left_events == 0 || data.new_events == 0;
-                if once || !data.running && is_read {
-                    break;
-                }
-                std::thread::sleep(every);
-                data = look(&mut watched);
-            }
+                Ok(!once)
+            });
+            last?;
+        }
+        #[cfg(feature = "page")]
+        Output::Page { port } => {
+            let port = talea_page::Port::take(port)?;
+            let metadata = directory.metadata().unwrap_or_default();
+            let page = crate::page::open(port, &options.run, &metadata, options.every)?;
+            writeln!(out, "{}", page.url())?;
+            out.flush()?;
+            let last = until_end(first, every, &mut || look(&mut watched), &mut |data| {
+                page.show(data);
+                Ok(true)
+            })?;
+            page.close();
+            print_next_command(&directory, &last);
         }
     }
     Ok(())
+}
+
+/// Shows a look and those after it, until the run has ended or `show` returns false; returns the
+/// last one.
+fn until_end(
+    first: WatchData,
+    every: Duration,
+    look: &mut dyn FnMut() -> WatchData,
+    show: &mut dyn FnMut(&WatchData) -> io::Result<bool>,
+) -> io::Result<WatchData> {
+    let mut data = first;
+    while show(&data)? && !data.is_last() {
+        std::thread::sleep(every);
+        data = look();
+    }
+    Ok(data)
 }
 
 /// The first look that finds a process.
@@ -184,7 +220,7 @@ fn text(directory: &RunDirectory, data: &WatchData) -> String {
             grouped(data.events)
         ),
         match data.steady_since_ns {
-            Some(since) => format!("graph steady since {since}"),
+            Some(since) => format!("graph steady from {since} on"),
             None => "graph not known to be steady".to_owned(),
         } + &format!("; {} nodes, {} edges", data.nodes, data.edges),
     ];
@@ -223,6 +259,9 @@ fn text(directory: &RunDirectory, data: &WatchData) -> String {
     }
     lines.extend(sites.lines());
     lines.push(String::new());
+    if let Some(clusters) = &data.clusters {
+        lines.extend(clusters_text(clusters));
+    }
     let mut ranks = Table::new(&[
         ("rank", Column::Right),
         ("in MPI now", Column::Right),
@@ -241,6 +280,36 @@ fn text(directory: &RunDirectory, data: &WatchData) -> String {
         lines.push(format!("{} more; --json has all", data.ranks.len() - RANKS));
     }
     lines.join("\n") + "\n"
+}
+
+/// Clusters of the computation, and an empty line.
+fn clusters_text(now: &ClustersNow) -> Vec<String> {
+    let stable = match now.stable_since_ns {
+        Some(since) => format!("stable from {since} on"),
+        None => "not stable".to_owned(),
+    };
+    let mut lines = vec![fitted(&format!(
+        "computation: {} bursts, {}; clusters by duration{}, {stable}",
+        grouped(now.bursts),
+        now.time_ns,
+        if now.by_calls { " and calls" } else { "" },
+    ))];
+    let mut table = Table::new(&[
+        ("now", Column::Right),
+        ("all", Column::Right),
+        ("bursts", Column::Right),
+        ("mean", Column::Right),
+        ("cluster", Column::Right),
+        ("after", Column::Place),
+    ]);
+    for one in now.clusters.iter().take(SITES) {
+        let [recent, all] = [one.recent_share, one.share].map(percent);
+        let (mean, id) = (one.mean_ns.to_string(), one.id.to_string());
+        table.row([recent, all, grouped(one.bursts), mean, id, one.after.clone()]);
+    }
+    lines.extend(table.lines());
+    lines.push(String::new());
+    lines
 }
 
 fn count_ranks(data: &WatchData) -> String {

@@ -5,10 +5,11 @@
 //! beside them. Of a run that was recorded with smart collection the choice was made while it ran:
 //! kept iterations are those whose calls all have times, and totals are the recorder's sums.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 pub use talea_flow::collection::Plan;
-use talea_flow::collection::{Behaviour, Estimate, Turn, half_octave};
+use talea_flow::collection::{Estimate, Turn, half_octave};
+use talea_flow::kinds::{self, Kinds};
 use talea_model::Nanos;
 use talea_results::collection::{CollectionData, PhaseData, TotalData};
 use talea_run::live::layout::TimesMode;
@@ -18,14 +19,12 @@ use crate::Analysis;
 use crate::location::ThreadAt;
 use crate::walk::walk;
 
-/// Maximum number of kinds of iterations; further ones are counted together.
-const KINDS: usize = 32;
-
-/// A kind of iterations, and the kept ones: number of events, and time of each node.
-struct Kind {
-    behaviour: Behaviour,
-    kept: BTreeMap<u64, (u64, HashMap<u32, Nanos>)>,
-}
+/// The kept part of an iteration: its number of events, and the time of each node.
+type Kept = (u64, HashMap<u32, Nanos>);
+/// A kind of iterations.
+type Kind = kinds::Kind<Kept>;
+/// All kinds: by calls, and half octave of duration.
+type All = Kinds<(Vec<u32>, u32), Kept>;
 
 /// The iterations of a thread's main loop that were kept or would be kept by a plan.
 ///
@@ -44,13 +43,48 @@ pub fn collection(
     let iterations = analysis.iterations(at);
     let thread = analysis.recorded(at);
     let is_smart = analysis.run.metadata.options.get("collect").is_some_and(|one| one == "smart");
-    let mut kinds: Vec<Kind> = Vec::new();
-    let mut by_calls: HashMap<(Vec<u32>, u32), usize> = HashMap::new();
-    let mut exact: HashMap<u32, Nanos> = HashMap::new();
-    let mut all_events = 0;
+    let (kinds, exact, events) = kinds_of(analysis, at, plan, is_smart);
+    let mut totals: Vec<TotalData> = if is_smart {
+        let walked = walk(recording, analysis.process(at.process), thread);
+        let figures = |node: u32| walked.nodes.get(node as usize);
+        let sum = |node| figures(node).map_or(Nanos(0), |figures| figures.durations.sum());
+        exact.keys().map(|&node| recorded(analysis, at, node, sum(node))).collect()
+    } else {
+        exact.iter().map(|(&node, &time)| total(analysis, at, &kinds, (node, time))).collect()
+    };
+    totals.sort_by(|a, b| b.time_ns.cmp(&a.time_ns).then_with(|| a.site.cmp(&b.site)));
+    let kept = || kinds.iter().flat_map(|kind| kind.kept.values());
+    let phase = |(place, kind)| phase(kind, kinds.is_mixed(place));
+    let study = analysis.thread(at);
+    Ok(CollectionData {
+        rank: analysis.ranks[at.process].rank,
+        thread: study.number,
+        smart: is_smart,
+        iterations: iterations.len() as u64,
+        kept: kept().count() as u64,
+        events,
+        kept_events: kept().map(|(events, _)| events).sum(),
+        steady_at_ns: steady.first().map(|one| one.known_ns),
+        phases: kinds.iter().enumerate().filter_map(phase).collect(),
+        totals,
+    })
+}
+
+/// The kinds of iterations with their kept ones, the time of each node in all iterations, and the
+/// number of events of these.
+fn kinds_of(
+    analysis: &Analysis<'_>,
+    at: ThreadAt,
+    plan: Plan,
+    is_smart: bool,
+) -> (All, HashMap<u32, Nanos>, u64) {
+    let mut kinds = All::new(plan);
+    let (mut exact, mut all_events) = (HashMap::<u32, Nanos>::new(), 0);
+    let recording = &analysis.run.recording;
+    let thread = analysis.recorded(at);
     let mut events = analysis.process(at.process).events(recording, thread).without_arguments();
     let mut place = 0;
-    for (number, iteration) in (0..).zip(&*iterations) {
+    for (number, iteration) in (0..).zip(&*analysis.iterations(at)) {
         let (mut times, mut is_whole) = (HashMap::<u32, Nanos>::new(), true);
         while place < iteration.events.end {
             let Some(event) = events.next_event() else { break };
@@ -62,60 +96,24 @@ pub fn collection(
             }
             place += 1;
         }
-        let mut calls: Vec<u32> = times.keys().copied().collect();
-        calls.sort_unstable();
-        let next = kinds.len().min(KINDS - 1);
-        let key = (calls, half_octave(iteration.duration));
-        let kind = *by_calls.entry(key).or_insert(next);
-        if kind == kinds.len() {
-            kinds.push(Kind { behaviour: Behaviour::new(plan), kept: BTreeMap::new() });
-        }
-        let Kind { behaviour, kept } = &mut kinds[kind];
-        behaviour.add(Turn { number, duration: iteration.duration });
+        let calls: BTreeSet<u32> = times.keys().copied().collect();
+        let kind = kinds.place((calls.into_iter().collect(), half_octave(iteration.duration)));
+        let is_chosen = kinds.count(kind, Turn { number, duration: iteration.duration });
         let count = iteration.events.len() as u64;
         all_events += count;
         if is_smart && is_whole {
-            kept.insert(number, (count, times));
-        } else if !is_smart && behaviour.keeps(number) {
-            kept.insert(number, (count, times));
-            kept.retain(|&number, _| behaviour.keeps(number));
+            kinds.keep_anyway(kind, number, (count, times));
+        } else if !is_smart && is_chosen {
+            kinds.keep(kind, number, (count, times), |_| ());
         }
     }
-    // Iterations that are not kept widen stretches too.
-    for Kind { behaviour, kept } in kinds.iter_mut().filter(|_| !is_smart) {
-        kept.retain(|&number, _| behaviour.keeps(number));
+    if !is_smart {
+        kinds.settle();
     }
-    let is_mixed = by_calls.len() > KINDS;
-    let mut totals: Vec<TotalData> = if is_smart {
-        let walked = walk(recording, analysis.process(at.process), thread);
-        let figures = |node: u32| walked.nodes.get(node as usize);
-        let sum = |node| figures(node).map_or(Nanos(0), |figures| figures.durations.sum());
-        exact.keys().map(|&node| recorded(analysis, at, node, sum(node))).collect()
-    } else {
-        exact.iter().map(|(&node, &time)| total(analysis, at, &kinds, (node, time))).collect()
-    };
-    totals.sort_by(|a, b| b.time_ns.cmp(&a.time_ns).then_with(|| a.site.cmp(&b.site)));
-    let kept = || kinds.iter().flat_map(|kind| kind.kept.values());
-    let study = analysis.thread(at);
-    Ok(CollectionData {
-        rank: analysis.ranks[at.process].rank,
-        thread: study.number,
-        smart: is_smart,
-        iterations: iterations.len() as u64,
-        kept: kept().count() as u64,
-        events: all_events,
-        kept_events: kept().map(|(events, _)| events).sum(),
-        steady_at_ns: steady.first().map(|one| one.known_ns),
-        phases: kinds
-            .iter()
-            .enumerate()
-            .filter_map(|(at, kind)| phase(kind, at, is_mixed))
-            .collect(),
-        totals,
-    })
+    (kinds, exact, all_events)
 }
 
-fn phase(kind: &Kind, at: usize, is_mixed: bool) -> Option<PhaseData> {
+fn phase(kind: &Kind, mixed: bool) -> Option<PhaseData> {
     let (first, last) = kind.behaviour.extent()?;
     Some(PhaseData {
         first,
@@ -123,7 +121,7 @@ fn phase(kind: &Kind, at: usize, is_mixed: bool) -> Option<PhaseData> {
         iterations: kind.behaviour.count(),
         time_ns: kind.behaviour.sum(),
         kept: kind.kept.keys().copied().collect(),
-        mixed: is_mixed && at + 1 == KINDS,
+        mixed,
     })
 }
 
@@ -142,11 +140,11 @@ fn recorded(analysis: &Analysis<'_>, at: ThreadAt, node: u32, time_ns: Nanos) ->
 fn total(
     analysis: &Analysis<'_>,
     at: ThreadAt,
-    kinds: &[Kind],
+    kinds: &All,
     (node, time_ns): (u32, Nanos),
 ) -> TotalData {
     let nothing = Estimate { total: 0.0, margin: Some(0.0) };
-    let estimates = kinds.iter().map(|Kind { behaviour, kept }| {
+    let estimates = kinds.iter().map(|kinds::Kind { behaviour, kept }| {
         behaviour.estimate(|number| {
             let times = kept.get(&number).map(|(_, times)| times);
             times.and_then(|times| times.get(&node)).copied().unwrap_or_default()

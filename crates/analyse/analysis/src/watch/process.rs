@@ -16,6 +16,7 @@ use talea_run::live::layout::state;
 use talea_run::live::read::NodeSums;
 use talea_run::mapped::{LiveRecord, OpenRecord, ReadLiveError, RecordId, is_mapped_by};
 
+use super::bursts::ThreadBursts;
 use super::names::Key;
 
 /// Groups of durations that are kept for each node.
@@ -54,6 +55,7 @@ pub(super) struct Watched {
 #[derive(Debug)]
 struct ThreadState {
     loops: Follower,
+    bursts: ThreadBursts,
     /// Events since the look before.
     look: Look,
     /// Visits of each node.
@@ -61,8 +63,8 @@ struct ThreadState {
     /// Sums of each node now and at the look before.
     sums: Vec<NodeSums>,
     before: Vec<NodeSums>,
-    /// Time in the open call at the look before.
-    open_before: Nanos,
+    /// The open call at the look before, and the time in it.
+    open_before: Option<(NodeId, Nanos)>,
 }
 
 impl Watched {
@@ -110,6 +112,11 @@ impl Watched {
 
     pub(super) fn host(&self) -> &str {
         &self.key.1
+    }
+
+    /// True if both are records of one process.
+    pub(super) fn is_copy_of(&self, other: &Self) -> bool {
+        self.key == other.key && self.started() == other.started()
     }
 
     /// Rank; absent before it is known.
@@ -173,10 +180,12 @@ impl Watched {
             }
             thread.visits[node] += 1;
             if let Some((begin, end)) = event.times {
+                thread.bursts.event(NodeId(event.node), begin, end);
                 let timed = TimedEvent { node: NodeId(event.node), begin, end };
                 thread.loops.event(Step { event: timed, choice: event.choice });
             } else {
                 thread.loops.forget_previous();
+                thread.bursts.forget_previous();
             }
         });
         for (thread, followed) in self.threads.iter_mut().zip(self.follower.threads()) {
@@ -236,11 +245,11 @@ impl Watched {
 
     /// Makes the sums of now those of the look before.
     pub(super) fn keep_sums(&mut self) {
-        let open = self.open_time().map_or(Nanos(0), |(_, inside)| inside);
+        let open = self.open_time();
         self.before = self.now;
         for (at, thread) in self.threads.iter_mut().enumerate() {
             thread.before.clone_from(&thread.sums);
-            thread.open_before = if at == 0 { open } else { Nanos(0) };
+            thread.open_before = open.filter(|_| at == 0);
         }
     }
 
@@ -287,18 +296,26 @@ impl Watched {
             *sum = sum.saturating_add(inside.0);
         }
         let all = if recent { self.since_look() } else { self.now };
-        let open = if recent { thread.open_before } else { Nanos(0) };
+        let open = thread.open_before.filter(|_| recent).map_or(Nanos(0), |(_, inside)| inside);
         let all = all - Nanos(outside);
         ((Nanos(mpi) - open).min(all), all)
     }
 
-    /// For each node of each thread its calls, and its time at the look before and now.
+    /// For each node of each thread its calls, and its time at the look before and now; the time
+    /// in open calls is included.
     pub(super) fn sums(&self) -> impl Iterator<Item = Vec<(u64, Nanos, Nanos)>> {
-        self.threads.iter().map(|thread| {
-            let nodes = thread.sums.iter().enumerate().map(|(at, sums)| {
-                let before = thread.before.get(at).map_or(0, |before| before.duration);
+        let open = self.open_time();
+        self.threads.iter().enumerate().map(move |(at, thread)| {
+            let open = open.filter(|_| at == 0);
+            let nodes = (0..).zip(&thread.sums).map(move |(node, sums)| {
+                let inside = |open: Option<(NodeId, Nanos)>| {
+                    open.filter(|(open, _)| open.0 == node).map_or(Nanos(0), |(_, inside)| inside)
+                };
+                let at = node as usize;
+                let before = thread.before.get(at).map_or(Nanos(0), |sums| Nanos(sums.duration));
                 let calls = thread.visits.get(at).copied().unwrap_or_default();
-                (calls, Nanos(before), Nanos(sums.duration))
+                let now = Nanos(sums.duration) + inside(open);
+                (calls, before + inside(thread.open_before), now)
             });
             nodes.collect()
         })
@@ -307,6 +324,11 @@ impl Watched {
     /// Visits of each node of the thread that initialised MPI.
     pub(super) fn visits(&self) -> &[u64] {
         self.threads.first().map_or(&[], |thread| &thread.visits)
+    }
+
+    /// Bursts of each thread.
+    pub(super) fn bursts(&self) -> impl Iterator<Item = &ThreadBursts> {
+        self.threads.iter().map(|thread| &thread.bursts)
     }
 
     /// The main loop of the thread that initialised MPI.
@@ -344,11 +366,12 @@ impl ThreadState {
     fn new() -> Self {
         Self {
             loops: Follower::new(GROUPS),
+            bursts: ThreadBursts::default(),
             look: Look::default(),
             visits: Vec::new(),
             sums: Vec::new(),
             before: Vec::new(),
-            open_before: Nanos(0),
+            open_before: None,
         }
     }
 }

@@ -5,10 +5,9 @@
 //! long) are a kind, and [`talea_flow::collection`] chooses some of each. Of the others only the
 //! begins are kept, thinned out where they are many. Memory does not grow with the events.
 
-use std::collections::{BTreeMap, HashMap};
-
-use talea_flow::collection::{Behaviour, Plan, Turn, half_octave};
+use talea_flow::collection::{Plan, Turn, half_octave};
 use talea_flow::iterations::TimedEvent;
+use talea_flow::kinds::Kinds;
 use talea_flow::online::{Follower, Step};
 use talea_model::{Nanos, NodeId};
 use talea_run::live::follow::Followed;
@@ -16,8 +15,6 @@ use talea_run::live::pieces::{KeptThread, Mark, Piece};
 
 /// Number of segments of a kind that are kept.
 const KEPT: usize = 10;
-/// Maximum number of kinds; further ones are counted together.
-const KINDS: usize = 32;
 /// Bytes of times after which a segment ends.
 const MAX_SEGMENT_BYTES: usize = 1 << 20;
 /// Maximum number of bytes of times of closed segments that are kept.
@@ -41,8 +38,7 @@ pub(super) struct Collector {
     open: Option<Segment>,
     /// Number of segments so far.
     segments: u64,
-    kinds: Vec<Kind>,
-    by_calls: HashMap<Key, usize>,
+    kinds: Kinds<Key, Piece>,
     marks: Marks,
     /// Bytes of the pieces of all kinds.
     bytes: usize,
@@ -60,12 +56,6 @@ struct Segment {
     iteration: Option<(NodeId, u64)>,
     /// For each node whether it occurs, 64 to a number.
     calls: Vec<u64>,
-}
-
-#[derive(Debug)]
-struct Kind {
-    behaviour: Behaviour,
-    kept: BTreeMap<u64, Piece>,
 }
 
 /// Begins of segments.
@@ -87,8 +77,7 @@ impl Collector {
             end: Nanos(0),
             open: None,
             segments: 0,
-            kinds: Vec::new(),
-            by_calls: HashMap::new(),
+            kinds: Kinds::new(Plan::new(KEPT, 0)),
             marks: Marks { stride: 1, kept: Vec::new() },
             bytes: 0,
         }
@@ -144,38 +133,17 @@ impl Collector {
         let numbers = (0_u32..).zip(&calls).flat_map(|(word, &bits)| {
             (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| 64 * word + bit)
         });
-        let kind = self.kind_of((
+        let kind = self.kinds.place((
             iteration.map(|(node, _)| node.0),
             numbers.collect(),
             half_octave(duration),
         ));
-        let Kind { behaviour, kept } = &mut self.kinds[kind];
         // Ranks number iterations alike; the last kind may have those of several loops.
-        let iteration = iteration.filter(|_| kind + 1 < KINDS);
+        let iteration = iteration.filter(|_| !Kinds::<Key, Piece>::may_be_mixed(kind));
         let number = iteration.map_or(number, |(_, visit)| visit);
-        behaviour.add(Turn { number, duration });
-        if behaviour.keeps(number) && self.bytes < MAX_KEPT_BYTES {
+        if self.kinds.count(kind, Turn { number, duration }) && self.bytes < MAX_KEPT_BYTES {
             self.bytes += piece.bytes.len();
-            kept.insert(number, piece);
-            kept.retain(|&number, piece| {
-                let stays = behaviour.keeps(number);
-                self.bytes -= if stays { 0 } else { piece.bytes.len() };
-                stays
-            });
-        }
-    }
-
-    /// The kind of segments with this key; beyond the maximum number of kinds the last one.
-    fn kind_of(&mut self, key: Key) -> usize {
-        match self.by_calls.get(&key) {
-            Some(&kind) => kind,
-            None if self.kinds.len() < KINDS => {
-                self.by_calls.insert(key, self.kinds.len());
-                let behaviour = Behaviour::new(Plan::new(KEPT, 0));
-                self.kinds.push(Kind { behaviour, kept: BTreeMap::new() });
-                self.kinds.len() - 1
-            }
-            None => KINDS - 1,
+            self.kinds.keep(kind, number, piece, |dropped| self.bytes -= dropped.bytes.len());
         }
     }
 

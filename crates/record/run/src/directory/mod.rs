@@ -1,9 +1,9 @@
 //! The directory that one recorded run leaves behind, and its layout.
 //!
-//! Owns names, numbering and opening: `run.json`, `live/`, `trace.talea` (`trace.W.talea` for the
-//! world W of spawned processes), `report.html`, `sites.json`. Small files are replaced as a whole,
-//! by renaming, so that a reader sees the old one or the new one. It refuses to know what the
-//! binary files contain.
+//! Owns names, numbering and opening: `run.json`, `live/`, `live-dir`, `trace.talea`
+//! (`trace.W.talea` for the world W of spawned processes), `report.html`, `sites.json`. Small files
+//! are replaced as a whole, by renaming, so that a reader sees the old one or the new one. It
+//! refuses to know what the binary files contain.
 
 mod atomic;
 mod metadata;
@@ -11,6 +11,8 @@ mod open;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -142,6 +144,11 @@ impl RunDirectory {
         self.path.join("live")
     }
 
+    /// A link to the folder of these files where `--live-dir` names another one.
+    pub fn live_elsewhere(&self) -> PathBuf {
+        self.path.join("live-dir")
+    }
+
     /// The packed recording of a world; world 0 is the one started first.
     pub fn trace(&self, world: u32) -> PathBuf {
         self.path.join(match world {
@@ -192,12 +199,21 @@ impl RunDirectory {
         Ok(traces)
     }
 
-    /// The files in `live/`, by name; empty when the folder has been cleared.
+    /// The files that the ranks write, by name; empty when their folder has been cleared. Those of
+    /// [`Self::live_elsewhere`] replace copies of the same name in `live/`, which may be
+    /// incomplete.
     pub fn live_files(&self) -> io::Result<Vec<PathBuf>> {
-        match entries(&self.live()) {
+        let known = |folder: &Path| match entries(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             other => other,
-        }
+        };
+        let mut files = known(&self.live_elsewhere())?;
+        let elsewhere: HashSet<OsString> =
+            files.iter().filter_map(|path| path.file_name().map(OsStr::to_owned)).collect();
+        let is_other = |path: &PathBuf| !path.file_name().is_some_and(|n| elsewhere.contains(n));
+        files.extend(known(&self.live())?.into_iter().filter(is_other));
+        files.sort();
+        Ok(files)
     }
 
     /// Replaces the description of the run.

@@ -91,7 +91,17 @@ pub fn pack_left_behind(directory: &RunDirectory) -> Result<usize, TraceError> {
         }
     }
     remove_kept(directory);
+    remove_link(directory);
     Ok(count)
+}
+
+/// Removes the folder of `--live-dir`, if it is empty, and the link to it.
+fn remove_link(directory: &RunDirectory) {
+    let link = directory.live_elsewhere();
+    let Ok(folder) = std::fs::read_link(&link) else { return };
+    if std::fs::remove_dir(folder).is_ok() {
+        let _ = std::fs::remove_file(link);
+    }
 }
 
 /// Removes kept times when there is no record left that they belong to.

@@ -10,7 +10,7 @@ use talea_model::notation::grouped;
 use talea_model::{Gap, Nanos};
 use talea_results::watch::{IterationGroup, LoopNow, RankNow, RankState, SiteNow, WatchData};
 
-use super::{KEYS, State};
+use super::{KEYS, State, clusters, percent};
 use crate::colour::Colours;
 use crate::glyphs::upwards;
 use crate::keys::{HelpPage, footer};
@@ -18,6 +18,8 @@ use crate::pen::Pen;
 
 /// Rows of the picture of iterations.
 const ROWS: u16 = 4;
+/// Rows that call sites and clusters need to stand one above the other.
+const BOTH: u16 = 9;
 /// Columns of the ranks where call sites stand beside them.
 const RANKS: u16 = 44;
 
@@ -48,12 +50,12 @@ pub(super) fn screen(
     let ranks = state.sorted(&data.ranks);
     if area.width < 2 * RANKS {
         let half = below.height / 2;
-        sites(&mut pen, Rect { height: half, ..below }, &data.sites);
+        computation(&mut pen, Rect { height: half, ..below }, data, state);
         let rest = Rect { y: y + half, height: below.height - half, ..below };
         ranks_table(&mut pen, rest, &ranks, state.first);
     } else {
         let left = area.width - RANKS - 2;
-        sites(&mut pen, Rect { width: left, ..below }, &data.sites);
+        computation(&mut pen, Rect { width: left, ..below }, data, state);
         let right = Rect { x: area.x + left + 2, width: RANKS, ..below };
         ranks_table(&mut pen, right, &ranks, state.first);
     }
@@ -61,8 +63,21 @@ pub(super) fn screen(
     footer(&mut pen, last, &KEYS, 2, None);
 }
 
-fn percent(part: f64) -> String {
-    format!("{:5.1} %", part * 100.0)
+/// Call sites, or clusters; both where there are enough rows.
+fn computation(pen: &mut Pen<'_>, area: Rect, data: &WatchData, state: &State) {
+    let Some(now) = &data.clusters else { return sites(pen, area, &data.sites) };
+    if state.clusters {
+        return clusters::table(pen, area, now);
+    }
+    let height = clusters::rows(now).min(area.height / 2);
+    if area.height < BOTH {
+        return sites(pen, area, &data.sites);
+    }
+    let above = Rect { height: area.height - height, ..area };
+    sites(pen, above, &data.sites);
+    // One row stays empty between them.
+    let y = above.bottom() + 1;
+    clusters::table(pen, Rect { y, height: height.saturating_sub(1), ..area }, now);
 }
 
 /// The lines about the run as a whole; returns the row after them.
@@ -93,7 +108,7 @@ fn head(pen: &mut Pen<'_>, name: &str, data: &WatchData, state: &State) -> u16 {
     );
     pen.text(x, y, area.width, &text, colours.faint());
     let steady = match (data.steady_since_ns, data.change) {
-        (Some(since), _) => format!("steady since {since}"),
+        (Some(since), _) => format!("steady from {since} on"),
         (None, Some(change)) => {
             format!("not yet steady, {} of the time on new edges", percent(change).trim())
         }
@@ -255,12 +270,13 @@ fn ranks_table(pen: &mut Pen<'_>, area: Rect, ranks: &[&RankNow], first: usize) 
 }
 
 /// How to read the figures, one sentence a line.
-const READING: [&str; 9] = [
+const READING: [&str; 10] = [
     "now covers the time since the previous look, all the time since MPI_Init",
     "shares of ranks exclude MPI_Init and MPI_Finalize; those of call sites include them",
     "the loop is that of the first rank that has one; iterations are visits of its most regular call",
     "columns of the picture are mean durations; the line above one ends at its longest iteration",
     "lines are cut at twice the highest mean",
+    "clusters group the computation between calls by duration; now is since the previous clustering",
     "the graph is steady after three looks in a row with at most 1 % of the time on new edges",
     "inside is the current call of a rank and the time in it; - is a rank outside MPI",
     "the structure of the finished run, `talea show RUN structure`, also uses the source's loops",

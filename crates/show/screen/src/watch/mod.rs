@@ -4,6 +4,7 @@
 //! effect of keys. The layout is `draw`'s. It refuses to read recordings: looks come from a
 //! function.
 
+mod clusters;
 mod draw;
 #[cfg(test)]
 mod tests;
@@ -21,22 +22,26 @@ use crate::terminal::{Action, Heard, Screen, ScreenError};
 const PULSE: Duration = Duration::from_millis(200);
 
 /// All keys, the most important first: a narrow footer drops the last.
-const KEYS: [Key; 6] = [
+const KEYS: [Key; 7] = [
     key("q", "quit", "leave; so does Ctrl-C; the program continues"),
     key("?", "help", "this page"),
     key("␣", "pause", "pause, or resume"),
     key("s", "sort", "sort ranks by number, or by time in MPI since the previous look"),
+    key("c", "clusters", "clusters of the computation in place of call sites, or back"),
     key("↑↓", "ranks", "further ranks; Page up and down, Home"),
     key("^Z", "", "back to the shell until `fg`"),
 ];
 
 /// State of the screen.
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the keyboard")]
 #[derive(Debug, Default)]
 struct State {
     help: bool,
     paused: bool,
     /// True if ranks are sorted by their time in MPI.
     by_mpi: bool,
+    /// True if clusters stand in place of call sites.
+    clusters: bool,
     /// The first rank on the screen.
     first: usize,
 }
@@ -52,6 +57,7 @@ impl State {
             KeyCode::Char('?' | 'h') => self.help = !self.help,
             KeyCode::Esc if self.help => self.help = false,
             KeyCode::Char(' ') => self.paused = !self.paused,
+            KeyCode::Char('c') => self.clusters = !self.clusters,
             KeyCode::Char('s') => (self.by_mpi, self.first) = (!self.by_mpi, 0),
             KeyCode::Up => self.first = by(-1),
             KeyCode::Down => self.first = by(1),
@@ -73,6 +79,10 @@ impl State {
     }
 }
 
+fn percent(part: f64) -> String {
+    format!("{:5.1} %", part * 100.0)
+}
+
 /// Shows looks at a run, one each time `every` has passed, until the user leaves. `look` returns
 /// the next one; `name` is the run's. Returns the last one.
 ///
@@ -91,10 +101,7 @@ pub fn watch(
     let mut dirty = true;
     loop {
         // An ended run changes no more.
-        if begin.elapsed() >= every
-            && !state.paused
-            && (data.running || data.left_events > 0 && data.new_events > 0)
-        {
+        if begin.elapsed() >= every && !state.paused && !data.is_last() {
             begin = Instant::now();
             data = look();
             dirty = true;

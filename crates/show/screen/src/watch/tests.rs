@@ -5,7 +5,8 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::Rect;
 use talea_model::{Gap, GapKind, Gaps, Nanos};
 use talea_results::watch::{
-    IterationGroup, LoopNow, OpenCall, RankNow, RankState, SiteNow, WatchData,
+    ClusterNow, ClustersNow, IterationGroup, LoopNow, OpenCall, RankNow, RankState, SiteNow,
+    WatchData,
 };
 
 use super::draw;
@@ -40,6 +41,18 @@ fn data(ranks: u32) -> WatchData {
         share,
         recent_share: share / 2.0,
     };
+    let cluster = |id: u32, share: f64| ClusterNow {
+        id,
+        share,
+        recent_share: share / 2.0,
+        bursts: 480,
+        mean_ns: Nanos(2_310_000),
+        min_ns: Nanos(2_000_000),
+        max_ns: Nanos(3_000_000),
+        threads: 4,
+        after: "MPI_Waitall halo.c:120".to_owned(),
+        before: "MPI_Allreduce \u{1b}[31m".to_owned(),
+    };
     WatchData {
         look: 5,
         running: true,
@@ -67,6 +80,18 @@ fn data(ranks: u32) -> WatchData {
             variation: 0.04,
             history: (0..30).map(group).collect(),
         }),
+        clusters: Some(ClustersNow {
+            at_ns: Nanos(5_000_000_000),
+            bursts: 960,
+            time_ns: Nanos(2_000_000_000),
+            by_calls: false,
+            short_share: 0.01,
+            noise_share: 0.0,
+            others_share: 0.0,
+            stable_since_ns: Some(Nanos(2_000_000_000)),
+            lowered: 0,
+            clusters: vec![cluster(1, 0.9), cluster(3, 0.08)],
+        }),
         sites: vec![
             site("MPI_Waitall halo.c:120", 0.2),
             site("MPI_Allreduce \u{1b}[31m/long/path/solver.f90:1042 < main.f90:77", 0.05),
@@ -90,6 +115,7 @@ fn screens() {
     insta::assert_snapshot!("narrow", text(&data(6), &state, (60, 24)));
     let mut damaged = data(1);
     damaged.main_loop = None;
+    damaged.clusters = None;
     damaged.sites.clear();
     damaged.left_events = 1234;
     damaged.steady_since_ns = None;
@@ -98,6 +124,8 @@ fn screens() {
     damaged.gaps.note(Gap { kind: GapKind::Missing, rank: None, detail, count: 0 });
     insta::assert_snapshot!("without", text(&damaged, &state, (80, 16)));
     let help = State { help: true, ..State::default() };
+    let clusters = State { clusters: true, ..State::default() };
+    insta::assert_snapshot!("clusters", text(&data(2), &clusters, (80, 20)));
     insta::assert_snapshot!("help", text(&data(1), &help, (100, 24)));
 }
 
@@ -105,8 +133,11 @@ fn screens() {
 fn any_size_is_drawn() {
     for width in (1..140).step_by(3) {
         for height in 1..40 {
-            let screen = text(&data(7), &State::default(), (width, height));
-            assert!(!screen.contains('\u{1b}'));
+            for clusters in [false, true] {
+                let state = State { clusters, ..State::default() };
+                let screen = text(&data(7), &state, (width, height));
+                assert!(!screen.contains('\u{1b}'));
+            }
         }
     }
 }
@@ -117,10 +148,12 @@ fn keys_change_the_view() {
     let mut press = |code| state.press(KeyEvent::new(code, KeyModifiers::NONE), 4);
     assert_eq!(press(KeyCode::Char('q')), Action::Leave);
     assert_eq!(press(KeyCode::Char('x')), Action::Nothing);
-    for code in [KeyCode::Char('s'), KeyCode::PageDown, KeyCode::Up, KeyCode::Char(' ')] {
+    for code in
+        [KeyCode::Char('s'), KeyCode::PageDown, KeyCode::Up, KeyCode::Char(' '), KeyCode::Char('c')]
+    {
         assert_eq!(press(code), Action::Draw);
     }
-    assert_eq!((state.first, state.by_mpi, state.paused), (2, true, true));
+    assert_eq!((state.first, state.by_mpi, state.paused, state.clusters), (2, true, true, true));
     let data = data(4);
     let order: Vec<_> = state.sorted(&data.ranks).iter().map(|rank| rank.rank.unwrap()).collect();
     assert_eq!(order, [3, 2, 1, 0]);

@@ -4,11 +4,9 @@
 
 use talea_analysis::events::Request;
 use talea_analysis::views::Plan;
-use talea_flow::times::Bound;
-use talea_launch::Unwind;
 
 use super::show::{ShowArgs, StructureArgs, View};
-use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, RunArgs, SchemaArgs};
+use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, SchemaArgs};
 #[cfg(feature = "site")]
 use crate::always;
 use crate::{
@@ -124,53 +122,6 @@ impl From<Command> for Task {
             Command::Man(ManArgs { out }) => Self::Man(completions::ManOptions { out }),
         }
     }
-}
-
-impl From<RunArgs> for run::Options {
-    fn from(args: RunArgs) -> Self {
-        let launch = talea_launch::Options {
-            out: args.out,
-            times: args.times,
-            collect: args.collect,
-            bound: Bound {
-                relative_ppm: args.bound_relative,
-                absolute: args.bound_absolute,
-                drift: args.bound_drift,
-            },
-            calls: args.calls,
-            callers: args.callers,
-            memory: args.memory,
-            live_dir: args.live_dir,
-            merge: args.merge,
-            sampling: sampling(args.sample, args.sample_counter, &args.counters, args.unwind),
-            fabric: args.fabric,
-            command: args.command,
-        };
-        let after = if args.no_report { run::After::Nothing } else { run::After::Report };
-        Self { launch, after, within: args.report_within }
-    }
-}
-
-/// Samples, if any were requested.
-fn sampling(
-    rate: Option<f64>,
-    growth: Option<(String, u64)>,
-    counters: &[String],
-    unwind: Unwind,
-) -> Option<talea_launch::Sampling> {
-    let rated = rate.map(|rate| ("task-clock".to_owned(), (1e9 / rate).round().max(1.0) as u64));
-    let (trigger, period) = growth.or(rated)?;
-    let names = |set: &String| -> Vec<String> {
-        // Commas also stand between the terms of a PMU's event.
-        let mut inside = false;
-        let comma = |c: char| {
-            inside ^= c == '/';
-            c == ',' && !inside
-        };
-        set.split(comma).map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
-    };
-    let sets = counters.iter().map(names).filter(|set| !set.is_empty()).collect();
-    Some(talea_launch::Sampling { trigger, period, rate, sets, unwind })
 }
 
 impl From<View> for show::View {

@@ -24,13 +24,16 @@ Examples:
   talea watch runs/first
   talea watch runs/first --once               one look as text
   talea watch runs/first --json | jq .main_loop.iterations
+  talea watch runs/first --page               a page for browsers of this machine; from elsewhere
+                                              by a tunnel: ssh -L 8080:127.0.0.1:8080 HOST with
+                                              --page=8080
 
 Keys: s sorts ranks by their time in MPI, space pauses, ? shows help, q quits; the program
 continues.
 
 The main loop is that of the first rank that has one. Its iterations are the visits of the call that
 recurs most regularly; the structure of the finished run also uses the loops of the source. Runs
-with `--times statistics` have no iterations. Runs with `--live-dir` cannot be watched.
+with `--times statistics` have no iterations.
 
 JSON: one object per look, each on a line; keys: `talea schema watch`.")]
 pub(super) struct WatchArgs {
@@ -46,6 +49,17 @@ pub(super) struct WatchArgs {
     /// Print each look as a line of JSON
     #[arg(long)]
     json: bool,
+    /// Serve a page to browsers of this machine [default: any free port]
+    #[cfg(feature = "page")]
+    #[arg(
+        long,
+        value_name = "PORT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "0",
+        conflicts_with_all = ["once", "json"]
+    )]
+    page: Option<u16>,
 }
 
 /// A time between looks.
@@ -59,6 +73,10 @@ fn every(text: &str) -> Result<Nanos, String> {
 
 impl From<WatchArgs> for Options {
     fn from(args: WatchArgs) -> Self {
+        #[cfg(feature = "page")]
+        if let Some(port) = args.page {
+            return Self { run: args.run, every: args.every, output: Output::Page { port } };
+        }
         let output = match (args.json, args.once) {
             (true, once) => Output::Json { once },
             (false, true) => Output::Text,

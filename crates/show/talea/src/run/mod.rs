@@ -10,7 +10,7 @@ mod ports;
 
 use talea_launch::{Ended, LaunchError, launch};
 use talea_model::Nanos;
-use talea_run::Outcome;
+use talea_run::{Metadata, Outcome, RunDirectory};
 
 use crate::exit::{Exit, Expected};
 use crate::terminal::say;
@@ -24,6 +24,31 @@ pub(crate) struct Options {
     pub(crate) after: After,
     /// Maximum time for these steps; by the program's run time where absent.
     pub(crate) within: Option<Nanos>,
+    /// Port of the page of the running program, if there is one; 0 for any.
+    #[cfg(feature = "page")]
+    pub(crate) page: Option<u16>,
+}
+
+/// Reasons for which the program was not started.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RunError {
+    /// The program, or its recording.
+    #[error("{0}")]
+    Launch(#[from] LaunchError),
+    /// The page.
+    #[cfg(feature = "page")]
+    #[error("{0}")]
+    Page(#[from] talea_page::PageError),
+}
+
+impl Expected for RunError {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::Launch(error) => error.exit(),
+            #[cfg(feature = "page")]
+            Self::Page(_) => Exit::Lacking,
+        }
+    }
 }
 
 /// Steps after the end of the program.
@@ -47,9 +72,20 @@ impl Expected for LaunchError {
 
 /// Runs and records the program. The exit code is the program's own, 128 + N where signal N ended
 /// it; 3 where it succeeded and nothing was recorded.
-pub(crate) fn run(options: &Options) -> Result<u8, LaunchError> {
+pub(crate) fn run(options: &Options) -> Result<u8, RunError> {
     let mut warn = |warning: String| say(&format!("warning: {warning}"));
-    let Ended { directory, mut metadata, outcome } = launch(&options.launch, &mut warn)?;
+    #[cfg(feature = "page")]
+    let mut page = crate::page::Background::new(options.page)?;
+    let mut started = |directory: &RunDirectory, metadata: &Metadata| {
+        #[cfg(feature = "page")]
+        page.start(directory, metadata);
+        #[cfg(not(feature = "page"))]
+        let _ = (directory, metadata);
+    };
+    let ended = launch(&options.launch, &mut warn, &mut started);
+    #[cfg(feature = "page")]
+    page.finish();
+    let Ended { directory, mut metadata, outcome } = ended?;
     // Neither an error nor a bug in what follows may hide how the program ended.
     let kept = std::panic::catch_unwind(|| ports::settle(&directory, options.launch.fabric));
     metadata.fabric = kept.ok().flatten();

@@ -1,5 +1,6 @@
 //! `talea run --collect smart` beside a full recording of the same program, and its faults.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command};
@@ -8,7 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::bench::{Bench, Mpi, stderr};
-use super::survive::ended;
+use super::survive::{ended, pids};
 use super::watch::{Ranks, kill_ranks, looks, started, until};
 
 /// The collection of rank 0.
@@ -162,6 +163,87 @@ fn a_killed_observer_leaves_what_it_kept() {
     let damaged =
         |gap: &String| gap.contains("kept times are damaged, expected the checksum of its bytes");
     assert!(said.iter().any(damaged), "{said:?}");
+}
+
+/// A rank, the observer or both are killed at moments of the first 1.5 s; `TALEA_KILLS` is the
+/// number of runs.
+#[test]
+fn the_last_segment_has_times_whatever_is_killed() {
+    let Some(bench) = Bench::new() else { return };
+    let mpis = Mpi::all();
+    if mpis.is_empty() {
+        return;
+    }
+    let kills = std::env::var("TALEA_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(6);
+    for attempt in 0..kills {
+        let mpi = mpis[attempt % mpis.len()];
+        let name = format!("run-{attempt}");
+        let live = bench.path(&name).join("live");
+        let _ranks = Ranks(live.clone());
+        let options = ["--collect", "smart", "--no-report"];
+        let mut child = started(&bench, mpi, &name, &options, "100000000");
+        // Ranks have records before they have left MPI_Init.
+        until(|| {
+            let look = bench.json(&["watch", &name, "--once", "--json", "--every", "100ms"]);
+            let has_events = |rank: &Value| rank["events"].as_u64().is_some_and(|n| n > 1);
+            look["ranks"].as_array()?.iter().all(has_events).then_some(())
+        });
+        std::thread::sleep(Duration::from_millis(attempt as u64 * 373 % 1501));
+        let records = pids(&live);
+        assert!(!records.is_empty(), "{name}");
+        let victim = attempt / mpis.len() % 3;
+        if victim > 0 {
+            child.kill().unwrap();
+        }
+        if victim == 0 {
+            let rank = records[attempt % records.len()].to_string();
+            Command::new("kill").args(["-9", &rank]).status().unwrap();
+        } else if victim == 2 {
+            kill_ranks(&live);
+        } else {
+            std::thread::sleep(Duration::from_millis(100));
+            kill_ranks(&live);
+        }
+        assert!(!ended(child).success(), "{name}");
+        let found = collection(&bench, &name);
+        assert_eq!(found["smart"], true, "{name}: {found}");
+        let said = gaps(&bench.report(&name));
+        assert!(!said.iter().any(|gap| gap.contains("damaged")), "{name}: {said:?}");
+        // The last segment has times.
+        for rank in ["0", "1"] {
+            let events = bench.text(&["events", &name, "--rank", rank, "--json-lines"]);
+            let last = events.lines().last();
+            let last = last.unwrap_or_else(|| panic!("{name}: no event of rank {rank}"));
+            let last: Value = serde_json::from_str(last).unwrap();
+            assert!(last["begin_ns"].is_u64(), "{name}: {last}");
+        }
+    }
+}
+
+#[test]
+fn exact_times_of_some_iterations_are_parts_of_the_sums() {
+    let Some(bench) = Bench::new() else { return };
+    let Some(mpi) = Mpi::any() else { return };
+    let options = ["--collect", "smart", "--times", "exact", "--no-report"];
+    assert!(ended(started(&bench, mpi, "run", &options, "40000")).success());
+    let found = collection(&bench, "run");
+    assert_eq!((&found["smart"], &found["iterations"]), (&true.into(), &40_000.into()));
+    let kept = found["kept"].as_u64().unwrap();
+    assert!((10..4_000).contains(&kept), "{found}");
+    // Sums are exact, and those of kept calls are a part of them.
+    let events = bench.text(&["events", "run", "--rank", "0", "--json-lines"]);
+    let mut timed: HashMap<String, u64> = HashMap::new();
+    for line in events.lines() {
+        let event: Value = serde_json::from_str(line).unwrap();
+        if let Some(duration) = event["duration_ns"].as_u64() {
+            *timed.entry(event["call"].as_str().unwrap().to_owned()).or_default() += duration;
+        }
+    }
+    let rows = bench.json(&["show", "run", "calls", "--by", "path", "--json"]);
+    for row in rows.as_array().unwrap() {
+        let (call, all) = (row["call"].as_str().unwrap(), row["time"].as_u64().unwrap());
+        assert!(timed.get(call).is_some_and(|&part| part > 0 && part <= all), "{row}");
+    }
 }
 
 #[test]

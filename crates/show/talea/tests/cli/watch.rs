@@ -1,5 +1,7 @@
 //! Looks at programs that run, beside the views of the finished runs.
 
+#[cfg(feature = "page")]
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -12,7 +14,7 @@ use super::survive::{ended, pids};
 
 /// Starts a program on two ranks below `talea run`, and waits until both have records.
 pub(super) fn started(bench: &Bench, mpi: Mpi, name: &str, options: &[&str], steps: &str) -> Child {
-    let live = bench.path(name).join("live");
+    let live = ["live", "live-dir"].map(|folder| bench.path(name).join(folder));
     let mut words: Vec<String> = vec!["run".into(), "--out".into(), name.into()];
     words.extend(options.iter().map(|&word| word.to_owned()));
     words.push("--".into());
@@ -21,7 +23,8 @@ pub(super) fn started(bench: &Bench, mpi: Mpi, name: &str, options: &[&str], ste
     words.extend(["--size", "4", "--steps", steps].map(str::to_owned));
     let mut child =
         bench.talea(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    while pids(&live).len() < 2 && child.try_wait().unwrap().is_none() {
+    let has_records = || live.iter().any(|live| pids(live).len() >= 2);
+    while !has_records() && child.try_wait().unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(1));
     }
     child
@@ -162,6 +165,115 @@ fn sums_are_watched_where_times_are_not_kept() {
     assert_eq!(look["main_loop"], Value::Null);
     let mut gaps = look["gaps"].as_array().unwrap().iter().map(|gap| gap["detail"].as_str());
     assert!(gaps.any(|gap| gap.unwrap().contains("times of single calls are not kept")), "{look}");
+}
+
+#[test]
+fn records_in_another_folder_are_watched() {
+    let Some(bench) = Bench::new() else { return };
+    let Some(mpi) = Mpi::any() else { return };
+    let link = bench.path("run").join("live-dir");
+    let _ranks = Ranks(link.clone());
+    let options = ["--collect", "smart", "--live-dir", "local"];
+    let child = started(&bench, mpi, "run", &options, "40000");
+    assert!(link.is_symlink());
+    let looks = looks(&bench, "run", || ());
+    assert!(ended(child).success());
+    let last = looks.last().unwrap();
+    assert_eq!(last["main_loop"]["iterations"], 40_000, "{last}");
+    // Copies of the records are no further ranks.
+    assert_eq!(last["ranks"].as_array().unwrap().len(), 2, "{last}");
+    assert_eq!(last["events"], bench.json(&["show", "run", "stats", "--json"])["events"]);
+    assert!(!link.is_symlink());
+    // The ranks' times were selected there too.
+    let found = bench.json(&["show", "run", "collection", "--json"]);
+    assert_eq!((&found["smart"], &found["iterations"]), (&true.into(), &40_000.into()));
+    assert!(found["kept"].as_u64().unwrap() < 4_000, "{found}");
+}
+
+#[test]
+fn records_in_another_folder_are_shown_while_the_program_runs() {
+    let Some(bench) = Bench::new() else { return };
+    let Some(mpi) = Mpi::any() else { return };
+    let link = bench.path("run").join("live-dir");
+    let _ranks = Ranks(link.clone());
+    let mut child = started(&bench, mpi, "run", &["--live-dir", "local"], "100000000");
+    let shown = bench.text(&["show", "run"]);
+    assert!(shown.contains("2 of 2 ranks are running; "), "{shown}");
+    // Without `talea run` nobody copies them; the first view packs them.
+    child.kill().unwrap();
+    kill_ranks(&link);
+    assert!(!ended(child).success());
+    let folder = std::fs::read_link(&link).unwrap();
+    let shown = bench.text(&["show", "run"]);
+    assert!(shown.contains("killed or crashed after"), "{shown}");
+    bench.text(&["show", "run", "structure"]);
+    assert!(!link.is_symlink() && !folder.exists());
+}
+
+/// All looks that a page sends, and the run that it names.
+#[cfg(feature = "page")]
+fn looks_of_page(url: &str) -> (Value, Vec<Value>) {
+    let mut answer = ureq::get(&format!("{url}looks")).call().unwrap();
+    let text = answer.body_mut().with_config().limit(u64::MAX).read_to_string().unwrap();
+    let mut data = text.lines().filter_map(|line| line.strip_prefix("data: "));
+    let mut next = || data.next().map(|data| serde_json::from_str(data).unwrap());
+    (next().unwrap(), std::iter::from_fn(next).collect())
+}
+
+#[cfg(feature = "page")]
+#[test]
+fn a_page_shows_a_run_to_its_end() {
+    let Some(bench) = Bench::new() else { return };
+    let Some(mpi) = Mpi::any() else { return };
+    let run = started(&bench, mpi, "run", &[], "20000");
+    let words = ["watch", "run", "--page", "--every", "100ms"];
+    let mut child = bench.talea(words).stdout(Stdio::piped()).spawn().unwrap();
+    let mut url = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+    let (about, looks) = looks_of_page(url.trim());
+    assert_eq!((&about["name"], &about["path"]), (&"run".into(), &"run".into()));
+    assert!(about["command"].as_str().unwrap().contains("--steps 20000"), "{about}");
+    assert!(child.wait().unwrap().success() && ended(run).success());
+    for look in &looks {
+        schemas::check(&["watch", "--json"], look);
+    }
+    let last = looks.last().unwrap();
+    assert_eq!((&last["running"], &last["left_events"]), (&false.into(), &0.into()), "{last}");
+    assert_eq!(last["events"], bench.json(&["show", "run", "stats", "--json"])["events"]);
+    // Nobody listens any more.
+    assert!(ureq::get(url.trim()).call().is_err());
+}
+
+#[cfg(feature = "page")]
+#[test]
+fn a_run_has_a_page_of_its_own() {
+    let Some(bench) = Bench::new() else { return };
+    let Some(mpi) = Mpi::any() else { return };
+    let mut words: Vec<String> =
+        ["run", "--out", "run", "--page", "--no-report", "--"].map(str::to_owned).into();
+    words.extend(mpi.launch(2));
+    words.push(mpi.program("halo").display().to_string());
+    words.extend(["--size", "4", "--steps", "20000"].map(str::to_owned));
+    let mut child =
+        bench.talea(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let line = lines.find(|line| line.contains("page of the running program")).unwrap();
+    let url = &line[line.find("http://").unwrap()..];
+    let (_, looks) = looks_of_page(url);
+    let rest: Vec<String> = lines.collect();
+    assert!(child.wait().unwrap().success(), "{rest:?}");
+    let last = looks.last().unwrap();
+    assert_eq!(
+        (&last["running"], &last["main_loop"]["iterations"]),
+        (&false.into(), &20_000.into())
+    );
+
+    // A program whose page cannot be is not started.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let output = bench.talea(["run", &format!("--page={port}"), "--", "true"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains(&format!("cannot listen on port {port}")));
 }
 
 #[test]

@@ -1,0 +1,297 @@
+//! Bursts as numbers and times in bins of duration, for programs that are still running.
+//!
+//! Owns the bins, whose number depends on the kinds of bursts and not on how many there are; the
+//! choice of a radius from the last bursts of each rank; and clusters of bins. No radius is smaller
+//! than the distance of neighbouring bins, so that clusters of bins are those of the bursts, up to
+//! the width of a bin. Bins of threads, ranks and hosts are merged in any order while there are
+//! fewer than their maximum.
+
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+use talea_model::Rank;
+
+use crate::auto::{self, Task};
+use crate::classify::ClassifyError;
+use crate::dbscan::{Dbscan, dbscan};
+use crate::label::{Clustering, Label};
+use crate::points::Points;
+use crate::prepare::{Scale, Spacing};
+use crate::thinning::{CLASSES, Durations, class};
+use crate::track::{Extent, Frame};
+
+/// A bin: an edge of the flow graph, by any number, and a class of durations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// The calls at both ends.
+    pub edge: u32,
+    class: u16,
+}
+
+impl Key {
+    /// The bin of a burst.
+    pub fn new(edge: u32, nanos: u64) -> Self {
+        // At most 64 octaves.
+        Self { edge, class: class(nanos) as u16 }
+    }
+
+    /// The same durations at another edge.
+    #[must_use]
+    pub fn at(self, edge: u32) -> Self {
+        Self { edge, ..self }
+    }
+}
+
+/// The bursts of a bin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bin {
+    /// Their number.
+    pub bursts: u64,
+    /// The sum of their durations, in nanoseconds.
+    pub nanos: u64,
+}
+
+impl Bin {
+    /// Adds other bursts.
+    pub fn add(&mut self, more: Self) {
+        self.bursts = self.bursts.saturating_add(more.bursts);
+        self.nanos = self.nanos.saturating_add(more.nanos);
+    }
+
+    /// The mean duration; 0 without bursts.
+    pub fn mean(self) -> f64 {
+        self.nanos as f64 / self.bursts.max(1) as f64
+    }
+}
+
+/// Bursts by edge and duration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bins {
+    max: usize,
+    all: HashMap<Key, Bin, FixedState>,
+    lost: Bin,
+}
+
+impl Bins {
+    /// Without bursts; at most `max` bins.
+    pub fn new(max: usize) -> Self {
+        Self { max, all: HashMap::default(), lost: Bin::default() }
+    }
+
+    /// Adds a burst.
+    pub fn burst(&mut self, edge: u32, nanos: u64) {
+        self.add(Key::new(edge, nanos), Bin { bursts: 1, nanos });
+    }
+
+    /// Adds bursts of one bin. Bursts of bins beyond the maximum are lost.
+    pub fn add(&mut self, key: Key, bin: Bin) {
+        if self.all.len() >= self.max && !self.all.contains_key(&key) {
+            self.lost.add(bin);
+        } else {
+            self.all.entry(key).or_default().add(bin);
+        }
+    }
+
+    /// Counts bursts as lost.
+    pub fn lose(&mut self, bin: Bin) {
+        self.lost.add(bin);
+    }
+
+    /// Adds the bursts of others whose edges have other numbers.
+    pub fn merge(&mut self, other: &Self, edge: impl Fn(u32) -> u32) {
+        for (key, bin) in other.iter() {
+            self.add(key.at(edge(key.edge)), bin);
+        }
+        self.lost.add(other.lost);
+    }
+
+    /// All bins, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (Key, Bin)> {
+        self.all.iter().map(|(&key, &bin)| (key, bin))
+    }
+
+    /// The bursts of a bin.
+    pub fn get(&self, key: Key) -> Bin {
+        self.all.get(&key).copied().unwrap_or_default()
+    }
+
+    /// Number of bins.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// True without bursts.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Bursts for which there was no bin.
+    pub fn lost(&self) -> Bin {
+        self.lost
+    }
+
+    /// All bursts, those without a bin included.
+    pub fn total(&self) -> Bin {
+        let mut total = self.lost;
+        self.all.values().for_each(|&bin| total.add(bin));
+        total
+    }
+
+    /// The duration below which bursts are left out, as in [`auto::shortest`], in nanoseconds.
+    fn shortest(&self) -> f64 {
+        let mut durations = Durations::default();
+        for (key, bin) in self.iter() {
+            durations.add_to(usize::from(key.class), bin.nanos);
+        }
+        durations.shortest(auto::SHORT)
+    }
+}
+
+/// One of the last bursts of a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recent {
+    /// The rank, or the thread by its own number.
+    pub rank: Rank,
+    /// The calls at both ends.
+    pub edge: u32,
+    /// Its duration in nanoseconds.
+    pub nanos: u64,
+}
+
+/// Parameters of a clustering.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice {
+    /// Scale of durations.
+    pub scale: Scale,
+    /// Radius on it.
+    pub eps: f64,
+    /// Bursts in the neighbourhood of a core.
+    pub min_points: usize,
+    /// True if calls at both ends separate clusters.
+    pub by_edge: bool,
+    /// Bursts shorter than this, in nanoseconds, are left out.
+    pub shortest: f64,
+}
+
+/// Chooses parameters as `talea cluster` does for durations, from the last bursts of each rank, in
+/// the order of time; `None` where all of them are left out.
+///
+/// # Errors
+/// Those of clustering.
+pub fn choose(bins: &Bins, recent: &[Recent]) -> Result<Option<Choice>, ClassifyError> {
+    let shortest = bins.shortest();
+    let passing = |nanos: f64| nanos > 0.0 && nanos >= shortest;
+    let ends = (f64::INFINITY, f64::NEG_INFINITY);
+    let means = bins.iter().map(|(_, bin)| bin.mean()).filter(|&mean| passing(mean));
+    let (low, high) = means.fold(ends, |(low, high), mean| (low.min(mean), high.max(mean)));
+    let bursts: Vec<&Recent> = recent.iter().filter(|one| passing(one.nanos as f64)).collect();
+    if low > high || bursts.is_empty() {
+        return Ok(None);
+    }
+    let scale =
+        Scale { spacing: Spacing::Logarithmic, low: low.ln(), high: high.ln(), factor: 1.0 };
+    let rows = bursts.iter().map(|one| scale.forth(one.nanos as f64)).collect();
+    let points = Points::new(1, rows)?;
+    let weights: Vec<f64> = bursts.iter().map(|one| one.nanos as f64).collect();
+    let rank_of: Vec<Rank> = bursts.iter().map(|one| one.rank).collect();
+    let edges: Vec<u32> = bursts.iter().map(|one| one.edge).collect();
+    let min_points = auto::min_points(&rank_of);
+    let mut radii = auto::radii(&points, Some(&[scale]), min_points);
+    // Means of neighbouring bins are at most two widths apart.
+    let bridge = 2.0 * f64::from(CLASSES).recip().ln_1p() / (scale.high - scale.low);
+    if bridge.is_finite() {
+        for eps in &mut radii {
+            *eps = eps.max(bridge);
+        }
+        radii.dedup();
+    }
+    let apart = points.apart(&edges, radii.last().copied().unwrap_or(0.0));
+    let task = |points| Task {
+        points,
+        weights: Some(&weights),
+        rank_of: &rank_of,
+        min_points,
+        part: None,
+    };
+    let plain = task(&points).choose(&radii)?;
+    let separated = task(&apart).choose(&radii)?;
+    let by_edge = task(&points)
+        .gains((&plain.clustering, &plain.score), (&separated.clustering, &separated.score));
+    let eps = if by_edge { separated.eps } else { plain.eps };
+    Ok(Some(Choice { scale, eps, min_points, by_edge, shortest }))
+}
+
+/// Clusters of bins.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Clusters {
+    /// The label of each bin that is not left out.
+    pub labels: HashMap<Key, Label>,
+    /// Number of clusters; label 1 has the most time.
+    pub count: usize,
+}
+
+/// Clusters bins. Each counts as its bursts, at most as many as make a core.
+///
+/// # Errors
+/// Those of clustering.
+pub fn cluster(bins: &Bins, choice: &Choice) -> Result<Clusters, ClassifyError> {
+    let mut kept: Vec<(Key, Bin)> =
+        bins.iter().filter(|(_, bin)| bin.mean() > 0.0 && bin.mean() >= choice.shortest).collect();
+    // Labels do not depend on the order in which bins were made.
+    kept.sort_unstable_by_key(|(key, _)| *key);
+    let (mut rows, mut weights, mut edges, mut of) = (vec![], vec![], vec![], vec![]);
+    for (at, (key, bin)) in kept.iter().enumerate() {
+        let copies = bin.bursts.min(choice.min_points as u64).max(1);
+        for _ in 0..copies {
+            rows.push(choice.scale.forth(bin.mean()));
+            weights.push(bin.nanos as f64 / copies as f64);
+            edges.push(key.edge);
+            of.push(at);
+        }
+    }
+    if rows.is_empty() {
+        return Ok(Clusters::default());
+    }
+    let mut points = Points::new(1, rows)?;
+    if choice.by_edge {
+        points = points.apart(&edges, choice.eps);
+    }
+    let how = Dbscan { eps: choice.eps, min_points: choice.min_points };
+    let Clustering { labels, clusters, .. } = dbscan(&points, Some(&weights), &how)?;
+    let labels = of.iter().zip(labels).map(|(&at, label)| (kept[at].0, label)).collect();
+    Ok(Clusters { labels, count: clusters.len() })
+}
+
+impl Clusters {
+    /// The label of a bin; `None` where it was left out.
+    pub fn label(&self, key: Key) -> Option<Label> {
+        self.labels.get(&key).copied()
+    }
+
+    /// The clusters as a frame of [`crate::track`]: logarithms of durations, with edges as traits.
+    pub fn frame(&self, bins: &Bins) -> Frame {
+        let none = Extent {
+            low: vec![f64::INFINITY],
+            high: vec![f64::NEG_INFINITY],
+            weight: 0.0,
+            traits: std::collections::BTreeMap::new(),
+        };
+        let mut frame = Frame { clusters: vec![none; self.count], weight: 0.0 };
+        for (key, bin) in bins.iter() {
+            let Some(label) = self.label(key) else { continue };
+            frame.weight += bin.nanos as f64;
+            let Some(extent) = label.place().and_then(|place| frame.clusters.get_mut(place)) else {
+                continue;
+            };
+            let at = bin.mean().ln();
+            extent.low[0] = extent.low[0].min(at);
+            extent.high[0] = extent.high[0].max(at);
+            extent.weight += bin.nanos as f64;
+            *extent.traits.entry(u64::from(key.edge)).or_default() += bin.nanos as f64;
+        }
+        frame
+    }
+}
+
+#[cfg(test)]
+mod tests;

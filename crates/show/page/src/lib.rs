@@ -1,0 +1,151 @@
+//! The page of a running program: looks at it, sent to browsers of this machine.
+//!
+//! Owns HTTP on loopback and the permission to read: the address contains a random token, and every
+//! request without it is refused, since all users of a machine reach its ports. A browser gets the
+//! newest look at once and then each new one; a slow one skips looks. It refuses to compute
+//! anything, and every request that changes something.
+
+mod connections;
+mod routes;
+#[cfg(test)]
+mod tests;
+mod token;
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum_server::Handle;
+use hyper_util::rt::TokioTimer;
+use serde::Serialize;
+use talea_model::Nanos;
+use talea_results::watch::WatchData;
+use tokio::runtime::Runtime;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use connections::Limit;
+use token::Token;
+
+/// Maximum number of connections. Those beyond it are closed at once.
+const CONNECTIONS: usize = 256;
+/// Maximum number of streams of looks.
+const STREAMS: usize = 32;
+/// Maximum time until the head of a request is complete, and between two requests.
+const HEADERS: Duration = Duration::from_secs(10);
+/// Maximum time for the last look to reach the browsers.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Facts of a run that do not change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct About {
+    /// Name of the run.
+    pub name: String,
+    /// Its directory, as commands name it.
+    pub path: String,
+    /// The command that was started.
+    pub command: String,
+    /// Time between looks.
+    pub every_ns: Nanos,
+}
+
+/// Reasons why there is no page.
+#[derive(Debug, thiserror::Error)]
+pub enum PageError {
+    /// The port is not free, or not allowed.
+    #[error(
+        "cannot listen on port {port} of this machine: {source}; name another port, or give none to use any free one"
+    )]
+    Listen {
+        /// Its number; 0 for any.
+        port: u16,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// No thread, or no random number.
+    #[error("cannot start the page: {0}")]
+    Start(#[from] io::Error),
+}
+
+/// A port of 127.0.0.1 that waits for its page.
+#[derive(Debug)]
+pub struct Port(TcpListener);
+
+impl Port {
+    /// Takes a port; 0 is any free one.
+    ///
+    /// # Errors
+    /// It is in use, or not allowed.
+    pub fn take(port: u16) -> Result<Self, PageError> {
+        let failed = |source| PageError::Listen { port, source };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        Ok(Self(listener))
+    }
+
+    /// Opens the page of a run.
+    ///
+    /// # Errors
+    /// Too few resources.
+    pub fn open(self, about: &About) -> Result<Page, PageError> {
+        let address = self.0.local_addr()?;
+        let token = Token::new()?;
+        let url = format!("http://{address}/{token}/");
+        let (looks, receiver) = watch::channel(None);
+        let app = routes::router(token, about, receiver);
+        let handle = Handle::new();
+        // One thread: there are a few browsers and one look a second.
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("talea-page")
+            .enable_all()
+            .build()?;
+        let server = {
+            let _inside = runtime.enter();
+            let mut server = axum_server::from_tcp(self.0)?
+                .handle(handle.clone())
+                .acceptor(Limit::new(CONNECTIONS))
+                .http1_only();
+            server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(HEADERS);
+            runtime.spawn(server.serve(app.into_make_service()))
+        };
+        Ok(Page { url, looks, handle, server, runtime })
+    }
+}
+
+/// A page that browsers of this machine can open.
+#[derive(Debug)]
+pub struct Page {
+    url: String,
+    looks: watch::Sender<Option<Arc<str>>>,
+    handle: Handle<SocketAddr>,
+    server: JoinHandle<io::Result<()>>,
+    runtime: Runtime,
+}
+
+impl Page {
+    /// The address, with the token.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Shows a look.
+    pub fn show(&self, look: &WatchData) {
+        // Keys are texts and numbers are finite or null, which is all that could fail.
+        if let Ok(look) = serde_json::to_string(look) {
+            self.looks.send_replace(Some(look.into()));
+        }
+    }
+
+    /// Closes the page once the browsers have the last look, after two seconds at most.
+    pub fn close(self) {
+        let Self { looks, handle, server, runtime, .. } = self;
+        // Streams end after their last look.
+        drop(looks);
+        handle.graceful_shutdown(Some(GRACE));
+        // Its errors are those of connections, which end as well.
+        let _ = runtime.block_on(server);
+        runtime.shutdown_background();
+    }
+}
