@@ -27,13 +27,13 @@ export class Clusters {
   constructor() {
     this.columns = [
       { head: "cluster", width: "58px", title: "number of the cluster, the same at all looks", value: (row) => row.id, fill: figure((row) => String(row.id)) },
-      { head: "now, 0 to 100 %", width: "24%", title: "part of the computing time since the clusters before; the line marks the part since the start",
+      { head: "now", width: "24%", title: "part of the computing time since the previous clustering, 0 to 100 %; the line marks the part since the start",
         value: (row) => (this.ended ? row.share : row.recent_share), fill: (cell) => this.meter(cell) },
       { head: "all", width: "62px", title: "part of the computing time since the start", value: (row) => row.share, fill: figure((row) => percent(row.share), (row) => exactShare(row.share)) },
       { head: "bursts", width: "70px", title: "bursts: computation between two calls of a thread", value: (row) => row.bursts, fill: figure((row) => count(row.bursts), (row) => exact(row.bursts, "bursts")) },
       { head: "mean", width: "74px", title: "mean duration", value: (row) => row.mean_ns,
         fill: figure((row) => time(row.mean_ns), (row) => `${time(row.min_ns)} to ${time(row.max_ns)}, on ${count(row.threads)} threads`) },
-      { head: "after", text: true, title: "the call before most of its time", value: (row) => row.after, fill: after },
+      { head: "after", text: true, title: "the call before its bursts, of the pair of calls with the maximum time", value: (row) => row.after, fill: after },
     ];
     this.table = new LiveTable<ClusterNow>({
       label: "clusters of computation", columns: this.columns, key: (row) => String(row.id),
@@ -53,9 +53,9 @@ export class Clusters {
     this.panel.element.hidden = !now;
     if (!now) return;
     this.table.set(ordered(now.clusters, this.columns[this.order.column]!.value, this.order.down), this.order);
-    const stable = now.stable_since_ns === null ? "not stable" : `stable since ${lasting(now.stable_since_ns)}`;
+    const stable = now.stable_since_ns === null ? "not stable" : `stable from ${lasting(now.stable_since_ns)} on`;
     setText(this.panel.note, `${count(now.bursts)} bursts \u00b7 clusters by duration${now.by_calls ? " and calls" : ""}, ${stable}`);
-    const rest = [["short bursts", now.short_share], ["bursts like few others", now.noise_share], ["smaller clusters", now.others_share]] as const;
+    const rest = [["short bursts", now.short_share], ["noise (bursts in no cluster)", now.noise_share], ["smaller clusters", now.others_share]] as const;
     const others = rest.filter(([, share]) => share > 0).map(([what, share]) => `${percent(share)} in ${what}`);
     setText(this.rest, others.length ? `the rest of the computing time: ${others.join(", ")}` : "");
   }

@@ -47,7 +47,7 @@ function loop(data: WatchData): Said {
   if (!main) return { ...said, text: `No main loop is known${data.running ? " yet" : ""}.` };
   const longest = main.history.reduce((most, one) => Math.max(most, one.max_ns), 0);
   const takes = longest > 0
-    ? `; an iteration takes ${lasting(main.mean_ns)} in the mean, the longest took ${lasting(longest)}` : "";
+    ? `; an iteration takes ${lasting(main.mean_ns)} on average, the longest took ${lasting(longest)}` : "";
   const text = `${percent(main.share)} of the time of rank ${main.rank} is one loop of ` +
     `${count(main.iterations)} ${plural(main.iterations, "iteration")} (${code(main.place)})${takes}.`;
   return { ...said, text };
@@ -64,7 +64,7 @@ function pace(data: WatchData): Said | null {
   if (Math.abs(tail.mean - before.mean) < ERRORS * error) return null;
   if (ratio < RATIO && ratio > 1 / RATIO) return null;
   const than = ratio > 1 ? `${percent(ratio - 1)} longer` : `${percent(1 - ratio)} shorter`;
-  const text = `The last ${count(tail.count)} iterations took ${lasting(tail.mean)} in the mean, ` +
+  const text = `The last ${count(tail.count)} iterations took ${lasting(tail.mean)} on average, ` +
     `${than} than those before.`;
   return { key: "pace", text, to: "iterations", bad: ratio > 1 };
 }
@@ -102,7 +102,7 @@ function site(data: WatchData): Said | null {
   const first = sites.reduce((top, one) => (share(one) > share(top) ? one : top), sites[0]!);
   if (!first || share(first) < 0.01) return null;
   const when = isRecent ? ` in ${latest(data.interval_ns)}` : " since the start";
-  const than = sites.length > 1 ? `, the highest of ${count(sites.length)} call sites${sites.length < data.sites.length ? " after `MPI_Init`" : ""}` : "";
+  const than = sites.length > 1 ? `, the highest of ${count(sites.length)} call sites${sites.length < data.sites.length ? " (without `MPI_Init` and `MPI_Finalize`)" : ""}` : "";
   const text = `${code(first.site)} took ${percent(share(first))} of all threads' time${when}${than}.`;
   return { key: "site", text, to: "sites", bad: false };
 }
@@ -111,8 +111,8 @@ function site(data: WatchData): Said | null {
 function computation({ clusters }: WatchData): Said | null {
   const first = clusters?.clusters[0];
   if (!first || first.share < 0.1) return null;
-  const text = `${percent(first.share)} of the computing time is in bursts of ${lasting(first.mean_ns)} in the mean ` +
-    `after ${code(first.after)}.`;
+  const text = `${percent(first.share)} of the computing time is one cluster: bursts of ${lasting(first.mean_ns)} ` +
+    `on average, most time after ${code(first.after)}.`;
   return { key: "computation", text, to: "clusters", bad: false };
 }
 
@@ -135,7 +135,7 @@ function apart(data: WatchData): Said | null {
 function spread(data: WatchData): Said | null {
   const main = data.main_loop;
   if (!main || main.min_iterations === main.max_iterations) return null;
-  const text = `Ranks are between iterations ${count(main.min_iterations)} and ${count(main.max_iterations)}.`;
+  const text = `Ranks have begun ${count(main.min_iterations)} to ${count(main.max_iterations)} iterations.`;
   return { key: "spread", text, to: "ranks", bad: false };
 }
 
@@ -158,12 +158,12 @@ function stuck(data: WatchData): Said | null {
   const who = !others.length ? `All ${count(inside.length)} ranks`
     : others.length <= Math.min(NAMED, inside.length / 2) ? `All ranks but ${list(others)}`
     : `${count(inside.length)} of ${count(running.length)} ranks`;
-  return { ...said, text: `${who} have been inside one call for more than ${lasting(limit)}; ${list([longest])} ${where}.` };
+  return { ...said, text: `${who} have been in their current calls for more than ${lasting(limit)}; ${list([longest])} ${where}.` };
 }
 
 const ENDINGS: [RankState, string][] = [
-  ["killed", "stopped without notice"], ["aborted", "called `MPI_Abort`"],
-  ["exited", "left through `exit` without `MPI_Finalize`"],
+  ["killed", "ended without `MPI_Finalize` (killed or crashed)"], ["aborted", "called `MPI_Abort`"],
+  ["exited", "exited without `MPI_Finalize`"],
 ];
 
 function endings(data: WatchData): Said[] {
@@ -183,12 +183,12 @@ function graph(data: WatchData): Said | null {
   const said = { key: "graph", to: "looks", bad: false } as const;
   const since = data.steady_since_ns;
   if (since !== null) {
-    const when = `${data.running ? "is steady since" : "was steady from"} ${lasting(since)} after the start`;
-    return { ...said, text: `The graph ${when}${data.running ? "" : " on"}: at most 1 % of the time is on new edges.` };
+    const text = `The graph ${data.running ? "is" : "was"} steady from ${lasting(since)} on: at most 1 % of the time is on new edges.`;
+    return { ...said, text };
   }
   if (!data.running) return null;
-  const why = data.change === null ? "no call ended since the look before"
-    : `${percent(data.change)} of the time since the look before is on new edges`;
+  const why = data.change === null ? "no call ended since the previous look"
+    : `${percent(data.change)} of the time since the previous look is on new edges`;
   return { ...said, text: `The graph is not known to be steady yet: ${why}.` };
 }
 
@@ -196,8 +196,8 @@ function behind(data: WatchData): Said | null {
   if (data.left_events === 0) return null;
   const calls = `${count(data.left_events)} ${plural(data.left_events, "call")}`;
   const are = data.left_events === 1 ? "is" : "are";
-  const text = isLast(data) ? `${calls} could not be read and ${are} in no figure.`
-    : `${calls} ${are} left to the next look: this page is behind.`;
+  const text = isLast(data) ? `${calls} ${are} not read; no value includes them.`
+    : `${calls} ${are} left for the next look: looks read more slowly than the program calls.`;
   return { key: "behind", text, to: "looks", bad: true };
 }
 

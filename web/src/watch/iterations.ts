@@ -65,7 +65,7 @@ export class Iterations {
     } else {
       this.panel.note.textContent = this.panel.note.title = "";
       this.absence.textContent = data.running
-        ? "No main loop is known yet. A loop is found when its calls recur; it needs the times of single calls."
+        ? "No main loop is known yet. A loop is known once its calls recur. Runs with --times statistics have none."
         : "No main loop was found.";
     }
     this.panel.refresh();

@@ -115,7 +115,7 @@ export class Lanes {
       { title: "calls a second", now: ended || !last ? "" : `${si(rate(last), "/s")} now`, height: CALLS, className: "calls", top: fastest,
         label: (value) => si(value, "/s"), value: rate },
       { title: "time on new edges, cut at 5 %", height: EDGES, className: "edges", top: CHANGE, label: round, value: (one) => one.change,
-        now: steady !== null ? `steady since ${lasting(steady)}` : ended ? "" : data.change === null ? "no call ended" : `${percent(data.change)} now` },
+        now: steady !== null ? `steady from ${lasting(steady)} on` : ended ? "" : data.change === null ? "no call ended" : `${percent(data.change)} now` },
     ];
   }
 

@@ -53,7 +53,7 @@ function start(app: HTMLElement): void {
     stream.look = shown?.look ?? null;
     if (stream.paused) stream.paused.newer = (newest?.look ?? 0) - stream.paused.look;
     const said = notes(stream, head);
-    if (refusal !== null) said.push({ kind: "damaged", text: `message: it is no look (${refusal})`, isCalm: false });
+    if (refusal !== null) said.push({ kind: "damaged", text: `message: it cannot be read as a look (${refusal})`, isCalm: false });
     strip.set(said, shown?.gaps ?? null);
     if (shown) title.set(shown, head, stream);
   };

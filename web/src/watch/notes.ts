@@ -28,11 +28,11 @@ export function notes(stream: Stream, head: RunHead | null): Note[] {
   const out: Note[] = [];
   const values = stream.look === null ? "no look was received" : `values are of look ${count(stream.look)}`;
   if (stream.state === "lost") {
-    const text = `to \`talea watch\` since ${clock(stream.since ?? new Date())}; ${values}`;
+    const text = `to talea since ${clock(stream.since ?? new Date())}; ${values}`;
     out.push({ kind: "no connection", text, isCalm: false });
   } else if (stream.state === "ended") {
     const run = word(head?.path ?? head?.name ?? "RUN");
-    const text = `${code(`talea show ${run} structure`, LONGEST)} shows its structure, ${code(`talea report ${run}`, LONGEST)} makes its report`;
+    const text = `${code(`talea show ${run} structure`, LONGEST)} shows its structure, ${code(`talea report ${run}`, LONGEST)} writes its report`;
     out.push({ kind: "the run has ended:", text, isCalm: true });
   } else if (stream.silent) {
     const every = head ? `; one is due every ${lasting(head.every_ns)}` : "";

@@ -123,7 +123,7 @@ export class Ranks {
 
   private all(): LiveColumn<RankNow>[] {
     return [
-      { head: "rank", width: "50px", title: "rank in MPI_COMM_WORLD, after the number of its world where there are several",
+      { head: "rank", width: "50px", title: "rank in MPI_COMM_WORLD; WORLD:RANK for worlds of spawned processes",
         value: place, fill: figure((row) => rankNumber(row), (row) => `${count(row.events)} calls`) },
       { head: "host", width: "84px", text: true, title: "host", value: (row) => row.host, fill: (cell) => {
         const host = label("cut");
@@ -132,12 +132,12 @@ export class Ranks {
       } },
       { head: "iterations", width: "76px", title: "visits of the call that counts the iterations of the main loop",
         value: (row) => row.iterations, fill: figure((row) => (row.iterations === null ? "-" : count(row.iterations)), (row) => (row.iterations === null ? "" : exact(row.iterations, "iterations"))) },
-      { head: "in MPI, 0 to 100 %", width: "22%", title: "part of the time since the look before in MPI, excluding MPI_Init and MPI_Finalize; the line marks the part since the start",
+      { head: "in MPI now", width: "22%", title: "part of the time since the previous look in MPI, 0 to 100 %, excluding MPI_Init and MPI_Finalize; the line marks the part since the start",
         value: (row) => row.recent_mpi_share, fill: (cell) => this.meter(cell) },
       { head: "all", width: "58px", title: "part of the time since the start in MPI, excluding MPI_Init and MPI_Finalize",
         value: (row) => row.mpi_share, fill: figure((row) => percent(row.mpi_share), (row) => exactShare(row.mpi_share)) },
       { head: "inside", text: true, title: "the current call, or the state of the rank", value: standing, fill: inside },
-      { head: "for", width: "66px", title: "time in the current call", value: (row) => row.inside?.since_ns ?? null, fill: (cell) => this.since(cell) },
+      { head: "time in call", width: "86px", title: "time in the current call", value: (row) => row.inside?.since_ns ?? null, fill: (cell) => this.since(cell) },
     ];
   }
 
@@ -163,7 +163,7 @@ export class Ranks {
   }
 
   private csv(): string {
-    const head = ["rank", "world", "host", "state", "calls", "iterations", "in MPI now", "in MPI since the start", "inside", "inside since (ns)"];
+    const head = ["rank", "world", "host", "state", "calls", "iterations", "in MPI now", "in MPI since the start", "inside", "time in call (ns)"];
     return csv(head, (this.data?.ranks ?? []).map((row) => [row.rank, row.world, plain(row.host, 300), row.state, row.events, row.iterations,
       row.recent_mpi_share, row.mpi_share, plain(row.inside?.site ?? "", 2000), row.inside?.since_ns ?? null]));
   }

@@ -62,7 +62,7 @@ export class Says {
     const ended = isLast(data);
     const counts = whereabouts(data.ranks);
     const share = new Map([["computation", 1 - data.mpi_share], ["ended", data.mpi_share]]);
-    setText(this.caption, ended ? "time of all ranks since the start" : "where the ranks are at this look");
+    setText(this.caption, ended ? "time of all ranks since the start" : "activity of the ranks at this look");
     PLACES.forEach(([place, name], at) => {
       const { element, figure, name: text } = this.figures[at]!;
       const part = ended ? share.get(place) ?? 0 : counts.get(place)! / Math.max(1, data.ranks.length);

@@ -38,7 +38,7 @@ export class Sites {
   constructor() {
     this.columns = [
       { head: "call site", text: true, title: "procedure and place", value: (row) => row.site, fill: (cell) => site(cell) },
-      { head: "now", width: "calc(118px + max(0px, 25vw - 350px))", title: "part of the time of all threads since the look before; the line marks the part since the start",
+      { head: "now", width: "calc(118px + max(0px, 25vw - 350px))", title: "part of the time of all threads since the previous look; the line marks the part since the start",
         value: (row) => (this.ended ? row.share : row.recent_share), fill: (cell) => this.meter(cell) },
       { head: "all", width: "58px", title: "part of the time of all threads since the start", value: (row) => row.share, fill: figure((row) => percent(row.share), (row) => exactShare(row.share)) },
       { head: "calls", width: "60px", title: "calls; a series of unsuccessful polls is one", value: (row) => row.calls, fill: figure((row) => count(row.calls), (row) => exact(row.calls, "calls")) },

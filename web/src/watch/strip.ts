@@ -38,6 +38,6 @@ function list(all: Gap[]): HTMLElement {
   const rest = all.length > GAPS + 1 ? all.slice(GAPS) : [];
   const kinds = [...new Set(rest.map(kind))].join(", ");
   return h("div", { class: "gaps" },
-    h("ul", { "aria-label": "what is missing" }, ...all.slice(0, all.length - rest.length).map(line)),
+    h("ul", { "aria-label": "missing data" }, ...all.slice(0, all.length - rest.length).map(line)),
     rest.length > 0 && h("details", {}, h("summary", {}, `and ${count(rest.length)} more: ${kinds}`), h("ul", {}, ...rest.map(line))));
 }

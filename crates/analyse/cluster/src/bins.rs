@@ -1,4 +1,4 @@
-//! Bursts as numbers and times in bins of duration, for programs that are still running.
+//! Counts and sums of bursts in bins of duration, for programs that are still running.
 //!
 //! Owns the bins, whose number depends on the kinds of bursts and not on how many there are; the
 //! choice of a radius from the last bursts of each rank; and clusters of bins. No radius is smaller
@@ -165,7 +165,7 @@ pub struct Choice {
     pub scale: Scale,
     /// Radius on it.
     pub eps: f64,
-    /// Bursts in the neighbourhood of a core.
+    /// Minimum number of bursts in the neighbourhood of a core point.
     pub min_points: usize,
     /// True if calls at both ends separate clusters.
     pub by_edge: bool,
@@ -230,7 +230,7 @@ pub struct Clusters {
     pub count: usize,
 }
 
-/// Clusters bins. Each counts as its bursts, at most as many as make a core.
+/// Clusters bins. Each counts as its bursts, at most [`Choice::min_points`].
 ///
 /// # Errors
 /// Those of clustering.

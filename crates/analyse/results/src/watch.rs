@@ -23,7 +23,7 @@ pub struct WatchData {
     pub events: u64,
     /// Number of them since the look before.
     pub new_events: u64,
-    /// Number of further events that had ended and are left to the next look.
+    /// Number of further events that had ended and are left for the next look.
     pub left_events: u64,
     /// Number of nodes of the ranks' event flow graphs together.
     pub nodes: usize,
@@ -42,7 +42,7 @@ pub struct WatchData {
     /// The main loop; null where none is known yet, or no times are kept.
     pub main_loop: Option<LoopNow>,
     /// Clusters of the computation between calls; null where no times are kept, or before there
-    /// are enough bursts.
+    /// are 100 bursts.
     pub clusters: Option<ClustersNow>,
     /// Call sites by time since the look before, then by time.
     pub sites: Vec<SiteNow>,
@@ -120,8 +120,8 @@ pub struct ClustersNow {
     /// Part of the time in clusters beyond those of `clusters`.
     pub others_share: f64,
     /// Time of the first of at least three clusterings in a row that are equivalent; null where
-    /// they are not stable. Equivalent clusters overlap with a margin of 5 % and hold 85 % of the
-    /// time.
+    /// they are not stable. At first, equivalent clusters overlap with a margin of 5 %, have at
+    /// least 15 % of their time on common pairs of calls, and hold at least 85 % of the time.
     pub stable_since_ns: Option<Nanos>,
     /// Number of times that these requirements were lowered: after three clusterings in a row that
     /// are not equivalent.
@@ -149,9 +149,9 @@ pub struct ClusterNow {
     pub max_ns: Nanos,
     /// Number of threads that have bursts of it.
     pub threads: usize,
-    /// The call before most of its time: procedure and place.
+    /// The call before its bursts, of the pair of calls with the maximum time: procedure and place.
     pub after: String,
-    /// The call after most of its time.
+    /// The call after its bursts, of the same pair.
     pub before: String,
 }
 

@@ -28,7 +28,7 @@ pub struct Kinds<K, T> {
 
 impl<K: Eq + Hash, T> Kinds<K, T> {
     /// Maximum number of kinds.
-    pub const MOST: usize = 32;
+    pub const MAX: usize = 32;
 
     /// Without iterations.
     pub fn new(plan: Plan) -> Self {
@@ -40,9 +40,9 @@ impl<K: Eq + Hash, T> Kinds<K, T> {
         if let Some(&kind) = self.by_key.get(&key) {
             return kind;
         }
-        if self.all.len() == Self::MOST {
+        if self.all.len() == Self::MAX {
             self.is_mixed = true;
-            return Self::MOST - 1;
+            return Self::MAX - 1;
         }
         self.by_key.insert(key, self.all.len());
         self.all.push(Kind { behaviour: Behaviour::new(self.plan), kept: BTreeMap::new() });
@@ -51,7 +51,7 @@ impl<K: Eq + Hash, T> Kinds<K, T> {
 
     /// True if the kind at this place may have iterations of several kinds.
     pub fn may_be_mixed(place: usize) -> bool {
-        place + 1 == Self::MOST
+        place + 1 == Self::MAX
     }
 
     /// True if the kind at this place has iterations of several kinds.
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn kinds_beyond_the_most_are_counted_together() {
         let mut kinds = Kinds::new(Plan::new(10, 0));
-        let most = Kinds::<u64, u64>::MOST;
+        let most = Kinds::<u64, u64>::MAX;
         (0..most as u64).for_each(|number| add(&mut kinds, number, number, &mut Vec::new()));
         assert!(!kinds.is_mixed(most - 1));
         (100..200).for_each(|number| add(&mut kinds, number, number, &mut Vec::new()));

@@ -292,7 +292,11 @@ pub fn launch(
     if options.live_dir.is_some()
         && let Err(error) = std::os::unix::fs::symlink(&live, directory.live_elsewhere())
     {
-        warn(format!("no link to the record's folder, the program cannot be watched: {error}"));
+        let link = directory.live_elsewhere();
+        warn(format!(
+            "cannot link to the folder of --live-dir, so that `talea watch` does not find the record: {error}: `{}`",
+            link.display()
+        ));
     }
     let variables = environment::variables(options, &library, &live, directory.path());
     let path = directory.path();

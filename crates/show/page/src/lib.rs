@@ -55,7 +55,7 @@ pub struct About {
 pub enum PageError {
     /// The port is not free, or not allowed.
     #[error(
-        "cannot listen on port {port} of this machine: {source}; name another port, or give none to use any free one"
+        "cannot listen on port {port} of this machine: {source}; choose another with --page=PORT, or omit PORT for any free port"
     )]
     Listen {
         /// Its number; 0 for any.

@@ -1,8 +1,8 @@
 //! Routes: the page, its program and style, and the stream of looks.
 //!
 //! Owns the refusals: requests without the token, and requests whose Host is no loopback name.
-//! Pages of other sites send those through a name that resolves to 127.0.0.1. A connection that was
-//! refused is closed, so that other users of the machine cannot hold many.
+//! The latter prevents DNS rebinding: a page of another site whose name resolves to 127.0.0.1. A
+//! connection that was refused is closed, so that other users of the machine cannot hold many.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -107,7 +107,7 @@ fn events(
 async fn guarded(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let token = request.uri().path().split('/').nth(1).unwrap_or_default();
     let mut response = if !is_for_this_machine(request.headers()) || !shared.token.is(token) {
-        let text = "open the whole address that talea printed\n";
+        let text = "no valid token, or Host is no loopback name: open the whole address that talea printed\n";
         (StatusCode::FORBIDDEN, [(header::CONNECTION, "close")], text).into_response()
     } else {
         next.run(request).await

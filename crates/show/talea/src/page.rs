@@ -75,7 +75,9 @@ impl Background {
         });
         match thread {
             Ok(thread) => self.running = Some((stop, thread)),
-            Err(error) => say(&format!("warning: the page does not change: {error}")),
+            Err(error) => {
+                say(&format!("warning: the page is closed, its thread cannot start: {error}"))
+            }
         }
     }
 

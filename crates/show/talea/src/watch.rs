@@ -225,7 +225,7 @@ fn text(directory: &RunDirectory, data: &WatchData) -> String {
         } + &format!("; {} nodes, {} edges", data.nodes, data.edges),
     ];
     if data.left_events > 0 {
-        lines.push(format!("{} calls are left to the next look", grouped(data.left_events)));
+        lines.push(format!("{} calls are left for the next look", grouped(data.left_events)));
     }
     lines.extend(gaps(&data.gaps, palette));
     lines.push(String::new());
@@ -299,7 +299,7 @@ fn clusters_text(now: &ClustersNow) -> Vec<String> {
         ("all", Column::Right),
         ("bursts", Column::Right),
         ("mean", Column::Right),
-        ("cluster", Column::Right),
+        ("id", Column::Right),
         ("after", Column::Place),
     ]);
     for one in now.clusters.iter().take(SITES) {

@@ -13,6 +13,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use talea_cluster::bins::{Bin, Bins, Choice, Clusters, Key, Recent, choose, cluster};
 use talea_cluster::classify::ClassifyError;
 use talea_cluster::track::{Tracker, Tracking};
+use talea_model::notation::grouped;
 use talea_model::{Gap, GapKind, Gaps, Nanos, Rank};
 use talea_results::watch::{ClusterNow, ClustersNow};
 
@@ -291,13 +292,15 @@ impl ClusterState {
             gaps.note(Gap { kind, rank: None, detail, count: 0 });
         };
         if let Some(error) = &self.failed {
-            note(GapKind::Missing, format!("there are no further clusters: {error}"));
+            note(
+                GapKind::Missing,
+                format!("clustering has stopped, the last clusters stay: {error}"),
+            );
         }
         let lost = self.bins.lost();
         if lost.bursts > 0 {
-            let detail =
-                format!("{} bursts are in no cluster: there are too many bins", lost.bursts);
-            note(GapKind::Missing, detail);
+            let lost = grouped(lost.bursts);
+            note(GapKind::Missing, format!("{lost} bursts are in no cluster: too many kinds"));
         }
     }
 }

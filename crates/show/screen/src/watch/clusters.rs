@@ -21,6 +21,7 @@ pub(super) fn table(pen: &mut Pen<'_>, area: Rect, now: &ClustersNow) {
     let ends = [area.x + 8, area.x + 17, area.x + 21, area.x + 31];
     pen.right(ends[0], area.y, area.width, "now", faint);
     pen.right(ends[1], area.y, area.width, "all", faint);
+    pen.right(ends[2], area.y, area.width, "id", faint);
     pen.right(ends[3], area.y, area.width, "mean", faint);
     let state = match now.stable_since_ns {
         Some(since) => format!("computation, clusters stable from {since} on"),
@@ -34,7 +35,7 @@ pub(super) fn table(pen: &mut Pen<'_>, area: Rect, now: &ClustersNow) {
         pen.right(ends[1], y, area.width, &percent(one.share), Style::new());
         pen.right(ends[2], y, area.width, &format!("{}", one.id), faint);
         pen.right(ends[3], y, area.width, &one.mean_ns.to_string(), Style::new());
-        let text = format!("{} after {}", grouped(one.bursts), one.after);
+        let text = format!("{} bursts after {}", grouped(one.bursts), one.after);
         pen.text(ends[3] + 2, y, width, &text, Style::new());
     }
 }

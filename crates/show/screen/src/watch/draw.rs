@@ -119,7 +119,7 @@ fn head(pen: &mut Pen<'_>, name: &str, data: &WatchData, state: &State) -> u16 {
     pen.text(area.x, y, area.width, &text, colours.faint());
     y += 1;
     if data.left_events > 0 {
-        let text = format!("{} calls are left to the next look", grouped(data.left_events));
+        let text = format!("{} calls are left for the next look", grouped(data.left_events));
         pen.text(area.x, y, area.width, &text, colours.warning());
         y += 1;
     }

@@ -27,7 +27,7 @@ const KEYS: [Key; 7] = [
     key("?", "help", "this page"),
     key("␣", "pause", "pause, or resume"),
     key("s", "sort", "sort ranks by number, or by time in MPI since the previous look"),
-    key("c", "clusters", "clusters of the computation in place of call sites, or back"),
+    key("c", "clusters", "switch between call sites and clusters of the computation"),
     key("↑↓", "ranks", "further ranks; Page up and down, Home"),
     key("^Z", "", "back to the shell until `fg`"),
 ];

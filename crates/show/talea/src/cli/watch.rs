@@ -14,7 +14,7 @@ use crate::watch::{Options, Output};
 /// Watch a running program
 #[derive(Debug, Args)]
 #[command(long_about = "\
-Watch a running program: its main loop and the durations of its iterations, call sites, ranks and the calls they are in.
+Watch a running program: its main loop and the durations of its iterations, call sites, clusters of the computation, ranks and the calls they are in.
 
 The processes are not stopped and do not wait: their records are read from outside, on the machine where they run. Each look reads new \
 events, and the sums of each call.")]
@@ -33,7 +33,7 @@ continues.
 
 The main loop is that of the first rank that has one. Its iterations are the visits of the call that
 recurs most regularly; the structure of the finished run also uses the loops of the source. Runs
-with `--times statistics` have no iterations.
+with `--times statistics` have no iterations and no clusters.
 
 JSON: one object per look, each on a line; keys: `talea schema watch`.")]
 pub(super) struct WatchArgs {
