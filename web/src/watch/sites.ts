@@ -15,7 +15,7 @@ import type { Order } from "./order";
 import { ordered } from "./order";
 
 /** Rows until the reader wants all. */
-const FIRST = 50;
+const FIRST = 20;
 /** Place of the column of time now. */
 const NOW = 1;
 

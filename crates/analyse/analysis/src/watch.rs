@@ -187,6 +187,8 @@ impl Watch {
         let (nodes, edges) = graph.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
         let running = self.is_running();
         let clusters = self.clusters.look(&self.processes, &self.names, (time, running));
+        let floor = self.clusters.floor();
+        self.processes.iter_mut().for_each(|one| one.set_floor(floor));
         let mut gaps = self.gaps.clone();
         self.clusters.note_gaps(&mut gaps);
         self.processes.iter().for_each(|one| one.note_gaps(&mut gaps));

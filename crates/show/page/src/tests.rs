@@ -190,7 +190,12 @@ fn connections_are_bounded() {
         let _ = request(&page, &index, "localhost").read_to_string(&mut text);
         text
     };
-    assert_eq!(text(), "");
+    // The server accepts them one after the other.
+    let is_refused = || {
+        std::thread::sleep(Duration::from_millis(50));
+        text().is_empty()
+    };
+    assert!((0..200).any(|_| is_refused()));
     drop(silent);
     // Their permits are free again.
     for _ in 0..200 {

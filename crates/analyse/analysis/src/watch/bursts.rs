@@ -7,7 +7,7 @@ use talea_cluster::bins::Bins;
 use talea_model::{Nanos, NodeId};
 
 /// Number of bursts that are kept in order.
-const RECENT: usize = 512;
+const RECENT: usize = 2048;
 /// Maximum number of bins.
 const MAX_BINS: usize = 1 << 14;
 
@@ -21,6 +21,8 @@ pub(super) struct ThreadBursts {
     edges: Vec<(NodeId, NodeId)>,
     bins: Bins,
     recent: VecDeque<(u32, u64)>,
+    /// Shorter bursts are not kept in order, in nanoseconds.
+    floor: u64,
     count: u64,
 }
 
@@ -32,6 +34,7 @@ impl Default for ThreadBursts {
             edges: Vec::new(),
             bins: Bins::new(MAX_BINS),
             recent: VecDeque::new(),
+            floor: 0,
             count: 0,
         }
     }
@@ -48,11 +51,13 @@ impl ThreadBursts {
             }
             let nanos = (begin - last).0;
             self.bins.burst(edge, nanos);
-            if self.recent.len() == RECENT {
-                self.recent.pop_front();
-            }
-            self.recent.push_back((edge, nanos));
             self.count += 1;
+            if nanos >= self.floor {
+                if self.recent.len() == RECENT {
+                    self.recent.pop_front();
+                }
+                self.recent.push_back((edge, nanos));
+            }
         }
     }
 
@@ -74,6 +79,11 @@ impl ThreadBursts {
     /// Number of all bursts.
     pub(super) fn count(&self) -> u64 {
         self.count
+    }
+
+    /// From now on bursts below `nanos` are not kept in order: they are no points of clusters.
+    pub(super) fn set_floor(&mut self, nanos: u64) {
+        self.floor = nanos;
     }
 
     /// Edge and nanoseconds of the last bursts, in order.

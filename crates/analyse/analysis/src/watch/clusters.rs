@@ -286,6 +286,11 @@ impl ClusterState {
         sums.into_iter().collect()
     }
 
+    /// Duration in nanoseconds below which bursts are left out; 0 before it is known.
+    pub(super) fn floor(&self) -> u64 {
+        self.choice.map_or(0, |choice| choice.shortest as u64)
+    }
+
     /// Notes what is in no cluster.
     pub(super) fn note_gaps(&self, gaps: &mut Gaps) {
         let mut note = |kind, detail: String| {

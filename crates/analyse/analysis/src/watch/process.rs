@@ -326,6 +326,11 @@ impl Watched {
         self.threads.first().map_or(&[], |thread| &thread.visits)
     }
 
+    /// See [`ThreadBursts::set_floor`].
+    pub(super) fn set_floor(&mut self, nanos: u64) {
+        self.threads.iter_mut().for_each(|thread| thread.bursts.set_floor(nanos));
+    }
+
     /// Bursts of each thread.
     pub(super) fn bursts(&self) -> impl Iterator<Item = &ThreadBursts> {
         self.threads.iter().map(|thread| &thread.bursts)
