@@ -320,7 +320,8 @@ impl Watch {
             place: self.names.meeting(&signatures).unwrap_or_else(|| counted_by.clone()),
             counted_by,
             rank: one.rank().unwrap_or_default(),
-            iterations: main.iterations,
+            // Those without times count too.
+            iterations: visits(one).unwrap_or(main.iterations),
             min_iterations: counts.iter().copied().min().unwrap_or(main.iterations),
             max_iterations: counts.iter().copied().max().unwrap_or(main.iterations),
             share: main.time.0 as f64 / one.time_of_events().0.max(1) as f64,

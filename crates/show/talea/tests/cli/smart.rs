@@ -50,14 +50,14 @@ fn some_iterations_and_all_sums_are_kept() {
         for (name, steps) in [(&few, STEPS[0]), (&many, STEPS[1])] {
             let child = started(&bench, mpi, name, &["--collect", "smart"], steps);
             let looks = looks(&bench, name, || ());
-            assert!(ended(child).success());
+            assert!(child.wait_with_output().unwrap().status.success());
             // Another reader of the ring finds the same.
             let last = looks.last().unwrap();
             assert_eq!(last["left_events"], 0, "{last}");
             assert_eq!(last["main_loop"]["iterations"].to_string(), steps, "{last}");
         }
         let full = format!("{}-full", mpi.name);
-        assert!(ended(started(&bench, mpi, &full, &["--no-report"], STEPS[0])).success());
+        assert!(started(&bench, mpi, &full, &["--no-report"], STEPS[0]).wait().unwrap().success());
         assert_eq!(sites(&bench, &few), sites(&bench, &full));
         let matrix = |run: &str| bench.json(&["show", run, "matrix", "--json"]);
         assert_eq!(matrix(&few), matrix(&full));
@@ -227,7 +227,7 @@ fn exact_times_of_some_iterations_are_parts_of_the_sums() {
     let Some(bench) = Bench::new() else { return };
     let Some(mpi) = Mpi::any() else { return };
     let options = ["--collect", "smart", "--times", "exact", "--no-report"];
-    assert!(ended(started(&bench, mpi, "run", &options, "40000")).success());
+    assert!(started(&bench, mpi, "run", &options, "40000").wait().unwrap().success());
     let found = collection(&bench, "run");
     assert_eq!((&found["smart"], &found["iterations"]), (&true.into(), &40_000.into()));
     let kept = found["kept"].as_u64().unwrap();
