@@ -76,7 +76,7 @@ impl Background {
         match thread {
             Ok(thread) => self.running = Some((stop, thread)),
             Err(error) => {
-                say(&format!("warning: the page is closed, its thread cannot start: {error}"))
+                say(&format!("warning: the page is closed, its thread cannot start: {error}"));
             }
         }
     }
