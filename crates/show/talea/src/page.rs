@@ -18,7 +18,7 @@ use crate::terminal::say;
 /// Time between the looks of `talea run`.
 const EVERY: Nanos = Nanos(1_000_000_000);
 /// Maximum time for reading the rest of an ended program.
-const REST: Duration = Duration::from_secs(1);
+const REST: Duration = Duration::from_secs(5);
 
 /// Opens the page of a run; `path` is its directory as the user knows it.
 pub(crate) fn open(
