@@ -268,10 +268,10 @@ const LARGEST: usize = 3;
 fn clusters(folder: &Path) -> Result<(), String> {
     heading("Clusters of running programs, Open MPI");
     println!(
-        "Clusters of the last look (`talea watch --json`) beside those of the finished run (`talea cluster`). *Largest*: shares of the time of all bursts but the shortest, of the {LARGEST} largest clusters. *Stable*: part of the run after which the clusters of the last look were stable.\n"
+        "Clusters of the last look (`talea watch --json`) beside those of the finished run (`talea cluster`). *Largest*: shares of the time of all bursts but the shortest, of the {LARGEST} largest clusters. *By calls*: whether the calls at both ends of bursts separate clusters. A look lists at most 32 clusters. *Stable*: part of the run after which the clusters of the last look were stable.\n"
     );
     println!(
-        "| program | ranks | bursts, look | bursts, run | clusters, look | clusters, run | largest, look, % | largest, run, % | stable after, % |\n|---|---|---|---|---|---|---|---|---|"
+        "| program | ranks | bursts | by calls, look | by calls, run | clusters, look | clusters, run | largest, look, % | largest, run, % | stable after, % |\n|---|---|---|---|---|---|---|---|---|---|"
     );
     for program in programs(&folder.join("programs"))? {
         let out = folder.join("clustered");
@@ -302,19 +302,24 @@ fn clusters(folder: &Path) -> Result<(), String> {
         };
         let stable = number(live, "stable_since_ns") / number(last, "time_ns");
         println!(
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {:.0} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             program.name,
             program.ranks,
             live["bursts"],
-            number(&whole, "points"),
+            yes(live["by_calls"] == true),
+            yes(!whole["edges"].is_null()),
             live_shares.len(),
             whole_shares.len(),
             largest(&live_shares),
             largest(&whole_shares),
-            100.0 * stable
+            if stable.is_nan() { "-".to_owned() } else { format!("{:.0}", 100.0 * stable) }
         );
     }
     Ok(())
+}
+
+fn yes(is: bool) -> &'static str {
+    if is { "yes" } else { "no" }
 }
 
 /// All looks at a run that has just been started.
