@@ -1,4 +1,4 @@
-// What one look says, as sentences with figures, each with the panel that has the evidence.
+// Findings of one look as sentences with values, each with the panel that has the evidence.
 //
 // Everything is computed from the look alone. Grave ones follow the first, those that come and go
 // stand last, so that the others keep their places; back-ticks set off what is code.

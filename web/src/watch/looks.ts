@@ -1,4 +1,4 @@
-// What the page keeps of the looks that it received: a bounded number of points over time.
+// Points over time of the looks that the page received, in a bounded number.
 //
 // Each look is a point as long as there is room; then neighbours become one, with the exact mean,
 // minimum and maximum of their looks. Looks before the page was opened, and those that were missed,

@@ -1,4 +1,4 @@
-// What the strip under the title says: whether the figures are those of now, and what is missing.
+// Sentences of the strip under the title about the stream: lost, ended, paused, without looks.
 
 import type { Gap } from "../report/types";
 import { count } from "../report/units";

@@ -1,4 +1,4 @@
-// How to read the figures: the sentences that the terminal's help has, for this page.
+// Explanations of the values: the sentences of the terminal's help, for this page.
 
 import { h } from "../report/dom";
 

@@ -25,7 +25,7 @@ export class Strip {
       this.news.replaceChildren(...all.map((one) => h("li", { class: one.isCalm ? "calm" : "" }, h("span", { class: "kind" }, one.kind), " ", ...sentence(one.text, false))));
       this.news.hidden = !all.length;
     }
-    // What a reader has opened stays open.
+    // Lists that the reader opened stay open.
     if (keys[1] !== this.shown[1]) this.gaps.replaceChildren(gaps ? list(gathered(gaps)) : "");
     this.shown = keys;
   }

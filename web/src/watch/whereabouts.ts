@@ -1,4 +1,4 @@
-// Where ranks are at the moment of a look: outside MPI, in calls of each kind, or at their end.
+// Activity of ranks at a look: outside MPI, in calls of each kind, or ended.
 
 import type { Category } from "../report/types";
 import { category } from "./category";

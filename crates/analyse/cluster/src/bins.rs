@@ -92,15 +92,13 @@ impl Bins {
         }
     }
 
-    /// Counts bursts as lost.
-    pub fn lose(&mut self, bin: Bin) {
-        self.lost.add(bin);
-    }
-
-    /// Adds the bursts of others whose edges have other numbers.
-    pub fn merge(&mut self, other: &Self, edge: impl Fn(u32) -> u32) {
+    /// Adds the bursts of others whose edges have other numbers; those of edges without one are left
+    /// out.
+    pub fn merge(&mut self, other: &Self, edge: impl Fn(u32) -> Option<u32>) {
         for (key, bin) in other.iter() {
-            self.add(key.at(edge(key.edge)), bin);
+            if let Some(edge) = edge(key.edge) {
+                self.add(key.at(edge), bin);
+            }
         }
         self.lost.add(other.lost);
     }

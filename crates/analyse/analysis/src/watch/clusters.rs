@@ -87,9 +87,10 @@ impl Part<'_> {
         self.edges.get(own as usize).copied().flatten()
     }
 
-    fn bins(&self) -> impl Iterator<Item = (Key, Bin)> {
+    /// Its bins, with the edges of all threads.
+    fn keys(&self) -> impl Iterator<Item = Key> {
         let bins = self.bursts.bins().iter();
-        bins.filter_map(|(key, bin)| Some((key.at(self.edge(key.edge)?), bin)))
+        bins.filter_map(|(key, _)| Some(key.at(self.edge(key.edge)?)))
     }
 }
 
@@ -142,8 +143,7 @@ impl ClusterState {
         let parts = self.parts(processes, names);
         let mut bins = Bins::new(MAX_BINS);
         for part in &parts {
-            part.bins().for_each(|(key, bin)| bins.add(key, bin));
-            bins.lose(part.bursts.bins().lost());
+            bins.merge(part.bursts.bins(), |own| part.edge(own));
         }
         if bins.total().bursts >= MIN_BURSTS {
             let pool = self.pool.take();
@@ -274,7 +274,7 @@ impl ClusterState {
             *edge = edge.saturating_add(bin.nanos);
         }
         for part in parts {
-            let mut own: Vec<u32> = part.bins().filter_map(|(key, _)| object(key)).collect();
+            let mut own: Vec<u32> = part.keys().filter_map(object).collect();
             own.sort_unstable();
             own.dedup();
             for id in own {

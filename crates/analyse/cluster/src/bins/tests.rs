@@ -170,9 +170,9 @@ proptest! {
         let (a, b) = bursts.split_at(cut.min(bursts.len()));
         let [a, b] = [a, b].map(of);
         let mut forth = a.clone();
-        forth.merge(&b, |edge| edge);
+        forth.merge(&b, Some);
         let mut back = b;
-        back.merge(&a, |edge| edge);
+        back.merge(&a, Some);
         prop_assert_eq!(&forth, &back);
         prop_assert_eq!(forth, of(&bursts));
     }

@@ -118,6 +118,31 @@ fn traces_are_listed_by_world() {
 }
 
 #[test]
+fn records_in_another_folder_replace_their_copies() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = RunDirectory::create(Some(&dir.path().join("R")), "unused").unwrap();
+    let local = dir.path().join("local");
+    fs::create_dir(&local).unwrap();
+    std::os::unix::fs::symlink(&local, run.live_elsewhere()).unwrap();
+    for path in [run.live().join("a.live"), run.live().join("b.live"), local.join("b.live")] {
+        fs::write(path, "").unwrap();
+    }
+    let files = [run.live_elsewhere().join("b.live"), run.live().join("a.live")];
+    let found: std::collections::HashSet<_> = run.live_files().unwrap().into_iter().collect();
+    assert_eq!(found, files.into());
+    // The folder is the user's: it stays where it has files, and so does the link.
+    assert_eq!(crate::trace::pack_left_behind(&run).unwrap(), 0);
+    assert!(run.live_elsewhere().is_symlink());
+    fs::remove_file(local.join("b.live")).unwrap();
+    assert_eq!(crate::trace::pack_left_behind(&run).unwrap(), 0);
+    assert!(!run.live_elsewhere().is_symlink() && !local.exists());
+    // A link to nothing hides nothing.
+    std::os::unix::fs::symlink(&local, run.live_elsewhere()).unwrap();
+    let copies = ["a.live", "b.live"].map(|name| run.live().join(name));
+    assert_eq!(run.live_files().unwrap(), copies);
+}
+
+#[test]
 fn the_description_comes_back_and_leaves_no_other_file() {
     let dir = tempfile::tempdir().unwrap();
     let run = RunDirectory::create(Some(&dir.path().join("R")), "unused").unwrap();

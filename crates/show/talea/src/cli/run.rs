@@ -20,7 +20,7 @@ Run an MPI program and record it.
 
 Put `talea run --` before the command as you would start it, with its launcher. The program needs no change and \
 no recompilation; C and Fortran, Open MPI and MPICH work alike. Input, output and signals pass through, and \
-talea exits with the program's own code (3 where that is 0 and nothing was recorded). What was recorded survives a crash and a `kill -9`.")]
+talea exits with the program's own code (3 where that is 0 and nothing was recorded). The record survives a crash and a `kill -9`.")]
 #[command(after_long_help = "\
 Examples:
   talea run -- mpirun -n 4 ./app input.dat
