@@ -92,8 +92,8 @@ impl Bins {
         }
     }
 
-    /// Adds the bursts of others whose edges have other numbers; those of edges without one are left
-    /// out.
+    /// Adds the bursts of others whose edges have other numbers; those of edges without one are
+    /// left out.
     pub fn merge(&mut self, other: &Self, edge: impl Fn(u32) -> Option<u32>) {
         for (key, bin) in other.iter() {
             if let Some(edge) = edge(key.edge) {
