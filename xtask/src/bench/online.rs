@@ -1,9 +1,11 @@
-//! Decisions while a program runs: the size and cost of smart collection, the errors of totals that
-//! follow from kept iterations, the cost of watching, and clusters of a running program beside
-//! those of the finished run. `cargo xtask bench online [PART]`.
+//! Decisions while a program runs: the size and cost of smart collection, also of long runs, the
+//! errors of totals that follow from kept iterations, the cost of watching, and clusters of a
+//! running program beside those of the finished run. `cargo xtask bench online [PART]`.
 //!
 //! Owns the tables. Errors come from whole recordings, where the true times are known. They
 //! therefore contain no differences between runs.
+
+mod long;
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -28,6 +30,7 @@ pub(crate) fn run(part: Option<&str>) -> Result<(), String> {
     let folder = scratch("online")?;
     for (name, table) in [
         ("smart", smart as fn(&Path) -> _),
+        ("long", long::long),
         ("totals", totals),
         ("watch", watching),
         ("clusters", clusters),

@@ -33,6 +33,25 @@ pub struct CollectionData {
     pub phases: Vec<PhaseData>,
     /// Call sites in the iterations, by time.
     pub totals: Vec<TotalData>,
+    /// Durations of neighbouring iterations in the order of time, in at most 1,024 groups. With
+    /// smart collection they are those that the observer saw: iterations of the main loop as it was
+    /// known at each moment, whose calls had times then.
+    pub history: Vec<GroupData>,
+}
+
+/// Neighbouring iterations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct GroupData {
+    /// Begin of the first one.
+    pub begin_ns: Nanos,
+    /// Number of iterations, at least 1.
+    pub iterations: u64,
+    /// Sum of their durations.
+    pub time_ns: Nanos,
+    /// Minimum.
+    pub min_ns: Nanos,
+    /// Maximum.
+    pub max_ns: Nanos,
 }
 
 /// Iterations that make the same calls, in any order and number, and whose durations differ by less

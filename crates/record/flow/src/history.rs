@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use talea_model::Nanos;
 
 /// Neighbouring durations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Group {
     /// Begin of the first one.
     pub begin: Nanos,

@@ -8,6 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use talea_run::directory::shared_host_name;
 use talea_run::live::read::LiveProcess;
 use talea_run::mapped::copy_live;
 use talea_run::{RunDirectory, counters};
@@ -75,6 +76,13 @@ pub(crate) fn variables(options: &Options, recorder: &Path, live: &Path, out: &P
         ("TALEA_MEMORY", number(options.memory.0)),
         ("TALEA_MERGE", if merge == Merge::Ranks { "ranks" } else { "auto" }.into()),
     ];
+    if is_smart {
+        // On other hosts a process of the program starts an observer.
+        let own = std::env::current_exe().map(OsString::from).unwrap_or_default();
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let host = shared_host_name(&host).unwrap_or_default();
+        variables.extend([("TALEA_OBSERVER", own), ("TALEA_OBSERVED_HOST", host.into())]);
+    }
     if let Some(sampling) = &options.sampling {
         variables.extend(sampling.variables(out));
     }

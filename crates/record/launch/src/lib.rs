@@ -16,6 +16,7 @@ pub mod program;
 pub mod sampling;
 
 pub use child::in_foreground;
+pub use observer::observe_host;
 pub use sampling::Sampling;
 
 use std::ffi::OsString;
@@ -330,7 +331,7 @@ pub fn launch(
         }
     };
     metadata.wall = Some(elapsed(begin, Instant::now()));
-    for warning in observer.into_iter().flat_map(Observer::finish) {
+    for warning in observer.into_iter().flat_map(|one| one.finish(&directory)) {
         warn(warning);
     }
     metadata.outcome = Some(outcome);

@@ -29,6 +29,7 @@ pub mod load;
 pub mod mapped;
 #[allow(unsafe_code)]
 pub mod modules;
+pub mod observers;
 #[allow(unsafe_code)]
 pub mod pages;
 pub mod places;

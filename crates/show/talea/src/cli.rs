@@ -116,6 +116,7 @@ enum Command {
     Report(Box<ReportArgs>),
     Show(show::ShowArgs),
     Watch(watch::WatchArgs),
+    Observe(ObserveArgs),
     Events(EventsArgs),
     Cluster(Box<cluster::ClusterArgs>),
     Track(Box<cluster::TrackArgs>),
@@ -183,6 +184,16 @@ impl From<ReportArgs> for crate::report::Options {
         let network = network.map(|network| talea_network::report::Options { network, hosts });
         Self { run, out, network }
     }
+}
+
+/// Observes the processes of this host, for a `talea run` on another one
+#[derive(Debug, Args)]
+#[command(hide = true)]
+struct ObserveArgs {
+    /// Folder of their mapped files
+    live: PathBuf,
+    /// Run directory
+    run: PathBuf,
 }
 
 /// Print the calls of one rank in order

@@ -34,6 +34,7 @@ mod cli {
     mod golden;
     mod hanging;
     mod hostile;
+    mod hosts;
     mod in_mpi;
     mod late;
     mod many_bursts;

@@ -9,15 +9,19 @@ use std::collections::{BTreeSet, HashMap};
 
 pub use talea_flow::collection::Plan;
 use talea_flow::collection::{Estimate, Turn, half_octave};
+use talea_flow::history::{Group, History};
 use talea_flow::kinds::{self, Kinds};
 use talea_model::Nanos;
-use talea_results::collection::{CollectionData, PhaseData, TotalData};
+use talea_results::collection::{CollectionData, GroupData, PhaseData, TotalData};
 use talea_run::live::layout::TimesMode;
 
 use super::growth::{NoTimes, growth};
 use crate::Analysis;
 use crate::location::ThreadAt;
 use crate::walk::walk;
+
+/// Maximum number of groups of durations of a whole recording, as many as of smart collection.
+const GROUPS: usize = 1024;
 
 /// The kept part of an iteration: its number of events, and the time of each node.
 type Kept = (u64, HashMap<u32, Nanos>);
@@ -67,7 +71,29 @@ pub fn collection(
         steady_at_ns: steady.first().map(|one| one.known_ns),
         phases: kinds.iter().enumerate().filter_map(phase).collect(),
         totals,
+        history: history(analysis, at, is_smart),
     })
+}
+
+/// Durations over time: those that were noted while the program ran, or those of a whole recording.
+fn history(analysis: &Analysis<'_>, at: ThreadAt, is_smart: bool) -> Vec<GroupData> {
+    let mut whole = History::new(GROUPS);
+    let groups = if is_smart {
+        analysis.recorded(at).history()
+    } else {
+        for one in &*analysis.iterations(at) {
+            whole.push(one.begin, one.duration);
+        }
+        whole.groups()
+    };
+    let group = |one: &Group| GroupData {
+        begin_ns: one.begin,
+        iterations: one.count,
+        time_ns: one.sum,
+        min_ns: one.min,
+        max_ns: one.max,
+    };
+    groups.iter().map(group).collect()
 }
 
 /// The kinds of iterations with their kept ones, the time of each node in all iterations, and the

@@ -3,9 +3,11 @@
 //! Owns the division of its events into segments: the iterations of the main loop as it is known
 //! at each moment, and what lies between them. Segments that are alike (the same calls, about as
 //! long) are a kind, and [`talea_flow::collection`] chooses some of each. Of the others only the
-//! begins are kept, thinned out where they are many. Memory does not grow with the events.
+//! begins are kept, thinned out where they are many, and the durations of groups of iterations with
+//! their extremes. Memory does not grow with the events.
 
 use talea_flow::collection::{Plan, Turn, half_octave};
+use talea_flow::history::History;
 use talea_flow::iterations::TimedEvent;
 use talea_flow::kinds::Kinds;
 use talea_flow::online::{Follower, Step};
@@ -21,6 +23,8 @@ const MAX_SEGMENT_BYTES: usize = 1 << 20;
 const MAX_KEPT_BYTES: usize = 16 << 20;
 /// Maximum number of begins that are kept.
 const MARKS: usize = 4096;
+/// Maximum number of groups of durations of iterations.
+const GROUPS_OF_ITERATIONS: usize = 1024;
 /// Groups of durations for each node, to find the main loop.
 const GROUPS: usize = 4;
 
@@ -40,6 +44,8 @@ pub(super) struct Collector {
     segments: u64,
     kinds: Kinds<Key, Piece>,
     marks: Marks,
+    /// Durations of iterations.
+    history: History,
     /// Bytes of the pieces of all kinds.
     bytes: usize,
 }
@@ -79,6 +85,7 @@ impl Collector {
             segments: 0,
             kinds: Kinds::new(Plan::new(KEPT, 0)),
             marks: Marks { stride: 1, kept: Vec::new() },
+            history: History::new(GROUPS_OF_ITERATIONS),
             bytes: 0,
         }
     }
@@ -130,6 +137,9 @@ impl Collector {
         // A part of an iteration that is too long is none.
         let iteration = iteration.filter(|_| piece.bytes.len() < MAX_SEGMENT_BYTES);
         let duration = now - begin;
+        if iteration.is_some() {
+            self.history.push(begin, duration);
+        }
         let numbers = (0_u32..).zip(&calls).flat_map(|(word, &bits)| {
             (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| 64 * word + bit)
         });
@@ -165,7 +175,8 @@ impl Collector {
         let mut pieces: Vec<Piece> = chosen.chain(open).cloned().collect();
         pieces.sort_by_key(|piece| piece.first);
         let marks = self.marks.kept.iter().map(|(_, mark)| *mark).collect();
-        KeptThread { offset, events: self.events, pieces, marks }
+        let history = self.history.groups().to_vec();
+        KeptThread { offset, events: self.events, pieces, marks, history }
     }
 }
 
@@ -263,6 +274,12 @@ mod tests {
             assert!(kept.marks.len() <= MARKS, "{}", kept.marks.len());
             assert!(kept.marks.len() as u64 > iterations.min(MARKS as u64) / 2 - 100);
             assert!(kept.marks.windows(2).all(|two| two[0].event < two[1].event));
+            let history = &kept.history;
+            assert!(history.len() <= GROUPS_OF_ITERATIONS, "{}", history.len());
+            let counted: u64 = history.iter().map(|group| group.count).sum();
+            // The first ones come before the loop is known, the last one is open.
+            assert!((iterations - 201..iterations).contains(&counted), "{counted}");
+            assert!(history.iter().all(|one| one.min == one.max && one.sum.0 == 1700 * one.count));
             // Each is where an iteration begins.
             let mark = kept.marks[kept.marks.len() / 2];
             let iteration = (mark.event - 1) / 2;

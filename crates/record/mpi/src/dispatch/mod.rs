@@ -13,8 +13,6 @@ mod trampoline;
 
 use std::sync::atomic::Ordering;
 
-use talea_run::live::layout::state;
-
 use crate::abi::entry::{Call, ENTRIES, Entry, forward, forward_double};
 use crate::abi::symbols::real;
 use crate::abi::table::{Class, PROCEDURES};
@@ -25,7 +23,7 @@ use crate::process::{STOP, stop};
 use crate::record::{HotNode, MAX_WORDS};
 use crate::sys::clock;
 use crate::thread::{BUSY, State, found_something, this_thread};
-use off_path::{control, off_path};
+use off_path::{control, off_path, unrecorded};
 use probe::probe;
 use single::single;
 
@@ -134,21 +132,19 @@ unsafe fn plain(state: &mut State, entry: &Entry, node: *mut HotNode, call: Call
     }
 }
 
-/// A call at a new place without room for it: it is counted, and its end is handled.
+/// A call at a new place without room for it: it is counted.
 #[cold]
 unsafe fn without_room(state: &mut State, entry: &Entry, call: Call) -> usize {
     // SAFETY: see `record`.
     unsafe {
         state.recorder.lose();
+        state.busy = BUSY;
         if PROCEDURES[usize::from(entry.procedure)].class == Class::Finalize {
-            state.busy = BUSY;
             state.close_series();
-            state.process.end(state::FINALIZED);
-            STOP.fetch_or(stop::ENDED, Ordering::SeqCst);
-            state.process.gather();
-            state.busy = 0;
         }
-        pass(entry, call)
+        let result = unrecorded(entry, call);
+        state.busy = 0;
+        result
     }
 }
 
@@ -263,9 +259,7 @@ unsafe fn finalize(state: &mut State, entry: &Entry, node: *mut HotNode, call: C
         let now = clock::ticks();
         state.commit(node, now, now);
         state.note_pu_time(now);
-        state.process.end(state::FINALIZED);
-        STOP.fetch_or(stop::ENDED, Ordering::SeqCst);
-        state.process.gather();
+        state.process.finalized();
         forward(real(entry), entry, call)
     }
 }

@@ -6,13 +6,11 @@
 
 use std::sync::atomic::Ordering;
 
-use talea_run::live::layout::state;
-
 use super::{pass, record};
 use crate::abi::entry::{Binding, Call, Entry};
 use crate::abi::table::{Class, PROCEDURES};
 use crate::process::handles::Handles;
-use crate::process::{self, STOP, process, stop};
+use crate::process::{self, Process, STOP, process, stop};
 use crate::sampler::probes::{NO_EVENT, ProbeThread};
 use crate::sys::clock;
 use crate::thread::{BUSY, Frames, PROBED, State, set_this_thread, this_thread};
@@ -41,12 +39,7 @@ pub(super) unsafe fn off_path(entry: &'static Entry, index: u32, call: Call) -> 
             process::start();
         }
         let stopped = STOP.load(Ordering::Acquire);
-        let Some(process) = process() else {
-            if class == Class::Finalize {
-                process::gather_without();
-            }
-            return pass(entry, call);
-        };
+        let Some(process) = process() else { return unrecorded(entry, call) };
         if class == Class::Pcontrol {
             return control(entry, call);
         }
@@ -54,9 +47,7 @@ pub(super) unsafe fn off_path(entry: &'static Entry, index: u32, call: Call) -> 
             if stopped == stop::PAUSED && class != Class::Local {
                 process.paused();
                 if class == Class::Finalize {
-                    process.end(state::FINALIZED);
-                    STOP.fetch_or(stop::ENDED, Ordering::SeqCst);
-                    process.gather();
+                    process.finalized();
                 }
             }
             return pass(entry, call);
@@ -64,7 +55,7 @@ pub(super) unsafe fn off_path(entry: &'static Entry, index: u32, call: Call) -> 
         if state.is_null() {
             let Some(new) = State::new(process, Frames::read(call)) else {
                 process.lost_thread();
-                return pass(entry, call);
+                return unrecorded(entry, call);
             };
             set_this_thread(Box::into_raw(Box::new(new)));
         }
@@ -74,6 +65,22 @@ pub(super) unsafe fn off_path(entry: &'static Entry, index: u32, call: Call) -> 
             _ => record(state, entry, index, call),
         }
     }
+}
+
+/// A call that is not recorded, though the recording has begun or could not begin. At the begin and
+/// the end of MPI this process does with the others what they do together.
+#[cold]
+pub(super) unsafe fn unrecorded(entry: &Entry, call: Call) -> usize {
+    let class = PROCEDURES[usize::from(entry.procedure)].class;
+    if class == Class::Finalize {
+        process().map_or_else(process::gather_without, Process::finalized);
+    }
+    // SAFETY: as in `dispatch`.
+    let result = unsafe { pass(entry, call) };
+    if class == Class::Init {
+        process().map_or_else(process::initialised_without, Process::initialised);
+    }
+    result
 }
 
 /// A call of a thread that is sampled: counters are read around it. Calls that are only counted are

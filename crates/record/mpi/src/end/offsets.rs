@@ -21,19 +21,25 @@ pub struct Offset {
     pub error: u64,
     /// True if there is no other host.
     pub one_host: bool,
+    /// True if every rank said that it has an observer.
+    pub observed: bool,
 }
 
-/// Measures the offset. All ranks of the world call it. `host` identifies hosts.
-pub fn measure(host: &str) -> Offset {
+/// Measures the offset. All ranks of the world call it. `host` identifies hosts; `has_observer` is
+/// true if this one has an observer.
+pub fn measure(host: &str, has_observer: bool) -> Offset {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for byte in host.bytes().chain(clock_identity().bytes()) {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     }
-    let hosts = World::of_program().all(hash);
+    // The lowest bit is the observer's.
+    let words = World::of_program().all(hash & !1 | u64::from(has_observer));
+    let observed = words.iter().all(|word| word & 1 == 1);
+    let hosts: Vec<u64> = words.iter().map(|word| word >> 1).collect();
     if hosts.iter().all(|h| *h == hosts[0]) {
-        return Offset { one_host: true, ..Offset::default() };
+        return Offset { one_host: true, observed, ..Offset::default() };
     }
-    let Some(world) = World::new() else { return Offset::default() };
+    let Some(world) = World::new() else { return Offset { observed, ..Offset::default() } };
     let mut answer = (0_i64, 0_u64);
     for leader in 1..world.size {
         if hosts[leader] == hosts[0] || hosts[..leader].contains(&hosts[leader]) {
@@ -56,7 +62,7 @@ pub fn measure(host: &str) -> Offset {
             answer = (world.receive_word(leader) as i64, world.receive_word(leader));
         }
     }
-    Offset { nanos: answer.0, error: answer.1, one_host: false }
+    Offset { nanos: answer.0, error: answer.1, one_host: false, observed }
 }
 
 fn ask(world: &World) -> (i64, u64) {

@@ -5,6 +5,7 @@
 //! pass through unchanged.
 
 pub mod handles;
+mod observer;
 mod places;
 pub mod requests;
 pub mod shared;
@@ -60,6 +61,8 @@ pub struct Process {
     pub requests: Shared<Requests>,
     /// Number of open sessions.
     sessions: AtomicU32,
+    /// True if rings of this host's processes are read.
+    has_observer: bool,
     slow: Mutex<Slow>,
 }
 
@@ -89,12 +92,57 @@ fn put_words(place: &mut [u8], words: &str) {
     place[..length].copy_from_slice(&words.as_bytes()[..length]);
 }
 
+/// What the ranks agreed on at the initialisation of MPI: bits of [`agreed`].
+static AGREED: AtomicU32 = AtomicU32::new(0);
+
+/// What the ranks agreed on.
+mod agreed {
+    /// All ranks run on one host.
+    pub(super) const ONE_HOST: u32 = 1;
+    /// Each host has an observer.
+    pub(super) const OBSERVED: u32 = 2;
+}
+
+/// The identity of a world, and this host's clock, as all ranks determine them together.
+struct Together {
+    /// A name of this world that its processes share and other worlds do not.
+    world: u64,
+    offset: Offset,
+}
+
+impl Together {
+    /// All ranks of the world call it after the initialisation of MPI, those without a record too.
+    /// `own` identifies the process that calls it.
+    fn new(own: [u64; 2], has_observer: bool) -> Self {
+        let mut world = own;
+        // SAFETY: MPI is initialised; the pointer is valid.
+        unsafe {
+            let size = size_of_val(&world);
+            pmpi::bcast(world.as_mut_ptr() as usize, size, abi().byte, 0, abi().comm_world);
+        }
+        let offset = offsets::measure(&host_name(), has_observer);
+        let one_host = if offset.one_host { agreed::ONE_HOST } else { 0 };
+        let observed = if offset.observed { agreed::OBSERVED } else { 0 };
+        AGREED.store(one_host | observed, Ordering::Release);
+        Self { world: world[0].rotate_left(40) ^ world[1], offset }
+    }
+}
+
+/// Takes part in what the ranks do together at the initialisation of MPI, in a process without a
+/// record of its own. There is nothing of it that an observer could miss.
+pub fn initialised_without() {
+    Together::new([u64::from(std::process::id()), clock::realtime()], true);
+}
+
 /// Takes part in the end of a recording to which this process does not contribute, because its file
 /// could not be created.
 pub fn gather_without() {
     end_counters();
-    let offset = offsets::measure(&host_name());
-    if let Some(directory) = merged_by_ranks(offset) {
+    if clocks_are_one() {
+        return;
+    }
+    offsets::measure(&host_name(), false);
+    if let Some(directory) = merged_by_ranks() {
         fabric::gather(&directory);
         gather(None, &directory);
     }
@@ -109,11 +157,17 @@ fn end_counters() {
     }
 }
 
-/// File of the merged trace, if ranks write it: on one host their files can as well be merged after
-/// the program has ended, which then costs it no time.
-fn merged_by_ranks(offset: Offset) -> Option<PathBuf> {
+/// True if ranks have nothing to do together at the end: those of one host have one clock, and
+/// `talea run` merges their files.
+fn clocks_are_one() -> bool {
+    AGREED.load(Ordering::Acquire) & agreed::ONE_HOST != 0 && merged_by_ranks().is_none()
+}
+
+/// File of the merged trace, if ranks write it: the files of one host, and those that observers
+/// read, are merged after the program has ended, which then costs it no time.
+fn merged_by_ranks() -> Option<PathBuf> {
     let later = std::env::var_os("TALEA_MERGE").is_some_and(|who| who == "auto");
-    if later && offset.one_host {
+    if later && AGREED.load(Ordering::Acquire) != 0 {
         return None;
     }
     std::env::var_os("TALEA_OUT").map(PathBuf::from)
@@ -138,25 +192,20 @@ impl Process {
             pmpi::query_thread((&raw mut level) as usize);
             pmpi::comm_rank(abi.comm_world, (&raw mut rank) as usize);
             pmpi::comm_size(abi.comm_world, (&raw mut size) as usize);
-            // A name of this world that its processes share and other worlds do not.
-            let mut world = [u64::from(header.pid), header.start_realtime];
-            pmpi::bcast(
-                world.as_mut_ptr() as usize,
-                size_of_val(&world),
-                abi.byte,
-                0,
-                abi.comm_world,
-            );
-            header.world = world[0].rotate_left(40) ^ world[1];
         }
         // A session has a level of its own.
         set_multiple(level >= abi.thread_multiple || self.sessions.load(Ordering::Relaxed) > 0);
         header.size = size as u32;
         self.handles.with(|h| h.start(self.memory));
-        let offset = offsets::measure(&host_name());
+        let own = [u64::from(header.pid), header.start_realtime];
+        let Together { world, offset } = Together::new(own, self.has_observer);
         (header.offset_start, header.offset_error) = (offset.nanos, offset.error);
         header.offset_end = header.offset_start;
         header.rank = rank;
+        header.observed = u32::from(offset.observed);
+        // A reader that finds the world finds the rest.
+        std::sync::atomic::fence(Ordering::Release);
+        header.world = world;
         self.tell_sampler();
     }
 
@@ -234,17 +283,19 @@ impl Process {
         self.header().state = how;
     }
 
-    /// Merges the recordings of all ranks; every rank of the world calls it from `MPI_Finalize`.
-    pub fn gather(&self) {
+    /// The recording ends with a call of `MPI_Finalize`, which every rank of the world makes. Ranks
+    /// on several hosts compare their clocks, and merge their records where no observer reads them.
+    pub fn finalized(&self) {
         end_counters();
         let header = self.header();
-        let mut offset = Offset::default();
-        if header.rank >= 0 {
-            offset = offsets::measure(&host_name());
+        if header.rank >= 0 && !clocks_are_one() {
+            let offset = offsets::measure(&host_name(), false);
             header.offset_end = offset.nanos;
             header.offset_error = header.offset_error.max(offset.error);
         }
-        if let Some(directory) = merged_by_ranks(offset) {
+        self.end(state::FINALIZED);
+        STOP.fetch_or(stop::ENDED, Ordering::SeqCst);
+        if let Some(directory) = merged_by_ranks() {
             fabric::gather(&directory);
             gather(Some(self.memory), &directory);
         }

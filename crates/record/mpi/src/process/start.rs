@@ -13,7 +13,7 @@ use talea_run::live::layout::{self, Header, Sync, TimesMode, state};
 use talea_run::{MappedRegion, mapped};
 
 use super::places::note_host;
-use super::{PROCESS, Process, STOP, process, put_words, stop};
+use super::{PROCESS, Process, STOP, observer, process, put_words, stop};
 use crate::abi::table::PROCEDURES;
 use crate::fabric;
 use crate::process::shared::Shared;
@@ -82,7 +82,8 @@ pub fn start() {
     header.bound_absolute = bound.absolute.0 as u32;
     header.bound_drift = bound.drift.0 as u32;
     header.procedure_count = PROCEDURES.len() as u32;
-    header.ring = u32::from(std::env::var("TALEA_COLLECT").is_ok_and(|v| v == "smart"));
+    let is_smart = std::env::var("TALEA_COLLECT").is_ok_and(|v| v == "smart");
+    header.ring = u32::from(is_smart);
     header.state = state::RECORDING;
     header.syncs[0] = Sync { ticks: start_ticks, nanos: start_nanos };
     header.sync_count = 1;
@@ -103,6 +104,7 @@ pub fn start() {
         handles: Shared::default(),
         requests: Shared::default(),
         sessions: AtomicU32::new(0),
+        has_observer: is_smart && observer::start(&dir, &host),
         slow: Mutex::default(),
     };
     let process = Box::into_raw(Box::new(process));
@@ -155,4 +157,5 @@ extern "C" fn exiting() {
     {
         process.end(state::EXITED);
     }
+    observer::await_end();
 }

@@ -19,6 +19,7 @@ use super::{
 };
 use crate::live::layout::{MAX_PU_TIMES, PathFrame, state};
 use crate::live::numbers::put_number;
+use crate::live::pieces::Joined;
 use crate::live::read::{LiveProcess, LiveThread};
 use crate::live::record::{CommSymbol, Members};
 use crate::places::ThreadPlace;
@@ -238,10 +239,10 @@ fn packed_times(live: &LiveProcess) -> Vec<u8> {
     Clock::of_process(live).put(&mut all);
     for thread in &live.threads {
         let joined = thread.is_in_pieces().then(|| thread.joined(live.times, &quantiser));
-        let (bytes, holes) = joined
-            .as_ref()
-            .map_or((&thread.times, &[][..]), |joined| (&joined.bytes, &joined.holes));
-        let timed = RecordedTimes { bytes, holes };
+        let timed = match &joined {
+            None => RecordedTimes { bytes: &thread.times, holes: &[], history: &[] },
+            Some(Joined { bytes, holes, history, .. }) => RecordedTimes { bytes, holes, history },
+        };
         let packed = pack_times(&thread.log, &timed, &thread.sums, live.times, &quantiser);
         put_number(&mut all, packed.len() as u64);
         all.extend_from_slice(&packed);

@@ -52,17 +52,18 @@ impl MappedTimes {
         }
         let mode = live.times;
         let times = |thread: &mut LiveThread| {
-            let Joined { timed, bytes, holes } = if thread.is_in_pieces() {
+            let Joined { timed, bytes, holes, history } = if thread.is_in_pieces() {
                 thread.joined(mode, &quantiser)
             } else {
                 let bytes = std::mem::take(&mut thread.times);
                 let timed = cells::count(&bytes, mode, &quantiser, thread.log.events);
-                Joined { timed, bytes, holes: Vec::new() }
+                Joined { timed, bytes, ..Joined::default() }
             };
             let sums = std::mem::take(&mut thread.sums);
             Times {
                 kept: timed,
                 holes,
+                history,
                 extremes: Vec::new(),
                 coding: Coding::Mapped,
                 cells: bytes,

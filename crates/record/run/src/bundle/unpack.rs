@@ -168,6 +168,9 @@ impl Bundle {
             })
             .collect();
         let mut from = Cursor::new(&times.pu_times);
+        for group in threads.iter_mut().flat_map(|thread| &mut thread.times.history) {
+            group.begin = clock.nanos(group.begin.0);
+        }
         for thread in &mut threads {
             let Some(readings) = pu_time::get(&mut from, |nominal| clock.nanos(nominal)) else {
                 break;

@@ -243,8 +243,11 @@ pub(crate) fn plain_host(host: &str) -> String {
 
 /// A host in the name of a file that its processes share. Two hosts of one name, such as
 /// containers, have kernels that were booted apart: their names differ in a checksum of the boot's
-/// identity, see random(4). An error where that cannot be read.
-pub(crate) fn shared_host_name(host: &str) -> io::Result<String> {
+/// identity, see random(4).
+///
+/// # Errors
+/// Where that cannot be read.
+pub fn shared_host_name(host: &str) -> io::Result<String> {
     let boot = fs::read("/proc/sys/kernel/random/boot_id")?;
     Ok(format!("{}-{:08x}", plain_host(host), crate::container::checksum(&boot)))
 }

@@ -207,8 +207,9 @@ pub struct Header {
     /// 1 if times are kept in rings: a reader releases chunks by [`Thread::times_read`]. From
     /// version 3 on.
     pub ring: u32,
-    /// Padding.
-    pub zero: u32,
+    /// 1 if there are rings and each host of the world has an observer that releases their chunks;
+    /// set before `world`.
+    pub observed: u32,
 }
 
 impl Header {

@@ -4,6 +4,7 @@
 //! a reader that selected some; marks are moments that are known of events without times.
 //! Nothing of them is trusted.
 
+use talea_flow::history::Group;
 use talea_flow::times::Quantiser;
 
 use super::cells;
@@ -42,6 +43,8 @@ pub struct KeptThread {
     pub pieces: Vec<Piece>,
     /// Begins of others.
     pub marks: Vec<Mark>,
+    /// Durations of the iterations of its main loop.
+    pub history: Vec<Group>,
 }
 
 /// Times of a thread: one stream, and where events have none.
@@ -53,6 +56,8 @@ pub(crate) struct Joined {
     pub(crate) bytes: Vec<u8>,
     /// Events without times before the last one with times.
     pub(crate) holes: Vec<Hole>,
+    /// See [`KeptThread::history`].
+    pub(crate) history: Vec<Group>,
 }
 
 /// Joins what was kept of a thread with this many events and what is in its ring. Where pieces
@@ -78,7 +83,7 @@ pub(crate) fn join(
     let mut marks = kept.marks.clone();
     marks.sort_by_key(|mark| mark.event);
     let mut marks = marks.into_iter().peekable();
-    let mut joined = Joined::default();
+    let mut joined = Joined { history: kept.history.clone(), ..Joined::default() };
     // Events so far, those of them with times since the last hole, and the last known moment.
     let (mut covered, mut timed, mut now) = (0_u64, 0_u64, 0_u64);
     for (piece, least, most) in pieces {
@@ -171,7 +176,7 @@ mod tests {
                 .map(|(event, begin)| Mark { event: event.into(), begin }).collect();
             let quantiser = Quantiser::new(Bound::default());
             let ring = pieces.clone();
-            let kept = KeptThread { offset: 0, events: 9, pieces, marks };
+            let kept = KeptThread { events: 9, pieces, marks, ..KeptThread::default() };
             let joined = join(&kept, &ring, events, TimesMode::Bounded, &quantiser);
             let lost: u64 = joined.holes.iter().map(|hole| hole.events).sum();
             prop_assert!(joined.timed + lost <= events);

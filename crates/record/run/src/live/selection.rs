@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use talea_model::Nanos;
 
+use super::history::{get_history, put_history};
 use super::numbers::{Cursor, get_all, put_all, put_number};
 use super::pieces::{KeptThread, Mark, Piece};
 use super::read::{LiveError, LiveProcess};
@@ -18,8 +19,8 @@ use crate::directory::{plain_host, replace};
 
 /// First bytes of the file.
 const MAGIC: [u8; 8] = *b"TALEAKPT";
-/// Version of this form.
-const VERSION: u32 = 1;
+/// Version of this form. 2: with the durations of iterations.
+const VERSION: u32 = 2;
 /// Bytes before the numbers: magic, version, checksum.
 const HEAD: usize = 16;
 
@@ -85,6 +86,7 @@ impl Kept {
                 put_number(out, mark.event);
                 put_number(out, mark.begin);
             });
+            put_history(out, &thread.history);
         });
         out[..8].copy_from_slice(&MAGIC);
         out[8..12].copy_from_slice(&VERSION.to_le_bytes());
@@ -103,8 +105,9 @@ impl Kept {
             return Err(damaged("TALEAKPT at offset 0"));
         }
         let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|n| bytes[at + n]));
-        if word(8) > VERSION {
-            return Err(KeptError::Newer { found: word(8), path: path.to_owned() });
+        let version = word(8);
+        if version > VERSION {
+            return Err(KeptError::Newer { found: version, path: path.to_owned() });
         }
         if checksum(&bytes[HEAD..]) != word(12) {
             return Err(damaged("the checksum of its bytes"));
@@ -119,7 +122,8 @@ impl Kept {
             })?;
             let marks =
                 get_all(from, |from| Some(Mark { event: from.number()?, begin: from.number()? }))?;
-            Some(KeptThread { offset, events, pieces, marks })
+            let history = if version < 2 { Vec::new() } else { get_history(from)? };
+            Some(KeptThread { offset, events, pieces, marks, history })
         });
         threads.map(|threads| Self { threads }).ok_or_else(|| damaged("pieces and marks"))
     }
@@ -176,13 +180,17 @@ impl LiveProcess {
 
 #[cfg(test)]
 mod tests {
+    use talea_flow::history::Group;
+
     use super::*;
 
     fn kept() -> Kept {
         let piece = Piece { first: 7, end: 1 << 40, bytes: vec![1, 2, 255] };
         let mark = Mark { event: 90, begin: 3 };
-        let thread =
-            KeptThread { offset: 4096, events: 99, pieces: vec![piece], marks: vec![mark; 3] };
+        let [begin, sum, min, max] = [5, 90, 8, 20].map(Nanos);
+        let history = vec![Group { begin, count: 7, sum, min, max }; 2];
+        let (pieces, marks) = (vec![piece], vec![mark; 3]);
+        let thread = KeptThread { offset: 4096, events: 99, pieces, marks, history };
         Kept { threads: vec![thread, KeptThread::default()] }
     }
 

@@ -241,6 +241,13 @@ fn map(file: &File, path: &Path) -> io::Result<NonNull<Head>> {
     NonNull::new(start.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))
 }
 
+/// True if a file is named as those that processes of `host` write; others of similar names may be.
+pub(super) fn is_of(path: &Path, host: &str) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let host = crate::directory::plain_host(host);
+    name.strip_prefix(&*host).is_some_and(|rest| rest.starts_with('-'))
+}
+
 /// True if a file is named as those of hosts, and not as a process's own.
 pub(super) fn is_name(path: &Path) -> bool {
     let is_boot = |part: &str| part.len() == 8 && part.bytes().all(|b| b.is_ascii_hexdigit());

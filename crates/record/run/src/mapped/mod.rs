@@ -23,8 +23,8 @@ use talea_model::Nanos;
 
 use backing::Backing;
 pub use read::{
-    LiveRecord, OpenRecord, ReadLiveError, RecordId, copy_live, is_closed, is_mapped_by,
-    live_records, map_file, read_live,
+    LiveRecord, OpenRecord, ReadLiveError, RecordId, copy_live, is_closed, is_file_of,
+    is_mapped_by, live_records, map_file, read_live,
 };
 
 /// Disk space is reserved in steps of this many bytes: rare system calls, little waste on thousands

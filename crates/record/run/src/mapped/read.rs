@@ -124,6 +124,11 @@ pub fn live_records(path: &Path) -> Result<Vec<LiveRecord>, ReadLiveError> {
     Ok(records.collect())
 }
 
+/// True if a file may have records of processes of `host`, by its name.
+pub fn is_file_of(path: &Path, host: &str) -> bool {
+    host::is_of(path, host)
+}
+
 /// True for a host's file whose last process has given its slot back, so that nobody needs it.
 pub fn is_closed(path: &Path) -> bool {
     let head = open(path).and_then(|(file, _)| head(&file, path));

@@ -13,6 +13,7 @@ pub(crate) mod restarts;
 use std::sync::{Arc, OnceLock};
 
 use talea_flow::codec::times;
+use talea_flow::history::Group;
 use talea_flow::log::ThreadLog;
 use talea_flow::times::{Bound, Quantiser};
 use talea_model::{Bytes, Gaps, Location, Module, Nanos, PathId, ProcedureId, ProcedureSpec, Rank};
@@ -202,6 +203,8 @@ pub(crate) struct Times {
     pub(crate) coding: Coding,
     /// Events without times before the last one with times.
     pub(crate) holes: Vec<Hole>,
+    /// See [`Thread::history`].
+    pub(crate) history: Vec<Group>,
     /// Where there are holes, minimum and maximum duration of each node; empty for times of a
     /// mapped file.
     pub(crate) extremes: Vec<[u64; 2]>,
@@ -267,6 +270,12 @@ impl Thread {
             }
         }
         restored
+    }
+
+    /// Durations of the iterations of its main loop, as they were noted while it ran, in groups of
+    /// neighbours in the order of time; empty without smart collection.
+    pub fn history(&self) -> &[Group] {
+        &self.times.history
     }
 
     /// True if some events before the last one with times have none.

@@ -15,6 +15,7 @@ use crate::directory::RunDirectory;
 use crate::live::LiveProcess;
 use crate::live::selection::KeptError;
 use crate::mapped::{LiveRecord, is_closed, live_records, read_live};
+use crate::observers::is_of_observers;
 
 /// A process's part of a future trace.
 struct Left {
@@ -114,7 +115,10 @@ fn remove_kept(directory: &RunDirectory) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             name.starts_with('.') && name.contains(".kept.")
         };
-        for path in files.iter().filter(|path| has_ending(path, "kept") || is_unfinished(path)) {
+        let is_left = |path: &&PathBuf| {
+            has_ending(path, "kept") || is_unfinished(path) || is_of_observers(path)
+        };
+        for path in files.iter().filter(is_left) {
             let _ = std::fs::remove_file(path);
         }
     }

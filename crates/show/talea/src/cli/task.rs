@@ -2,11 +2,13 @@
 //!
 //! Owns the tasks, and the conversion of arguments into the option structs of the commands.
 
+use std::path::PathBuf;
+
 use talea_analysis::events::Request;
 use talea_analysis::views::Plan;
 
 use super::show::{ShowArgs, StructureArgs, View};
-use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, SchemaArgs};
+use super::{Command, CompletionsArgs, DoctorArgs, ManArgs, ObserveArgs, SchemaArgs};
 #[cfg(feature = "site")]
 use crate::always;
 use crate::{
@@ -25,6 +27,13 @@ pub(crate) enum Task {
     Show(show::Options),
     /// `talea watch`
     Watch(watch::Options),
+    /// `talea observe`
+    Observe {
+        /// Folder of mapped files.
+        live: PathBuf,
+        /// Run directory.
+        run: PathBuf,
+    },
     /// `talea events`
     Events(events::Options),
     /// `talea cluster`
@@ -82,6 +91,7 @@ impl From<Command> for Task {
                 Self::Show(show::Options { run, view })
             }
             Command::Watch(args) => Self::Watch(args.into()),
+            Command::Observe(ObserveArgs { live, run }) => Self::Observe { live, run },
             Command::Events(args) => Self::Events(events::Options {
                 run: args.run,
                 what: Request {

@@ -9,11 +9,11 @@ use talea_analysis::location::ThreadAt;
 use talea_analysis::views::{self, Plan, ViewError};
 use talea_model::Nanos;
 use talea_model::notation::grouped;
-use talea_report::data::collection::{CollectionData, PhaseData, TotalData};
+use talea_report::data::collection::{CollectionData, GroupData, PhaseData, TotalData};
 
 use super::{Format, joined, json};
 use crate::table::{Column, Table};
-use crate::terminal::{prose, wrapped};
+use crate::terminal::{blocks, prose, wrapped};
 
 /// Maximum number of phases and of call sites in the text.
 const SHOWN: usize = 12;
@@ -58,7 +58,9 @@ fn text(collection: &CollectionData) -> String {
         ),
         prose(),
     );
-    lines.extend([steady, String::new()]);
+    lines.push(steady);
+    lines.extend(durations(&collection.history));
+    lines.push(String::new());
     let mut phases = Table::new(&[
         ("iterations", Column::Right),
         ("first", Column::Right),
@@ -99,6 +101,34 @@ fn text(collection: &CollectionData) -> String {
     lines.extend(totals.lines());
     lines.extend(more(collection.totals.len()));
     joined(lines)
+}
+
+/// Mean and maximum durations of iterations over time.
+fn durations(history: &[GroupData]) -> Vec<String> {
+    const NAME: usize = 6;
+    const VALUE: usize = 18;
+    if history.len() < 2 {
+        return Vec::new();
+    }
+    let width = prose().saturating_sub(NAME + VALUE).clamp(10, history.len().max(10));
+    let columns: Vec<&[GroupData]> = history.chunks(history.len().div_ceil(width)).collect();
+    let sum = |groups: &[GroupData], of: fn(&GroupData) -> u64| {
+        groups.iter().fold(0_u64, |sum, group| sum.saturating_add(of(group)))
+    };
+    let mean = |groups: &[GroupData]| {
+        sum(groups, |one| one.time_ns.0) as f64 / sum(groups, |one| one.iterations).max(1) as f64
+    };
+    let most = |groups: &[GroupData]| groups.iter().map(|one| one.max_ns.0).max().unwrap_or(0);
+    let row = |name: &str, value: &dyn Fn(&[GroupData]) -> f64, all: Nanos| {
+        let values: Vec<f64> = columns.iter().map(|groups| value(groups)).collect();
+        format!("{name:<NAME$}{}  {all}", blocks(&values, values.len()))
+    };
+    vec![
+        String::new(),
+        "Durations of iterations over time, mean and maximum:".to_owned(),
+        row("mean", &mean, Nanos(mean(history) as u64)),
+        row("max", &|groups| most(groups) as f64, Nanos(most(history))),
+    ]
 }
 
 /// Exact times of call sites.

@@ -200,20 +200,20 @@ impl Drop for Host {
 }
 
 /// Two hosts with a cable between them, which see the same files but for their own folder `own`.
-struct Pair {
-    bench: Bench,
+pub(super) struct Pair {
+    pub(super) bench: Bench,
     hosts: [Host; 2],
     agent: PathBuf,
 }
 
-const NAMES: [&str; 2] = ["tla", "tlb"];
+pub(super) const NAMES: [&str; 2] = ["tla", "tlb"];
 const NETWORK: &str = "10.231.18.0/24";
 /// The cable's end on each host.
 const PORT: &str = "tl0";
 
 impl Pair {
     #[track_caller]
-    fn new() -> Option<Self> {
+    pub(super) fn new() -> Option<Self> {
         let bench = Bench::new()?;
         for program in ["unshare", "nsenter", "ip"] {
             if !on_path(program) {
@@ -261,7 +261,7 @@ impl Pair {
 
     /// Records a program with a rank on each host, started on the first one.
     #[track_caller]
-    fn record(&self, mpi: Mpi, options: &[&str], words: &[&str]) -> Output {
+    pub(super) fn record(&self, mpi: Mpi, options: &[&str], words: &[&str]) -> Output {
         let agent = self.agent.display().to_string();
         let mut command = mpi.launch(2);
         let own: Vec<&str> = if mpi.name == "openmpi" {

@@ -35,6 +35,13 @@ fn sites(bench: &Bench, run: &str) -> Vec<[Value; 4]> {
     rows
 }
 
+/// End of the last call of rank 0.
+fn end(bench: &Bench, run: &str) -> u64 {
+    let events = bench.text(&["events", run, "--rank", "0", "--json-lines"]);
+    let last: Value = serde_json::from_str(events.lines().last().unwrap()).unwrap();
+    last["begin_ns"].as_u64().unwrap()
+}
+
 fn bytes(folder: &Path) -> u64 {
     let traces = fs::read_dir(folder).unwrap().flatten();
     let traces = traces.filter(|one| one.file_name().to_string_lossy().starts_with("trace"));
@@ -72,6 +79,23 @@ fn some_iterations_and_all_sums_are_kept() {
         let of = |phase: &Value, key: &str| phase[key].as_u64().unwrap();
         let count: u64 = phases.iter().map(|phase| of(phase, "iterations")).sum();
         assert_eq!(count, 40_000);
+        // The history has all iterations but those before the loop was known, and the last one.
+        let history = found["history"].as_array().unwrap();
+        let of = |key: &str| -> Vec<u64> {
+            history.iter().map(|one| one[key].as_u64().unwrap()).collect()
+        };
+        assert!(history.len() > 500 && history.len() <= 1024, "{}", history.len());
+        let counted: u64 = of("iterations").iter().sum();
+        assert!((30_000..40_000).contains(&counted), "{counted}");
+        assert!(of("begin_ns").is_sorted());
+        assert!(history.iter().all(|one| {
+            let [count, time, min, max] =
+                ["iterations", "time_ns", "min_ns", "max_ns"].map(|key| one[key].as_u64().unwrap());
+            count * min <= time && time <= count * max
+        }));
+        assert!(of("time_ns").iter().sum::<u64>() <= end(&bench, &many));
+        let text = bench.text(&["show", &many, "collection", "--rank", "0"]);
+        assert!(text.contains("\nmax  "), "{text}");
         // Sums of sites are the recorder's.
         let calls = bench.json(&["show", &many, "calls", "--by", "path", "--json"]);
         let time = |rows: &Value, key: &str| -> u64 {

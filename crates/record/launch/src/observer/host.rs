@@ -1,0 +1,245 @@
+//! The processes of this host that are observed.
+//!
+//! Owns finding them, the state of each between two looks, and what is written of each: a look
+//! reads what is new, kept times are written about once a second, and chunks are released when what
+//! was kept of them is written. A process without rings, and one of a world that has no observer on
+//! another of its hosts, is left alone.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use talea_model::Nanos;
+use talea_run::live::follow::ProcessFollower;
+use talea_run::live::layout::state;
+use talea_run::live::selection::{Kept, kept_path};
+use talea_run::mapped::{OpenRecord, RecordId, is_file_of, live_records};
+
+use super::collector::Collector;
+
+/// Time between two writings of kept times.
+const WRITE_INTERVAL: Duration = Duration::from_secs(1);
+/// Growth of a process's record after which kept times are written at once: the ring grows until
+/// they are.
+const EAGER_WRITE_BYTES: u64 = 4 << 20;
+/// Maximum number of events of a thread that are read before the next thread's.
+const MAX_EVENTS: u64 = 1 << 16;
+/// The same for the first looks.
+const FIRST_EVENTS: u64 = 1 << 12;
+
+/// Processes of this host.
+pub(super) struct Host {
+    live: PathBuf,
+    name: String,
+    found: HashMap<RecordId, Process>,
+    warnings: HashSet<String>,
+}
+
+/// A process whose record was found.
+enum Process {
+    /// It is not observed: it has no rings, runs on another host, or its world has a host without
+    /// an observer.
+    Left,
+    /// MPI is not initialised yet, so that its world is not known.
+    Beginning(ProcessFollower<OpenRecord>),
+    Observed(Box<Observed>),
+}
+
+/// A process that is observed.
+struct Observed {
+    follower: ProcessFollower<OpenRecord>,
+    threads: Vec<Collector>,
+    kept: PathBuf,
+    /// Number of events so far.
+    events: u64,
+    written: Written,
+    /// The chunk of each thread up to which chunks were released.
+    released: Vec<u64>,
+}
+
+/// State at the last writing of kept times.
+struct Written {
+    events: u64,
+    /// Bytes of the process's record.
+    used: u64,
+    at: Instant,
+}
+
+impl Host {
+    /// The processes whose mapped files are in the folder `live`.
+    pub(super) fn new(live: &Path) -> Self {
+        let name = super::this_host();
+        let live = live.to_owned();
+        Self { live, name, found: HashMap::new(), warnings: HashSet::new() }
+    }
+
+    /// Sentences about what went wrong.
+    pub(super) fn warnings(self) -> Vec<String> {
+        let mut warnings: Vec<String> = self.warnings.into_iter().collect();
+        warnings.sort();
+        warnings
+    }
+
+    /// A further warning.
+    pub(super) fn warn(&mut self, warning: String) {
+        self.warnings.insert(warning);
+    }
+
+    /// True if no process was found.
+    pub(super) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// True if there is a process, and none records any more.
+    pub(super) fn has_ended(&mut self) -> bool {
+        let is_any = |process: &mut Process| match process {
+            Process::Left => false,
+            Process::Beginning(follower) => is_recording(follower),
+            Process::Observed(one) => is_recording(&mut one.follower),
+        };
+        !self.found.is_empty() && !self.found.values_mut().any(is_any)
+    }
+
+    /// Adds new processes, and begins with those whose MPI was initialised meanwhile.
+    pub(super) fn find(&mut self) {
+        let entries = std::fs::read_dir(&self.live).into_iter().flatten().flatten();
+        let is_own = |path: &PathBuf| {
+            path.extension().is_some_and(|ending| ending == "live") && is_file_of(path, &self.name)
+        };
+        let files: Vec<PathBuf> = entries.map(|one| one.path()).filter(is_own).collect();
+        for path in files {
+            self.find_in(&path);
+        }
+    }
+
+    fn find_in(&mut self, path: &Path) {
+        // The records of a host share its file.
+        let mut file: Option<OpenRecord> = None;
+        for record in live_records(path).unwrap_or_default() {
+            let Some(id) = record.id().filter(|_| record.has_head) else { continue };
+            let follower = match self.found.remove(&id) {
+                Some(Process::Beginning(mut follower)) => {
+                    follower.read_header();
+                    follower
+                }
+                Some(known) => {
+                    self.found.insert(id, known);
+                    continue;
+                }
+                None => {
+                    let opened = match &file {
+                        Some(file) => Ok(record.open_beside(file)),
+                        None => record.open_to_release(),
+                    };
+                    let Ok(source) = opened else {
+                        let what = format!("the times of a process cannot be selected: {record}");
+                        self.warn(what);
+                        continue;
+                    };
+                    file.get_or_insert_with(|| record.open_beside(&source));
+                    let Ok(follower) = ProcessFollower::new(source) else { continue };
+                    follower
+                }
+            };
+            let header = follower.header();
+            let process = if header.ring == 0 || header.host_name() != self.name {
+                Process::Left
+            } else if header.world == 0 {
+                Process::Beginning(follower)
+            } else if header.observed == 0 {
+                Process::Left
+            } else {
+                Process::Observed(Box::new(Observed::new(path, follower)))
+            };
+            self.found.insert(id, process);
+        }
+    }
+
+    /// Reads what is new in each process and writes what is kept, in the last look of everything;
+    /// true if there may be more.
+    pub(super) fn look(&mut self, is_last: bool) -> bool {
+        let mut is_more = false;
+        for process in self.found.values_mut() {
+            let Process::Observed(one) = process else { continue };
+            let is_left = one.look();
+            is_more |= is_left;
+            if let Err(error) = one.write(is_last && !is_left) {
+                let path = one.kept.display();
+                self.warnings.insert(format!(
+                    "cannot write kept times, new ones are kept while --memory lasts: {error}: `{path}`"
+                ));
+            }
+        }
+        is_more
+    }
+}
+
+/// True while a process writes its record.
+fn is_recording(process: &mut ProcessFollower<OpenRecord>) -> bool {
+    process.read_header();
+    let header = process.header();
+    let exists = || std::fs::exists(format!("/proc/{}", header.pid)).unwrap_or(true);
+    header.state == state::RECORDING && exists()
+}
+
+impl Observed {
+    /// Begins with the first event of a process whose mapped file is `live`.
+    fn new(live: &Path, follower: ProcessFollower<OpenRecord>) -> Self {
+        let header = follower.header();
+        let start = Nanos(header.start_realtime);
+        let kept = kept_path(live, &header.host_name(), header.pid, start);
+        let written = Written { events: 0, used: 0, at: Instant::now() };
+        Self { follower, threads: Vec::new(), kept, events: 0, written, released: Vec::new() }
+    }
+
+    /// Reads what is new; true if there may be more.
+    fn look(&mut self) -> bool {
+        let threads = &mut self.threads;
+        // Loops are known after a few calls, and what comes before them is not divided.
+        let most = if self.events < FIRST_EVENTS { FIRST_EVENTS } else { MAX_EVENTS };
+        let looked = self.follower.look(most, &mut |at, event| {
+            while threads.len() <= at {
+                threads.push(Collector::new());
+            }
+            threads[at].event(&event);
+        });
+        self.events += looked.events;
+        if looked.events > 0 {
+            for (thread, followed) in self.threads.iter_mut().zip(self.follower.threads()) {
+                thread.look(&followed.successors());
+            }
+        }
+        looked.events > 0 && looked.left > 0
+    }
+
+    /// Writes what is kept, if that is due or this is the last time, and then releases what was
+    /// read.
+    fn write(&mut self, is_last: bool) -> std::io::Result<()> {
+        let (Written { events, used, at }, now) = (&self.written, self.follower.header().used);
+        let has_grown = now > used.saturating_add(EAGER_WRITE_BYTES);
+        let is_due = at.elapsed() >= WRITE_INTERVAL || has_grown;
+        if *events == self.events || !(is_due || is_last) {
+            return Ok(());
+        }
+        let followed = self.follower.threads();
+        let kept = self.threads.iter().zip(followed);
+        let kept = Kept { threads: kept.map(|(one, f)| one.kept(f.offset())).collect() };
+        kept.write(&self.kept)?;
+        self.written = Written { events: self.events, used: now, at: Instant::now() };
+        self.release()
+    }
+
+    /// Lets the recorder use the chunks again that were read.
+    fn release(&mut self) -> std::io::Result<()> {
+        let followed = self.follower.threads();
+        self.released.resize(followed.len(), 0);
+        for (thread, before) in followed.iter().zip(&mut self.released) {
+            let Some((word, chunk)) = thread.ring_position().filter(|new| new.1 != *before) else {
+                continue;
+            };
+            self.follower.source().store(word, chunk)?;
+            *before = chunk;
+        }
+        Ok(())
+    }
+}

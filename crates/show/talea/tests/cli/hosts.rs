@@ -1,0 +1,234 @@
+//! `--collect smart` of jobs on several hosts. A namespace with a host name, and where it matters a
+//! disk, of its own stands for another host.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use talea_testing::missing;
+
+use super::bench::{Bench, Mpi, stderr};
+use super::fabric_run::{NAMES, Pair};
+use super::survive::{ended, pids};
+use super::watch::{Ranks, looks};
+
+/// A shell on the other host, with this host's disk below `disk` out of sight.
+fn other(disk: &Path) -> Vec<String> {
+    let script = "hostname other && mount -t tmpfs tmpfs \"$0\" && exec \"$@\"";
+    let words = ["unshare", "-u", "-m", "sh", "-c", script];
+    words.map(str::to_owned).into_iter().chain([disk.display().to_string()]).collect()
+}
+
+/// A bench with a folder `disk`, if there can be another host.
+#[track_caller]
+fn bench() -> Option<Bench> {
+    let bench = Bench::new()?;
+    fs::create_dir(bench.path("disk")).unwrap();
+    let words = other(&bench.path("disk"));
+    let tried = Command::new(&words[0]).args(&words[1..]).arg("true").output();
+    if !tried.is_ok_and(|output| output.status.success()) {
+        return missing("no namespace can be made for the name and the disk of another host");
+    }
+    Some(bench)
+}
+
+/// Two ranks here and two on the other host, of a program for both.
+fn command(bench: &Bench, mpi: Mpi, program: &[&str]) -> Vec<String> {
+    let program: Vec<String> = program.iter().map(|&word| word.to_owned()).collect();
+    let mut words = mpi.launch(2);
+    words.extend(program.clone());
+    words.extend([":", "-n", "2"].map(str::to_owned));
+    words.extend(other(&bench.path("disk")));
+    words.extend(program);
+    words
+}
+
+fn halo(bench: &Bench, mpi: Mpi, steps: &str) -> Vec<String> {
+    let program = mpi.program("halo").display().to_string();
+    command(bench, mpi, &[&program, "--size", "4", "--steps", steps])
+}
+
+fn collection(bench: &Bench, run: &str, rank: &str) -> Value {
+    bench.json(&["show", run, "collection", "--rank", rank, "--json"])
+}
+
+/// Numbers of the iterations that a rank kept.
+fn kept(found: &Value) -> Vec<u64> {
+    let phases = found["phases"].as_array().unwrap();
+    let all = phases.iter().flat_map(|phase| phase["kept"].as_array().unwrap());
+    let mut all: Vec<u64> = all.map(|one| one.as_u64().unwrap()).collect();
+    all.sort_unstable();
+    all
+}
+
+/// Files of observers in a run.
+fn observers(run: &Path) -> Vec<String> {
+    let files = fs::read_dir(run.join("live")).into_iter().flatten().flatten();
+    let names = files.map(|one| one.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.ends_with(".observer")).collect()
+}
+
+/// Number and bytes of the calls at each site, which do not depend on the moment.
+fn counts(bench: &Bench, run: &str) -> Vec<[String; 3]> {
+    let rows = bench.json(&["show", run, "calls", "--by", "path", "--json"]);
+    let keys = ["path", "count", "bytes"];
+    let rows = rows.as_array().unwrap().iter();
+    let mut rows: Vec<[String; 3]> = rows.map(|row| keys.map(|key| row[key].to_string())).collect();
+    rows.sort();
+    rows
+}
+
+#[test]
+fn each_host_selects_the_times_of_its_ranks() {
+    let Some(bench) = bench() else { return };
+    for mpi in Mpi::all() {
+        let full = format!("{}-full", mpi.name);
+        bench.record(&full, &["--no-report"], &halo(&bench, mpi, "4000"));
+        let live_dir = bench.path("disk").display().to_string();
+        for (name, options) in [("shared", vec![]), ("own", vec!["--live-dir", &*live_dir])] {
+            let name = format!("{}-{name}", mpi.name);
+            let options = [vec!["--collect", "smart"], options].concat();
+            let output = bench.record(&name, &options, &halo(&bench, mpi, "4000"));
+            let said = stderr(&output);
+            assert!(!said.contains("warning: "), "{said}");
+            for rank in ["0", "1", "2", "3"] {
+                let found = collection(&bench, &name, rank);
+                assert_eq!((&found["smart"], &found["iterations"]), (&true.into(), &4000.into()));
+                let kept = kept(&found);
+                assert!((10..1000).contains(&kept.len()), "rank {rank}: {}", kept.len());
+            }
+            assert_eq!(counts(&bench, &name), counts(&bench, &full));
+            let hosts = bench.json(&["show", &name, "hosts", "--json"]);
+            assert_eq!(hosts.as_array().unwrap().len(), 2, "{hosts}");
+            let run = bench.path(&name);
+            let left = |folder: &str| fs::read_dir(run.join(folder)).into_iter().flatten().count();
+            assert_eq!((left("live"), left("live-dir")), (0, 0), "{name}");
+            assert_eq!(fs::read_dir(bench.path("disk")).unwrap().count(), 0);
+        }
+    }
+}
+
+/// Starts a job that does not end by itself, and waits until the other host is observed.
+fn started(bench: &Bench, mpi: Mpi, name: &str) -> (Child, String) {
+    let mut words: Vec<String> =
+        ["run", "--out", name, "--collect", "smart", "--no-report", "--"].map(Into::into).into();
+    words.extend(halo(bench, mpi, "100000000"));
+    let mut child =
+        bench.talea(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let live = bench.path(name).join("live");
+    let kept = || {
+        let files = fs::read_dir(&live).into_iter().flatten().flatten().map(|one| one.path());
+        files.filter(|path| path.extension().is_some_and(|ending| ending == "kept")).count()
+    };
+    while kept() < 4 {
+        assert!(child.try_wait().unwrap().is_none(), "{}", mpi.name);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let files = observers(&bench.path(name));
+    assert_eq!(files.len(), 1, "{files:?}");
+    assert!(files[0].starts_with("other-"), "{files:?}");
+    let pid = fs::read_to_string(live.join(&files[0])).unwrap().trim().to_owned();
+    (child, pid)
+}
+
+#[test]
+fn a_killed_observer_of_another_host_leaves_what_it_kept() {
+    let Some(bench) = bench() else { return };
+    for mpi in Mpi::all() {
+        let live = bench.path(mpi.name).join("live");
+        let ranks = Ranks(live.clone());
+        let (child, pid) = started(&bench, mpi, mpi.name);
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap();
+        assert!(environment.is_empty(), "launchers would take it for one of theirs");
+        assert!(Command::new("kill").args(["-9", &pid]).status().unwrap().success());
+        std::thread::sleep(Duration::from_millis(300));
+        drop(ranks);
+        assert!(!ended(child).success());
+        for rank in ["0", "2"] {
+            let found = collection(&bench, mpi.name, rank);
+            let number = |key: &str| found[key].as_u64().unwrap();
+            assert!(number("kept") > 1 && number("iterations") >= number("kept"), "{found}");
+        }
+        let gaps = bench.report(mpi.name)["gaps"].to_string();
+        assert!(!gaps.contains("kept times"), "{gaps}");
+    }
+}
+
+#[test]
+fn observers_end_with_their_processes() {
+    let Some(bench) = bench() else { return };
+    let Some(mpi) = Mpi::any() else { return };
+    let ranks = Ranks(bench.path("run").join("live"));
+    let (mut child, pid) = started(&bench, mpi, "run");
+    // Nobody is there to wait for it.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop(ranks);
+    let begin = Instant::now();
+    while fs::exists(format!("/proc/{pid}")).unwrap() {
+        assert!(begin.elapsed() < Duration::from_secs(20), "{pid}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(observers(&bench.path("run")).is_empty());
+    let found = collection(&bench, "run", "3");
+    assert!(found["kept"].as_u64().unwrap() > 1, "{found}");
+}
+
+/// The hosts are namespaces with a network between them, over which the ranks exchange messages.
+#[test]
+fn jobs_on_two_hosts_are_watched() {
+    let Some(pair) = Pair::new() else { return };
+    let bench = &pair.bench;
+    for mpi in Mpi::all() {
+        let options = ["--collect", "smart", "--no-report"];
+        let words = ["--size", "4", "--steps", "1500"];
+        let looks = std::thread::scope(|scope| {
+            let recorded = scope.spawn(|| pair.record(mpi, &options, &words));
+            let live = bench.path(mpi.name).join("live");
+            while pids(&live).len() < 2 && !recorded.is_finished() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let looks = looks(bench, mpi.name, || ());
+            let said = stderr(&recorded.join().unwrap());
+            assert!(!said.contains("warning: "), "{said}");
+            looks
+        });
+        let last = looks.last().unwrap();
+        let ranks = last["ranks"].as_array().unwrap();
+        let hosts: Vec<&str> = ranks.iter().map(|rank| rank["host"].as_str().unwrap()).collect();
+        assert_eq!(hosts, NAMES, "{last}");
+        assert_eq!(last["main_loop"]["iterations"], 1500, "{last}");
+        let stats = bench.json(&["show", mpi.name, "stats", "--json"]);
+        assert_eq!(last["events"], stats["events"], "{stats}");
+        for rank in ["0", "1"] {
+            let found = collection(bench, mpi.name, rank);
+            assert_eq!((&found["smart"], &found["iterations"]), (&true.into(), &1500.into()));
+            assert!((10..800).contains(&kept(&found).len()), "{found}");
+        }
+    }
+}
+
+/// A process that cannot record takes part in what the others do together.
+#[test]
+fn a_rank_without_a_record_does_not_hold_the_others() {
+    let Some(bench) = Bench::new() else { return };
+    for mpi in Mpi::all() {
+        for options in [&["--no-report"][..], &["--no-report", "--collect", "smart"]] {
+            let name = format!("{}-{}", mpi.name, options.len());
+            let program = mpi.program("halo").display().to_string();
+            let halo = [&*program, "--size", "4", "--steps", "50"].map(str::to_owned);
+            let mut words = mpi.launch(1);
+            words.extend(halo.clone());
+            words.extend([":", "-n", "1", "env", "-u", "TALEA_LIVE"].map(str::to_owned));
+            words.extend(halo);
+            let output = bench.record_within(60, &name, options, &words);
+            let output = output.unwrap_or_else(|| panic!("{name} does not end"));
+            assert!(output.status.success(), "{}", stderr(&output));
+            let stats = bench.json(&["show", &name, "stats", "--json"]);
+            assert!(stats["events"].as_u64().unwrap() > 200, "{stats}");
+            assert!(stats["gaps"].to_string().contains("missing"), "{stats}");
+        }
+    }
+}
