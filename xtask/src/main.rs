@@ -42,7 +42,7 @@ const HELP: &str = "cargo xtask TASK
   bench cluster          clustering, beside Python packages, parts of real traces, and whole tables; `cluster subsets` for the
                          parts alone
   bench mark             what markers of phases take, in C and Rust
-  bench online [smart|long|totals|watch|clusters]   size and run time of smart collection, errors of totals that follow from kept
+  bench online [smart|long|totals|watch|looks|clusters]   size and run time of smart collection, errors of totals that follow from kept
                          iterations, run time and looks of `talea watch`, clusters of running programs
   bench paraver          reading and writing traces, per second of processor time
   bench sample           run time that samples at 100 Hz add
@@ -124,9 +124,11 @@ fn task(words: &[&str]) -> Result<(), String> {
         ["bench", "cluster", "subsets"] => bench::cluster::subsets(),
         ["bench", "mark"] => bench::mark::run(),
         ["bench", "online"] => bench::online::run(None),
-        ["bench", "online", part @ ("smart" | "long" | "totals" | "watch" | "clusters")] => {
-            bench::online::run(Some(part))
-        }
+        [
+            "bench",
+            "online",
+            part @ ("smart" | "long" | "totals" | "watch" | "looks" | "clusters"),
+        ] => bench::online::run(Some(part)),
         ["bench", "paraver"] => bench::paraver::run(),
         ["bench", "sample"] => bench::sample::run(),
         ["bench", "serve"] => bench::serve::run(),

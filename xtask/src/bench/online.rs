@@ -6,6 +6,7 @@
 //! therefore contain no differences between runs.
 
 mod long;
+mod looks;
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -33,6 +34,7 @@ pub(crate) fn run(part: Option<&str>) -> Result<(), String> {
         ("long", long::long),
         ("totals", totals),
         ("watch", watching),
+        ("looks", looks::looks),
         ("clusters", clusters),
     ] {
         if part.is_none_or(|part| part == name) {

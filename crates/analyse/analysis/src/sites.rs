@@ -159,9 +159,17 @@ impl<'a> Places<'a> {
 
     /// `MPI_Waitall halo.c:120`, with the caller where that does not distinguish calls.
     pub fn label(&self, signature: talea_model::Signature) -> String {
+        format!("{} {}", self.procedure(signature), self.distinct(signature.path))
+    }
+
+    /// `MPI_Waitall halo.c:120`, whatever called that line.
+    pub fn line(&self, signature: talea_model::Signature) -> String {
+        format!("{} {}", self.procedure(signature), self.short(signature.path))
+    }
+
+    fn procedure(&self, signature: talea_model::Signature) -> &str {
         let procedure = self.run.recording.procedures.get(usize::from(signature.procedure.0));
-        let name = procedure.map_or("?", |procedure| procedure.name.as_str());
-        format!("{name} {}", self.distinct(signature.path))
+        procedure.map_or("?", |procedure| procedure.name.as_str())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Counts and sums of bursts in bins of duration, for programs that are still running.
 //!
 //! Owns the bins, whose number depends on the kinds of bursts and not on how many there are; the
-//! choice of a radius from the last bursts of each rank; and clusters of bins. No radius is smaller
+//! choice of a radius, which the last bursts of each rank judge; and clusters of bins. No radius is smaller
 //! than the distance of neighbouring bins, so that clusters of bins are those of the bursts, up to
 //! the width of a bin. Bins of threads, ranks and hosts are merged in any order while there are
 //! fewer than their maximum.
@@ -171,8 +171,36 @@ pub struct Choice {
     pub shortest: f64,
 }
 
-/// Chooses parameters as `talea cluster` does for durations, from the last bursts of each rank, in
-/// the order of time; `None` where all of them are left out.
+/// Bins as points: each as often as it has bursts, at most as often as makes a core point.
+struct Copies {
+    /// The bin of each point.
+    keys: Vec<Key>,
+    rows: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+impl Copies {
+    fn new(bins: &Bins, scale: &Scale, (shortest, min_points): (f64, usize)) -> Self {
+        let passes = |bin: &Bin| bin.mean() > 0.0 && bin.mean() >= shortest;
+        let mut kept: Vec<(Key, Bin)> = bins.iter().filter(|(_, bin)| passes(bin)).collect();
+        // Labels do not depend on the order in which bins were made.
+        kept.sort_unstable_by_key(|(key, _)| *key);
+        let mut all = Self { keys: Vec::new(), rows: Vec::new(), weights: Vec::new() };
+        for (key, bin) in kept {
+            let copies = bin.bursts.min(min_points as u64).max(1);
+            for _ in 0..copies {
+                all.keys.push(key);
+                all.rows.push(scale.forth(bin.mean()));
+                all.weights.push(bin.nanos as f64 / copies as f64);
+            }
+        }
+        all
+    }
+}
+
+/// Chooses parameters as `talea cluster` does for durations; `None` where all bursts are left out.
+/// Clusters are those of all bins. The sequences of ranks, which judge them, are those of the last
+/// bursts of each rank, in the order of time.
 ///
 /// # Errors
 /// Those of clustering.
@@ -188,12 +216,18 @@ pub fn choose(bins: &Bins, recent: &[Recent]) -> Result<Option<Choice>, Classify
     }
     let scale =
         Scale { spacing: Spacing::Logarithmic, low: low.ln(), high: high.ln(), factor: 1.0 };
-    let rows = bursts.iter().map(|one| scale.forth(one.nanos as f64)).collect();
-    let points = Points::new(1, rows)?;
-    let weights: Vec<f64> = bursts.iter().map(|one| one.nanos as f64).collect();
+    // Shorter than the points: those of bins belong to no sequence.
     let rank_of: Vec<Rank> = bursts.iter().map(|one| one.rank).collect();
-    let edges: Vec<u32> = bursts.iter().map(|one| one.edge).collect();
     let min_points = auto::min_points(&rank_of);
+    let copies = Copies::new(bins, &scale, (shortest, min_points));
+    let last = bursts.iter().map(|one| scale.forth(one.nanos as f64));
+    let rows: Vec<f64> = last.chain(copies.rows).collect();
+    // Bins have the time of the last bursts, too.
+    let weights: Vec<f64> = bursts.iter().map(|_| 0.0).chain(copies.weights).collect();
+    let edges = bursts.iter().map(|one| one.edge).chain(copies.keys.iter().map(|key| key.edge));
+    let edges: Vec<u32> = edges.collect();
+    let part: Vec<u32> = (bursts.len() as u32..rows.len() as u32).collect();
+    let points = Points::new(1, rows)?;
     let mut radii = auto::radii(&points, Some(&[scale]), min_points);
     // Means of neighbouring bins are at most two widths apart.
     let bridge = 2.0 * f64::from(CLASSES).recip().ln_1p() / (scale.high - scale.low);
@@ -209,7 +243,7 @@ pub fn choose(bins: &Bins, recent: &[Recent]) -> Result<Option<Choice>, Classify
         weights: Some(&weights),
         rank_of: &rank_of,
         min_points,
-        part: None,
+        part: Some(&part),
     };
     let plain = task(&points).choose(&radii)?;
     let separated = task(&apart).choose(&radii)?;
@@ -233,30 +267,19 @@ pub struct Clusters {
 /// # Errors
 /// Those of clustering.
 pub fn cluster(bins: &Bins, choice: &Choice) -> Result<Clusters, ClassifyError> {
-    let mut kept: Vec<(Key, Bin)> =
-        bins.iter().filter(|(_, bin)| bin.mean() > 0.0 && bin.mean() >= choice.shortest).collect();
-    // Labels do not depend on the order in which bins were made.
-    kept.sort_unstable_by_key(|(key, _)| *key);
-    let (mut rows, mut weights, mut edges, mut of) = (vec![], vec![], vec![], vec![]);
-    for (at, (key, bin)) in kept.iter().enumerate() {
-        let copies = bin.bursts.min(choice.min_points as u64).max(1);
-        for _ in 0..copies {
-            rows.push(choice.scale.forth(bin.mean()));
-            weights.push(bin.nanos as f64 / copies as f64);
-            edges.push(key.edge);
-            of.push(at);
-        }
-    }
+    let how = (choice.shortest, choice.min_points);
+    let Copies { keys, rows, weights } = Copies::new(bins, &choice.scale, how);
     if rows.is_empty() {
         return Ok(Clusters::default());
     }
     let mut points = Points::new(1, rows)?;
     if choice.by_edge {
+        let edges: Vec<u32> = keys.iter().map(|key| key.edge).collect();
         points = points.apart(&edges, choice.eps);
     }
     let how = Dbscan { eps: choice.eps, min_points: choice.min_points };
     let Clustering { labels, clusters, .. } = dbscan(&points, Some(&weights), &how)?;
-    let labels = of.iter().zip(labels).map(|(&at, label)| (kept[at].0, label)).collect();
+    let labels = keys.into_iter().zip(labels).collect();
     Ok(Clusters { labels, count: clusters.len() })
 }
 

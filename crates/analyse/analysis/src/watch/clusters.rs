@@ -1,10 +1,10 @@
 //! Clusters of a running program.
 //!
 //! Owns the times of new clusterings, and the identity of clusters over time. Parameters are chosen
-//! from the last bursts of each thread, again whenever there are twice as many bursts. Bins of all
-//! bursts are clustered at each look, unless that took long. Edges are identified by the call sites
-//! at both ends, as numbers of nodes differ between threads. Work is done by one thread: the
-//! program needs the others.
+//! for the bins of all bursts by the last bursts of each thread, again whenever there are twice as
+//! many bursts, and at the end. Bins are clustered at each look, unless that took long. Edges are
+//! identified by the call sites at both ends, as numbers of nodes differ between threads. Work is
+//! done by one thread: the program needs the others.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -147,7 +147,7 @@ impl ClusterState {
         }
         if bins.total().bursts >= MIN_BURSTS {
             let pool = self.pool.take();
-            let make = || self.make(&parts, bins, now);
+            let make = || self.make(&parts, bins, (now, is_running));
             let found = match &pool {
                 Some(pool) => pool.install(make),
                 None => make(),
@@ -168,9 +168,9 @@ impl ClusterState {
         let mut parts = Vec::new();
         for one in processes {
             for (thread, bursts) in one.bursts().enumerate() {
-                let label = |node| Some(names.node(one.key(), thread, node)?.label.clone());
+                let line = |node| Some(names.node(one.key(), thread, node)?.line.clone());
                 let edges = bursts.edges().iter().map(|&(from, to)| {
-                    let ends = [label(from)?, label(to)?];
+                    let ends = [line(from)?, line(to)?];
                     let next = self.edges.len() as u32;
                     Some(*self.numbers.entry(ends).or_insert_with_key(|ends| {
                         self.edges.push(ends.clone());
@@ -187,10 +187,11 @@ impl ClusterState {
         &mut self,
         parts: &[Part<'_>],
         bins: Bins,
-        now: Nanos,
+        (now, is_running): (Nanos, bool),
     ) -> Result<Option<ClustersNow>, ClassifyError> {
         let total = bins.total();
-        if self.choice.is_none() || total.bursts >= self.chosen_at.saturating_mul(2) {
+        let is_due = total.bursts >= self.chosen_at.saturating_mul(2);
+        if self.choice.is_none() || is_due || !is_running {
             self.choice = choose(&bins, &recent(parts))?;
             self.chosen_at = total.bursts;
         }

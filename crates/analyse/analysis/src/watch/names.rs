@@ -25,6 +25,8 @@ pub(super) struct NodeName {
     pub(super) signature: Signature,
     /// Procedure and place.
     pub(super) label: String,
+    /// Procedure and line, which identify the ends of bursts, as in clusters of finished runs.
+    pub(super) line: String,
     /// True if it begins or ends MPI.
     pub(super) is_bracket: bool,
 }
@@ -69,7 +71,8 @@ impl Names {
         let name = |signature: Signature| {
             let spec = run.recording.procedures.get(usize::from(signature.procedure.0));
             let is_bracket = spec.is_some_and(|spec| is_bracket(&spec.name));
-            NodeName { signature, label: places.label(signature), is_bracket }
+            let [label, line] = [places.label(signature), places.line(signature)];
+            NodeName { signature, label, line, is_bracket }
         };
         self.nodes = run
             .recording
