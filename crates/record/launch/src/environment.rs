@@ -1,17 +1,13 @@
-//! Settings of the recording library inside the ranks, and the folder that it writes to.
+//! Settings of the recording library inside the ranks.
 //!
-//! Owns the variables of the library and the folder for its files on a node's own disk. What values
-//! mean is said by the options of `talea run`; the library itself takes defaults where a variable
-//! is missing.
+//! Owns the variables of the library. The options of `talea run` explain their values; the library
+//! itself takes defaults where a variable is missing.
 
 use std::ffi::{OsStr, OsString};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use talea_run::counters;
 use talea_run::directory::shared_host_name;
-use talea_run::live::read::LiveProcess;
-use talea_run::mapped::copy_live;
-use talea_run::{RunDirectory, counters};
 
 use crate::{Calls, Collect, Merge, Options, Times, library};
 
@@ -105,43 +101,6 @@ fn preload(library: &Path, mark: Option<&Path>, others: Option<&OsStr>) -> OsStr
         list.push(more);
     }
     list
-}
-
-/// A folder for this run alone inside one that the user named.
-pub(crate) fn node_local(folder: &Path, directory: &RunDirectory) -> io::Result<PathBuf> {
-    let name = directory.path().file_name().unwrap_or_default().to_string_lossy();
-    let path = std::path::absolute(folder)?.join(format!("{name}-{}.live", std::process::id()));
-    std::fs::create_dir_all(&path)?;
-    Ok(path)
-}
-
-/// Copies what the ranks of this node wrote into the run directory, without the part of each file
-/// that is not in use, and removes the folder.
-pub(crate) fn bring_back(live: &Path, directory: &RunDirectory) -> io::Result<()> {
-    let entries = match std::fs::read_dir(live) {
-        // Ranks brought everything together, and the last one took the folder with it.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries?,
-    };
-    let mut failed = None;
-    for entry in entries {
-        let from = entry?.path();
-        let Some(name) = from.file_name() else { continue };
-        if counters::is_counters(&from) {
-            std::fs::copy(&from, counters::folder(directory.path()).join(name))?;
-            continue;
-        }
-        // A damaged record is copied whole: its reader says what is wrong with it.
-        let used = |bytes: &[u8]| {
-            LiveProcess::read(bytes).map_or(bytes.len(), |process| process.header.used as usize)
-        };
-        // Unreadable records stay there; the others are copied.
-        failed = failed.or(copy_live(&from, &directory.live().join(name), used).err());
-    }
-    if let Some(error) = failed {
-        return Err(error);
-    }
-    std::fs::remove_dir_all(live)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub mod launcher;
 pub mod library;
 mod observer;
 pub mod program;
+mod records;
 pub mod sampling;
 
 pub use child::in_foreground;
@@ -284,7 +285,7 @@ pub fn launch(
     }
     let directory = RunDirectory::create(options.out.as_deref(), &default_name(&options.command))?;
     let live = match &options.live_dir {
-        Some(folder) => environment::node_local(folder, &directory).map_err(|source| {
+        Some(folder) => records::node_local(folder, &directory).map_err(|source| {
             let _ = std::fs::remove_dir_all(directory.path());
             LaunchError::LiveDir { source, path: folder.clone() }
         })?,
@@ -338,7 +339,7 @@ pub fn launch(
     metadata.interrupted = interrupted.map(|(signal, _)| signal);
     metadata.interrupted_at = interrupted.map(|(_, at)| elapsed(begin, at));
     if let Some(folder) = &options.live_dir {
-        match environment::bring_back(&live, &directory) {
+        match records::bring_back(&live, &directory) {
             Ok(()) => _ = std::fs::remove_file(directory.live_elsewhere()),
             Err(error) => {
                 let folder = folder.display();

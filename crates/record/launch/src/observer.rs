@@ -17,9 +17,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use talea_run::RunDirectory;
-use talea_run::observers::{self, ObserverFile};
+use talea_run::observers::{self, Claim, ObserverFile};
 
-use crate::environment::bring_back;
 use host::Host;
 
 /// Pause between two looks.
@@ -30,8 +29,9 @@ const LIST_EVERY_LOOKS: u64 = 10;
 const LAST: Duration = Duration::from_mins(1);
 /// Time in which the first process of a host has to be there.
 const FIRST: Duration = Duration::from_secs(10);
-/// Maximum time for which the end of other hosts' observers is awaited.
+/// Maximum times for which other hosts' observers are awaited, without anything new and in all.
 const OTHERS: Duration = Duration::from_secs(10);
+const ALL_OTHERS: Duration = Duration::from_mins(2);
 
 /// The thread that observes.
 #[derive(Debug)]
@@ -63,13 +63,10 @@ impl Observer {
         };
         let mut warnings = self.thread.join().unwrap_or_else(|_| failed());
         let live = directory.live();
-        let begin = Instant::now();
-        while !observers::at_work(&live).is_empty() && begin.elapsed() < OTHERS {
-            std::thread::sleep(PAUSE);
-        }
-        for path in observers::at_work(&live) {
+        await_others(&live);
+        for path in observers::unfinished(&live) {
             warnings.push(format!(
-                "the observer of a host has not finished, the newest times of its processes may be missing: `{}`",
+                "the observer of a host has not finished, records and times of its processes may be missing: `{}`",
                 path.display()
             ));
         }
@@ -78,33 +75,69 @@ impl Observer {
     }
 }
 
-/// Observes the processes of this host whose files are in `live`, for a program that `talea run`
-/// recorded on another host into the run directory `run`, until they have ended.
-///
-/// # Errors
-/// Where this host has no observer to be: its file is not in the run directory.
-pub fn observe_host(live: &Path, run: &Path) -> std::io::Result<()> {
-    let file = ObserverFile::new(run, &this_host())?;
-    file.begin()?;
-    let mut host = Host::new(live);
-    let begin = Instant::now();
-    observe(&mut host, &mut |host| {
-        host.has_ended() || host.is_empty() && begin.elapsed() > FIRST || !live.is_dir()
-    });
-    if let Ok(directory) = RunDirectory::open(run)
-        && live != directory.live()
-        && let Err(error) = bring_back(live, &directory)
-    {
-        let folder = live.display();
-        host.warn(format!("cannot copy the record from --live-dir: {error}: `{folder}`"));
+/// Waits for the observers of other hosts as long as they bring something.
+fn await_others(live: &Path) {
+    let files = || {
+        let entries = std::fs::read_dir(live).into_iter().flatten().flatten();
+        let length = |one: &std::fs::DirEntry| one.metadata().map_or(0, |about| about.len());
+        let mut files: Vec<_> = entries.map(|one| (one.file_name(), length(&one))).collect();
+        files.sort();
+        files
+    };
+    let (begin, mut changed, mut before) = (Instant::now(), Instant::now(), Vec::new());
+    while !observers::unfinished(live).is_empty() && begin.elapsed() < ALL_OTHERS {
+        let now = files();
+        if now != before {
+            (changed, before) = (Instant::now(), now);
+        }
+        if changed.elapsed() > OTHERS {
+            return;
+        }
+        std::thread::sleep(PAUSE);
     }
-    file.end(&host.warnings());
-    Ok(())
 }
 
-/// Name of this host, as in records.
+/// Observes the processes of this host whose files are in `live`, for a program that `talea run`
+/// recorded on another host, until they have ended. `file` is the one in the run directory that
+/// their starter has claimed for this.
+///
+/// # Errors
+/// Where that is not possible.
+pub fn observe_host(file: &Path, live: &Path) -> std::io::Result<()> {
+    let mut file = ObserverFile::at(file);
+    file.begin()?;
+    let run = file.path().parent().and_then(Path::parent).map(Path::to_owned);
+    let run = run.ok_or(std::io::ErrorKind::InvalidInput)?;
+    let directory = RunDirectory::open(&run).map_err(std::io::Error::other)?;
+    let mut host = Host::new(live);
+    let begin = Instant::now();
+    loop {
+        observe(&mut host, &mut |host| {
+            host.has_ended() || host.is_empty() && begin.elapsed() > FIRST || !live.is_dir()
+        });
+        if live != directory.live() {
+            host.bring_back(&directory);
+        }
+        file.warn(&host.warnings());
+        file.end();
+        // A process that began before the file was removed relies on this observer.
+        host.find();
+        if host.is_empty() || host.has_ended() || !live.is_dir() {
+            return Ok(());
+        }
+        match ObserverFile::claim(&run, &this_host())? {
+            Claim::New(again) => file = again,
+            // One that began afterwards has started another one.
+            Claim::Present(_) => return Ok(()),
+        }
+        file.begin()?;
+    }
+}
+
+/// Name of this host, as in records: at most 63 bytes.
 fn this_host() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
+    let name = rustix::system::uname().nodename().to_bytes().to_owned();
+    String::from_utf8_lossy(&name[..name.len().min(63)]).into_owned()
 }
 
 /// Looks at the processes until `has_ended`, and then reads the rest.
@@ -113,9 +146,10 @@ fn observe(host: &mut Host, has_ended: &mut dyn FnMut(&mut Host) -> bool) {
     let mut ended: Option<Instant> = None;
     loop {
         // Before the last look, so that nothing comes after it.
-        let is_last = ended.is_some() || has_ended(host);
+        let mut is_last = ended.is_some() || has_ended(host);
         if looks.is_multiple_of(LIST_EVERY_LOOKS) || is_last && ended.is_none() {
             host.find();
+            is_last = is_last && has_ended(host);
         }
         looks += 1;
         let is_more = host.look(is_last);

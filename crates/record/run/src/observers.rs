@@ -1,14 +1,14 @@
 //! Observers of a run: one for each host, which reads the mapped files of its processes.
 //!
 //! Owns the file in `live/` by which the processes of a host agree on the one that starts their
-//! observer, and from which others learn that it is at work. The file has the observer's process
-//! id, and is empty until the observer has begun. It is removed when the observer has finished;
-//! one whose process does not exist any more is replaced. `talea run` observes its own host and
-//! needs no file.
+//! observer, and from which others learn that it is at work. The file is empty until the observer
+//! has begun; then it has the observer's process id, start and namespace of process ids. It is
+//! removed when the observer has finished. One whose observer was killed stays, and the next has
+//! the next number. `talea run` observes its own host and needs no file.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,10 +19,12 @@ use crate::directory::{entries, shared_host_name};
 const ENDING: &str = "observer";
 /// Ending of the name of a file with warnings, one in a line.
 const WARNINGS: &str = "warnings";
-/// Time after which a file without a process id has no observer: its starter was killed.
-const LONGEST_START: Duration = Duration::from_secs(10);
+/// Time after which an empty file has no observer: its starter was killed.
+const LONGEST_START: Duration = Duration::from_mins(1);
 /// Maximum number of bytes of a file that are read.
-const MOST_BYTES: u64 = 64 << 10;
+const MAX_BYTES: u64 = 64 << 10;
+/// Maximum number of observers of a host that were killed.
+const MAX_KILLED: u32 = 1000;
 
 /// The file of the observer of one host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,96 +32,145 @@ pub struct ObserverFile {
     path: PathBuf,
 }
 
-/// State of an observer by its file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// It is at work, or about to begin.
-    Present,
-    /// Its process does not exist any more.
-    Gone,
-    /// There is no file.
-    None,
+/// Result of the search for an observer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// There is none; the caller has to start it.
+    New(ObserverFile),
+    /// There is one, or it is about to begin.
+    Present(ObserverFile),
+}
+
+/// A process, told apart from earlier and later ones of the same id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Identity {
+    pid: u32,
+    /// In clock ticks since the boot.
+    start: u64,
+    /// Namespace of process ids.
+    namespace: String,
+}
+
+impl Identity {
+    /// The process with this id; `None` without one.
+    fn of_process(pid: u32) -> Option<Self> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The command before may contain anything; the start is the 22nd field (proc_pid_stat(5)).
+        let fields = stat.rsplit_once(')')?.1;
+        let start = fields.split_whitespace().nth(19)?.parse().ok()?;
+        Some(Self { pid, start, namespace: own_namespace() })
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut words = text.split_whitespace();
+        let (pid, start) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        Some(Self { pid, start, namespace: words.next()?.to_owned() })
+    }
+
+    /// False if the process has ended. Processes of other namespaces cannot be seen from here.
+    fn exists(&self) -> bool {
+        self.namespace != own_namespace() || Self::of_process(self.pid).as_ref() == Some(self)
+    }
+}
+
+/// The namespace of this process's ids; empty where the kernel has none.
+fn own_namespace() -> String {
+    let link = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    let name = link.to_string_lossy().replace(char::is_whitespace, "");
+    if name.is_empty() { "-".to_owned() } else { name }
 }
 
 impl ObserverFile {
-    /// The file of `host` in the run directory `run`.
-    ///
-    /// # Errors
-    /// Where the kernel does not give the identity of its boot.
-    pub fn new(run: &Path, host: &str) -> io::Result<Self> {
-        let name = format!("{}.{ENDING}", shared_host_name(host)?);
-        Ok(Self { path: run.join("live").join(name) })
-    }
-
-    /// Makes the file. True if the caller has to start the observer, false if there is one.
+    /// Finds the observer of `host` in the run directory `run`, or makes a file for a new one.
     ///
     /// # Errors
     /// Those of the system, such as a folder that does not exist on this host.
-    pub fn claim(&self) -> io::Result<bool> {
-        if self.create()? {
-            return Ok(true);
-        }
-        if self.state() == State::Present {
-            return Ok(false);
-        }
-        // Only one process moves away the file that is left, and not that of the next observer.
-        let aside = self.path.with_extension(format!("{ENDING}.{}", std::process::id()));
-        if fs::rename(&self.path, &aside).is_ok() {
-            let moved = Self { path: aside.clone() };
-            if moved.state() == State::Present {
-                let _ = fs::hard_link(&aside, &self.path);
+    pub fn claim(run: &Path, host: &str) -> io::Result<Claim> {
+        let (live, host) = (run.join("live"), shared_host_name(host)?);
+        for number in 0..MAX_KILLED {
+            let name = match number {
+                0 => format!("{host}.{ENDING}"),
+                _ => format!("{host}.{number}.{ENDING}"),
+            };
+            let file = Self { path: live.join(name) };
+            match File::options().write(true).create_new(true).mode(0o600).open(&file.path) {
+                Ok(_) => return Ok(Claim::New(file)),
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+                Err(_) if file.is_present() => return Ok(Claim::Present(file)),
+                Err(_) => {}
             }
-            fs::remove_file(&aside)?;
         }
-        self.create()
+        Err(ErrorKind::AlreadyExists.into())
     }
 
-    /// Makes the file; false if it is there.
-    fn create(&self) -> io::Result<bool> {
-        match File::options().write(true).create_new(true).mode(0o600).open(&self.path) {
-            Ok(_) => Ok(true),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
-            Err(error) => Err(error),
-        }
+    /// The file that a starter has claimed.
+    pub fn at(path: &Path) -> Self {
+        Self { path: path.to_owned() }
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Notes that this process is the observer.
     ///
     /// # Errors
-    /// Those of the system; the file must be there.
+    /// Those of the system; the file must be there, and empty.
     pub fn begin(&self) -> io::Result<()> {
         let mut file = File::options().write(true).open(&self.path)?;
-        writeln!(file, "{}", std::process::id())
-    }
-
-    /// True while the observer is at work; to be asked on its host.
-    pub fn is_present(&self) -> bool {
-        self.state() == State::Present
-    }
-
-    fn state(&self) -> State {
-        let Ok(about) = fs::symlink_metadata(&self.path) else { return State::None };
-        if let Some(pid) = read(&self.path).and_then(|text| text.trim().parse::<u32>().ok()) {
-            let exists = fs::exists(format!("/proc/{pid}")).unwrap_or(true);
-            return if exists { State::Present } else { State::Gone };
+        if file.metadata()?.len() > 0 {
+            return Err(ErrorKind::AlreadyExists.into());
         }
-        let age = about.modified().ok().and_then(|begin| begin.elapsed().ok());
-        if age.is_some_and(|age| age > LONGEST_START) { State::Gone } else { State::Present }
+        let own = Identity::of_process(std::process::id()).ok_or(ErrorKind::NotFound)?;
+        file.write_all(format!("{} {} {}\n", own.pid, own.start, own.namespace).as_bytes())
     }
 
-    /// Removes the file after the observer's work, and leaves `warnings` for `talea run`.
-    pub fn end(&self, warnings: &[String]) {
+    /// True when the observer has begun.
+    pub fn has_begun(&self) -> bool {
+        self.observer().is_some()
+    }
+
+    /// True if the observer sees this process: both have the same namespace of process ids.
+    pub fn sees_this_process(&self) -> bool {
+        self.observer().is_some_and(|observer| observer.namespace == own_namespace())
+    }
+
+    fn observer(&self) -> Option<Identity> {
+        read(&self.path).as_deref().and_then(Identity::parse)
+    }
+
+    /// True while the observer is at work, or about to begin; to be asked on its host.
+    pub fn is_present(&self) -> bool {
+        if let Some(observer) = self.observer() {
+            return observer.exists();
+        }
+        let Ok(about) = fs::symlink_metadata(&self.path) else { return false };
+        let age = about.modified().ok().and_then(|begin| begin.elapsed().ok());
+        age.is_none_or(|age| age < LONGEST_START)
+    }
+
+    /// True if the file is there, and the observer is not: it was killed.
+    pub fn is_left(&self) -> bool {
+        !self.is_present() && fs::symlink_metadata(&self.path).is_ok()
+    }
+
+    /// Removes the file: the observer has finished.
+    pub fn end(&self) {
+        let _ = fs::remove_file(&self.path);
+    }
+
+    /// Leaves warnings for `talea run`. A folder without room takes none.
+    pub fn warn(&self, warnings: &[String]) {
         if !warnings.is_empty() {
             let lines: Vec<String> = warnings.iter().map(|one| one.replace('\n', " ")).collect();
-            // Who cannot write them has nobody to tell.
             let _ = fs::write(self.path.with_extension(WARNINGS), lines.join("\n"));
         }
-        let _ = fs::remove_file(&self.path);
     }
 }
 
 /// The files of observers that have not finished, in the folder of a run's mapped files.
-pub fn at_work(live: &Path) -> Vec<PathBuf> {
+pub fn unfinished(live: &Path) -> Vec<PathBuf> {
     with_ending(live, ENDING)
 }
 
@@ -154,8 +205,7 @@ fn read(path: &Path) -> Option<String> {
         return None;
     }
     let mut bytes = Vec::new();
-    let file = File::open(path).ok()?;
-    io::Read::read_to_end(&mut io::Read::take(file, MOST_BYTES), &mut bytes).ok()?;
+    File::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -163,59 +213,78 @@ fn read(path: &Path) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn file() -> (tempfile::TempDir, ObserverFile) {
+    fn run() -> tempfile::TempDir {
         let run = tempfile::tempdir().unwrap();
         fs::create_dir(run.path().join("live")).unwrap();
-        let file = ObserverFile::new(run.path(), "a host").unwrap();
-        (run, file)
+        run
+    }
+
+    /// The file of a new claim.
+    fn claimed(run: &tempfile::TempDir) -> Option<ObserverFile> {
+        match ObserverFile::claim(run.path(), "a host").unwrap() {
+            Claim::New(file) => Some(file),
+            Claim::Present(file) => {
+                assert!(file.is_present());
+                None
+            }
+        }
     }
 
     #[test]
     fn one_process_of_a_host_starts_its_observer() {
-        let (run, file) = file();
-        assert!(!file.is_present());
-        assert!(file.claim().unwrap());
-        assert!(file.is_present() && !file.claim().unwrap());
+        let run = run();
+        let file = claimed(&run).unwrap();
+        assert!(file.is_present() && !file.has_begun() && claimed(&run).is_none());
         file.begin().unwrap();
-        assert!(file.is_present() && !file.claim().unwrap());
+        assert!(file.is_present() && file.sees_this_process() && claimed(&run).is_none());
+        assert!(file.begin().is_err(), "it has an observer");
         let live = run.path().join("live");
-        assert_eq!(at_work(&live), std::slice::from_ref(&file.path));
-        file.end(&["two\nlines".into(), "another".into()]);
-        assert!(!file.is_present() && at_work(&live).is_empty());
+        assert_eq!(unfinished(&live), std::slice::from_ref(&file.path));
+        file.warn(&["two\nlines".into(), "another".into()]);
+        file.end();
+        assert!(!file.is_present() && unfinished(&live).is_empty());
+        assert!(file.begin().is_err(), "it is nobody's");
         assert_eq!(take_warnings(&live), ["another", "two lines"]);
         assert!(take_warnings(&live).is_empty());
-        assert!(file.claim().unwrap());
+        assert_eq!(claimed(&run), Some(file));
     }
 
     #[test]
-    fn observers_that_are_gone_are_replaced_by_one() {
-        let (_run, file) = file();
-        let mut gone = std::process::Command::new("true").spawn().unwrap();
-        gone.wait().unwrap();
-        fs::write(&file.path, gone.id().to_string()).unwrap();
-        assert!(!file.is_present());
-        let claims: Vec<bool> = std::thread::scope(|scope| {
-            let all: Vec<_> = (0..8).map(|_| scope.spawn(|| file.claim().unwrap())).collect();
-            all.into_iter().map(|one| one.join().unwrap()).collect()
+    fn killed_observers_are_replaced_by_one() {
+        let run = run();
+        let file = claimed(&run).unwrap();
+        let mut killed = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let identity = Identity::of_process(killed.id()).unwrap();
+        let Identity { pid, start, namespace } = identity.clone();
+        fs::write(&file.path, format!("{pid} {start} {namespace}")).unwrap();
+        assert!(file.is_present() && identity.exists());
+        // Another process of the same id, and one that cannot be seen.
+        assert!(!Identity { start: start + 1, ..identity.clone() }.exists());
+        assert!(Identity { namespace: "another".into(), ..identity.clone() }.exists());
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        assert!(!file.is_present() && file.is_left());
+        let claims = std::thread::scope(|scope| {
+            let all: Vec<_> = (0..8).map(|_| scope.spawn(|| claimed(&run))).collect();
+            all.into_iter().filter_map(|one| one.join().unwrap()).collect::<Vec<_>>()
         });
-        assert_eq!(claims.iter().filter(|claim| **claim).count(), 1, "{claims:?}");
-        let others = entries(file.path.parent().unwrap()).unwrap();
-        assert_eq!(others, std::slice::from_ref(&file.path));
+        assert_eq!(claims.len(), 1, "{claims:?}");
+        assert!(claims[0] != file && claims[0].is_present());
     }
 
     #[test]
-    fn damaged_files_have_an_observer_for_a_while_only() {
-        let (_run, file) = file();
+    fn files_without_an_observer_count_for_a_while() {
+        let run = run();
+        let file = claimed(&run).unwrap();
         fs::write(&file.path, "no number").unwrap();
-        assert!(file.is_present() && !file.claim().unwrap());
+        assert!(file.is_present() && claimed(&run).is_none());
         let before = std::time::SystemTime::now() - 2 * LONGEST_START;
         File::options().write(true).open(&file.path).unwrap().set_modified(before).unwrap();
-        assert!(!file.is_present() && file.claim().unwrap());
+        assert!(!file.is_present() && claimed(&run).is_some());
     }
 
     #[test]
     fn hosts_without_the_folder_have_no_observer() {
-        let file = ObserverFile::new(Path::new("/no such folder"), "host").unwrap();
-        assert!(file.claim().is_err() && !file.is_present());
+        assert!(ObserverFile::claim(Path::new("/no such folder"), "host").is_err());
     }
 }

@@ -190,10 +190,10 @@ impl From<ReportArgs> for crate::report::Options {
 #[derive(Debug, Args)]
 #[command(hide = true)]
 struct ObserveArgs {
-    /// Folder of their mapped files
+    /// Its file in the run directory
+    file: PathBuf,
+    /// Folder of the mapped files
     live: PathBuf,
-    /// Run directory
-    run: PathBuf,
 }
 
 /// Print the calls of one rank in order

@@ -55,9 +55,9 @@ fn perform(task: Task) -> ExitCode {
         Task::Report(options) => code(report::report(&options)),
         Task::Show(options) => code(show::show(&options)),
         Task::Watch(options) => code(watch::watch(&options)),
-        Task::Observe { live, run } => {
-            // Nobody listens.
-            talea_launch::observe_host(&live, &run).map_or(Exit::Lacking, |()| Exit::Done).into()
+        Task::Observe { file, live } => {
+            // Its output is /dev/null.
+            talea_launch::observe_host(&file, &live).map_or(Exit::Lacking, |()| Exit::Done).into()
         }
         Task::Events(options) => code(events::events(&options)),
         Task::Convert(options) => code(convert::convert(&options)),

@@ -71,21 +71,20 @@ pub fn collection(
         steady_at_ns: steady.first().map(|one| one.known_ns),
         phases: kinds.iter().enumerate().filter_map(phase).collect(),
         totals,
-        history: history(analysis, at, is_smart),
+        history: history(analysis, at),
     })
 }
 
 /// Durations over time: those that were noted while the program ran, or those of a whole recording.
-fn history(analysis: &Analysis<'_>, at: ThreadAt, is_smart: bool) -> Vec<GroupData> {
+fn history(analysis: &Analysis<'_>, at: ThreadAt) -> Vec<GroupData> {
+    let thread = analysis.recorded(at);
     let mut whole = History::new(GROUPS);
-    let groups = if is_smart {
-        analysis.recorded(at).history()
-    } else {
+    if thread.history().is_empty() && !thread.has_holes() {
         for one in &*analysis.iterations(at) {
             whole.push(one.begin, one.duration);
         }
-        whole.groups()
-    };
+    }
+    let groups = if thread.has_holes() { thread.history() } else { whole.groups() };
     let group = |one: &Group| GroupData {
         begin_ns: one.begin,
         iterations: one.count,

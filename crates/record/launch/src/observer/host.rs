@@ -10,12 +10,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use talea_model::Nanos;
+use talea_run::RunDirectory;
 use talea_run::live::follow::ProcessFollower;
-use talea_run::live::layout::state;
+use talea_run::live::layout::{Header, state};
 use talea_run::live::selection::{Kept, kept_path};
 use talea_run::mapped::{OpenRecord, RecordId, is_file_of, live_records};
 
 use super::collector::Collector;
+use crate::records;
 
 /// Time between two writings of kept times.
 const WRITE_INTERVAL: Duration = Duration::from_secs(1);
@@ -26,6 +28,9 @@ const EAGER_WRITE_BYTES: u64 = 4 << 20;
 const MAX_EVENTS: u64 = 1 << 16;
 /// The same for the first looks.
 const FIRST_EVENTS: u64 = 1 << 12;
+
+/// Where a rank keeps all its times.
+const UNOBSERVED: &str = "a host of the program has no observer, or a rank has no record: times of all calls are kept, while --memory lasts";
 
 /// Processes of this host.
 pub(super) struct Host {
@@ -43,6 +48,8 @@ enum Process {
     /// MPI is not initialised yet, so that its world is not known.
     Beginning(ProcessFollower<OpenRecord>),
     Observed(Box<Observed>),
+    /// An earlier observer kept times of it, and was killed: the ring has only later ones.
+    Earlier(ProcessFollower<OpenRecord>),
 }
 
 /// A process that is observed.
@@ -74,8 +81,8 @@ impl Host {
     }
 
     /// Sentences about what went wrong.
-    pub(super) fn warnings(self) -> Vec<String> {
-        let mut warnings: Vec<String> = self.warnings.into_iter().collect();
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let mut warnings: Vec<String> = self.warnings.iter().cloned().collect();
         warnings.sort();
         warnings
     }
@@ -94,7 +101,7 @@ impl Host {
     pub(super) fn has_ended(&mut self) -> bool {
         let is_any = |process: &mut Process| match process {
             Process::Left => false,
-            Process::Beginning(follower) => is_recording(follower),
+            Process::Beginning(follower) | Process::Earlier(follower) => is_recording(follower),
             Process::Observed(one) => is_recording(&mut one.follower),
         };
         !self.found.is_empty() && !self.found.values_mut().any(is_any)
@@ -147,11 +154,42 @@ impl Host {
             } else if header.world == 0 {
                 Process::Beginning(follower)
             } else if header.observed == 0 {
+                self.warn(UNOBSERVED.to_owned());
                 Process::Left
+            } else if kept_file(path, header).exists() {
+                Process::Earlier(follower)
             } else {
                 Process::Observed(Box::new(Observed::new(path, follower)))
             };
             self.found.insert(id, process);
+        }
+    }
+
+    /// Copies the complete records of this host, which are on its own disk, into the run directory,
+    /// with their kept times.
+    pub(super) fn bring_back(&mut self, directory: &RunDirectory) {
+        let folder = self.live.clone();
+        let entries = || std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let own: Vec<PathBuf> =
+            entries().map(|one| one.path()).filter(|path| is_file_of(path, &self.name)).collect();
+        let (records, others): (Vec<_>, Vec<_>) =
+            own.into_iter().partition(|path| records::is_record(path));
+        // A record is complete with its kept times only.
+        for path in others {
+            if let Err(error) = records::copy(&path, directory) {
+                self.warn(not_copied(&error, &path));
+            }
+        }
+        let is_done = |path: &Path| {
+            records::all_records(path, |one| one.header.observed != 0 && !may_write(&one.header))
+        };
+        for path in records {
+            if let Err(error) = records::bring_file(&path, directory, &is_done) {
+                self.warn(not_copied(&error, &path));
+            }
+        }
+        if !entries().any(|one| records::is_record(&one.path())) {
+            let _ = std::fs::remove_dir_all(&folder);
         }
     }
 
@@ -174,20 +212,32 @@ impl Host {
     }
 }
 
-/// True while a process writes its record.
+fn not_copied(error: &std::io::Error, path: &Path) -> String {
+    format!("cannot copy the record from --live-dir: {error}: `{}`", path.display())
+}
+
+/// The file of kept times of a process.
+fn kept_file(live: &Path, header: &Header) -> PathBuf {
+    kept_path(live, &header.host_name(), header.pid, Nanos(header.start_realtime))
+}
+
+/// True while a process may write its record. One that uses sessions may open another after the
+/// last was closed.
 fn is_recording(process: &mut ProcessFollower<OpenRecord>) -> bool {
     process.read_header();
-    let header = process.header();
+    may_write(process.header())
+}
+
+/// The same by its head.
+fn may_write(header: &Header) -> bool {
     let exists = || std::fs::exists(format!("/proc/{}", header.pid)).unwrap_or(true);
-    header.state == state::RECORDING && exists()
+    (header.state == state::RECORDING || header.world == 0) && exists()
 }
 
 impl Observed {
     /// Begins with the first event of a process whose mapped file is `live`.
     fn new(live: &Path, follower: ProcessFollower<OpenRecord>) -> Self {
-        let header = follower.header();
-        let start = Nanos(header.start_realtime);
-        let kept = kept_path(live, &header.host_name(), header.pid, start);
+        let kept = kept_file(live, follower.header());
         let written = Written { events: 0, used: 0, at: Instant::now() };
         Self { follower, threads: Vec::new(), kept, events: 0, written, released: Vec::new() }
     }

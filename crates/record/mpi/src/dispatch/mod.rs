@@ -259,7 +259,7 @@ unsafe fn finalize(state: &mut State, entry: &Entry, node: *mut HotNode, call: C
         let now = clock::ticks();
         state.commit(node, now, now);
         state.note_pu_time(now);
-        state.process.finalized();
+        state.process.complete();
         forward(real(entry), entry, call)
     }
 }

@@ -46,8 +46,9 @@ pub(super) unsafe fn off_path(entry: &'static Entry, index: u32, call: Call) -> 
         if stopped != 0 {
             if stopped == stop::PAUSED && class != Class::Local {
                 process.paused();
-                if class == Class::Finalize {
-                    process.finalized();
+                // The others wait for it there.
+                if matches!(class, Class::Init | Class::Finalize) {
+                    return unrecorded(entry, call);
                 }
             }
             return pass(entry, call);
@@ -73,7 +74,7 @@ pub(super) unsafe fn off_path(entry: &'static Entry, index: u32, call: Call) -> 
 pub(super) unsafe fn unrecorded(entry: &Entry, call: Call) -> usize {
     let class = PROCEDURES[usize::from(entry.procedure)].class;
     if class == Class::Finalize {
-        process().map_or_else(process::gather_without, Process::finalized);
+        process().map_or_else(process::end_without, Process::complete);
     }
     // SAFETY: as in `dispatch`.
     let result = unsafe { pass(entry, call) };

@@ -3,7 +3,9 @@
 //! Owns the measurement: one rank of each host requests the time from rank 0, twenty times, and
 //! uses the fastest answer (Cristian 1989). The error is at most half of that round trip. Hosts
 //! share `CLOCK_MONOTONIC` among their ranks, so that ranks of rank 0's host have nothing to
-//! measure and a run on one host exchanges no message.
+//! measure, and those of a run on one host exchange their hosts' names only.
+
+use talea_run::directory::shared_host_name;
 
 use crate::abi::abi;
 use crate::abi::pmpi;
@@ -25,15 +27,25 @@ pub struct Offset {
     pub observed: bool,
 }
 
-/// Measures the offset. All ranks of the world call it. `host` identifies hosts; `has_observer` is
-/// true if this one has an observer.
-pub fn measure(host: &str, has_observer: bool) -> Offset {
+/// Whether a host has an observer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Observer {
+    /// It has one.
+    Present,
+    /// It has none, or it does not matter.
+    Absent,
+}
+
+/// Measures the offset. All ranks of the world call it. `host` identifies hosts.
+pub fn measure(host: &str, observer: Observer) -> Offset {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    // Two hosts of one name were booted apart.
+    let host = shared_host_name(host).unwrap_or_else(|_| host.to_owned());
     for byte in host.bytes().chain(clock_identity().bytes()) {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     }
     // The lowest bit is the observer's.
-    let words = World::of_program().all(hash & !1 | u64::from(has_observer));
+    let words = World::of_program().all(hash & !1 | u64::from(observer == Observer::Present));
     let observed = words.iter().all(|word| word & 1 == 1);
     let hosts: Vec<u64> = words.iter().map(|word| word >> 1).collect();
     if hosts.iter().all(|h| *h == hosts[0]) {

@@ -27,7 +27,7 @@ use talea_run::samples::World;
 use crate::abi::abi;
 use crate::abi::pmpi;
 use crate::end::gather::gather;
-use crate::end::offsets::{self, Offset};
+use crate::end::offsets::{self, Observer, Offset};
 use crate::end::world::World as Ranks;
 use crate::fabric;
 use crate::process::handles::Handles;
@@ -61,8 +61,8 @@ pub struct Process {
     pub requests: Shared<Requests>,
     /// Number of open sessions.
     sessions: AtomicU32,
-    /// True if rings of this host's processes are read.
-    has_observer: bool,
+    /// Whether rings of this host's processes are read.
+    observer: Observer,
     slow: Mutex<Slow>,
 }
 
@@ -101,6 +101,10 @@ mod agreed {
     pub(super) const ONE_HOST: u32 = 1;
     /// Each host has an observer.
     pub(super) const OBSERVED: u32 = 2;
+    /// The exchange at the begin was made, or is being made; it is made once.
+    pub(super) const BEGUN: u32 = 4;
+    /// The same at the end.
+    pub(super) const ENDED: u32 = 8;
 }
 
 /// The identity of a world, and this host's clock, as all ranks determine them together.
@@ -113,35 +117,51 @@ struct Together {
 impl Together {
     /// All ranks of the world call it after the initialisation of MPI, those without a record too.
     /// `own` identifies the process that calls it.
-    fn new(own: [u64; 2], has_observer: bool) -> Self {
+    fn new(own: [u64; 2], observer: Observer) -> Self {
         let mut world = own;
         // SAFETY: MPI is initialised; the pointer is valid.
         unsafe {
             let size = size_of_val(&world);
             pmpi::bcast(world.as_mut_ptr() as usize, size, abi().byte, 0, abi().comm_world);
         }
-        let offset = offsets::measure(&host_name(), has_observer);
+        let offset = offsets::measure(&host_name(), observer);
         let one_host = if offset.one_host { agreed::ONE_HOST } else { 0 };
         let observed = if offset.observed { agreed::OBSERVED } else { 0 };
-        AGREED.store(one_host | observed, Ordering::Release);
+        AGREED.fetch_or(one_host | observed, Ordering::AcqRel);
         Self { world: world[0].rotate_left(40) ^ world[1], offset }
     }
 }
 
+/// True the first time for each bit.
+fn is_first(bit: u32) -> bool {
+    AGREED.fetch_or(bit, Ordering::AcqRel) & bit == 0
+}
+
+/// True if the environment is that of a recording.
+fn is_asked() -> bool {
+    ["TALEA_OUT", "TALEA_LIVE"].iter().any(|name| std::env::var_os(name).is_some())
+}
+
 /// Takes part in what the ranks do together at the initialisation of MPI, in a process without a
-/// record of its own. There is nothing of it that an observer could miss.
+/// record of its own. Nothing of it could be missed by an observer. The library's own call of
+/// another binding is not distinguished from the program's, so that the second one does nothing.
 pub fn initialised_without() {
-    Together::new([u64::from(std::process::id()), clock::realtime()], true);
+    if is_asked() && is_first(agreed::BEGUN) {
+        Together::new([u64::from(std::process::id()), clock::realtime()], Observer::Present);
+    }
 }
 
 /// Takes part in the end of a recording to which this process does not contribute, because its file
 /// could not be created.
-pub fn gather_without() {
+pub fn end_without() {
+    if !is_asked() || !is_first(agreed::ENDED) {
+        return;
+    }
     end_counters();
     if clocks_are_one() {
         return;
     }
-    offsets::measure(&host_name(), false);
+    offsets::measure(&host_name(), Observer::Absent);
     if let Some(directory) = merged_by_ranks() {
         fabric::gather(&directory);
         gather(None, &directory);
@@ -167,7 +187,8 @@ fn clocks_are_one() -> bool {
 /// read, are merged after the program has ended, which then costs it no time.
 fn merged_by_ranks() -> Option<PathBuf> {
     let later = std::env::var_os("TALEA_MERGE").is_some_and(|who| who == "auto");
-    if later && AGREED.load(Ordering::Acquire) != 0 {
+    let is_read = AGREED.load(Ordering::Acquire) & (agreed::ONE_HOST | agreed::OBSERVED) != 0;
+    if later && is_read {
         return None;
     }
     std::env::var_os("TALEA_OUT").map(PathBuf::from)
@@ -183,6 +204,9 @@ impl Process {
 
     /// After the initialisation of MPI: identity of this process.
     pub fn initialised(&self) {
+        if !is_first(agreed::BEGUN) {
+            return;
+        }
         self.note_library();
         let abi = abi();
         let header = self.header();
@@ -198,7 +222,7 @@ impl Process {
         header.size = size as u32;
         self.handles.with(|h| h.start(self.memory));
         let own = [u64::from(header.pid), header.start_realtime];
-        let Together { world, offset } = Together::new(own, self.has_observer);
+        let Together { world, offset } = Together::new(own, self.observer);
         (header.offset_start, header.offset_error) = (offset.nanos, offset.error);
         header.offset_end = header.offset_start;
         header.rank = rank;
@@ -285,11 +309,11 @@ impl Process {
 
     /// The recording ends with a call of `MPI_Finalize`, which every rank of the world makes. Ranks
     /// on several hosts compare their clocks, and merge their records where no observer reads them.
-    pub fn finalized(&self) {
+    pub fn complete(&self) {
         end_counters();
         let header = self.header();
         if header.rank >= 0 && !clocks_are_one() {
-            let offset = offsets::measure(&host_name(), false);
+            let offset = offsets::measure(&host_name(), Observer::Absent);
             header.offset_end = offset.nanos;
             header.offset_error = header.offset_error.max(offset.error);
         }

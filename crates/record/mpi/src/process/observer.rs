@@ -4,57 +4,99 @@
 //! process waits for it at its own end: a job's step ends with its processes, and the observer with
 //! it. Observers are described in `talea-launch`.
 
-use std::ffi::OsString;
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use talea_run::directory::shared_host_name;
-use talea_run::observers::ObserverFile;
+use talea_run::observers::{Claim, ObserverFile};
 
-/// Pause between two looks for the observer's end.
-const PAUSE: Duration = Duration::from_millis(5);
-/// Maximum time to wait for it.
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
-
+/// Pause between two looks for the observer's begin or end.
+const PAUSE: Duration = Duration::from_millis(2);
+/// Maximum times to wait for either.
+const MAX_START: Duration = Duration::from_secs(2);
+const MAX_WAIT: Duration = Duration::from_secs(10);
 /// Maximum number of descriptors that are marked one by one.
-const MOST_DESCRIPTORS: u64 = 1 << 16;
+const MAX_DESCRIPTORS: u64 = 1 << 16;
+/// Bytes of a set of PUs.
+const PU_SET: usize = 1024;
+/// Variables that a program may need to be loaded.
+const PASSED: [&str; 2] = ["PATH", "LD_LIBRARY_PATH"];
 
-/// The file of the observer that this process has started.
-static STARTED: OnceLock<ObserverFile> = OnceLock::new();
+/// The observer that this process has started.
+static STARTED: Mutex<Option<Started>> = Mutex::new(None);
+
+/// An observer, and what is needed to start it again.
+#[derive(Clone, Debug)]
+struct Started {
+    file: ObserverFile,
+    live: PathBuf,
+    host: String,
+    /// The process that started it; forked children have not.
+    by: u32,
+}
 
 /// True if this host has an observer, or gets one now, that reads the mapped files in `live`.
 pub(super) fn start(live: &Path, host: &str) -> bool {
-    let Some(program) = std::env::var_os("TALEA_OBSERVER") else { return false };
-    let Ok(own) = shared_host_name(host) else { return false };
-    if std::env::var_os("TALEA_OBSERVED_HOST").is_some_and(|observed| *observed == *own) {
+    let is_observed = |own: &str| {
+        std::env::var_os("TALEA_OBSERVED_HOST").is_some_and(|observed| *observed == *own)
+    };
+    if shared_host_name(host).is_ok_and(|own| is_observed(&own)) {
         return true;
     }
-    let Some(run) = std::env::var_os("TALEA_OUT").map(PathBuf::from) else { return false };
-    let Ok(file) = ObserverFile::new(&run, host) else { return false };
-    match file.claim() {
-        Ok(false) => true,
-        Ok(true) if spawn(program, live, &run).is_some() => {
-            let _ = STARTED.set(file);
+    match begin(live, host) {
+        Ok(started) => {
+            if let (Some(_), Ok(mut place)) = (&started, STARTED.lock()) {
+                *place = started;
+            }
             true
         }
-        Ok(true) => {
-            file.end(&[]);
-            false
-        }
-        // This host does not see the run directory.
         Err(_) => false,
     }
 }
 
+/// Starts an observer, unless there is one.
+fn begin(live: &Path, host: &str) -> io::Result<Option<Started>> {
+    let variable = |name| std::env::var_os(name).ok_or(io::ErrorKind::NotFound);
+    let (program, run) = (variable("TALEA_OBSERVER")?, PathBuf::from(variable("TALEA_OUT")?));
+    // It fails where this host does not see the run directory.
+    let file = match ObserverFile::claim(&run, host)? {
+        Claim::New(file) => file,
+        Claim::Present(file) => {
+            await_begin(&file);
+            let sees = file.sees_this_process();
+            return if sees { Ok(None) } else { Err(io::ErrorKind::NotFound.into()) };
+        }
+    };
+    if spawn(Command::new(program).arg("observe").arg(file.path()).arg(live)).is_ok() {
+        await_begin(&file);
+    }
+    if !file.has_begun() {
+        // One that begins later finds no file, and ends.
+        file.end();
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    let (live, host, by) = (live.to_owned(), host.to_owned(), std::process::id());
+    Ok(Some(Started { file, live, host, by }))
+}
+
+fn await_begin(file: &ObserverFile) {
+    let start = Instant::now();
+    while !file.has_begun() && start.elapsed() < MAX_START {
+        std::thread::sleep(PAUSE);
+    }
+}
+
 /// Starts the observer as a process that is no child of this one: the program may wait for its
-/// children. It has nothing that launchers wait for: no descriptor, no variable, no group.
-fn spawn(program: OsString, live: &Path, run: &Path) -> Option<()> {
-    let mut command = Command::new(program);
-    command.args(["observe".as_ref(), live.as_os_str(), run.as_os_str()]);
+/// children. It has nothing that launchers wait for, no descriptor and no group, no variable of
+/// theirs, and all PUs of the job on this host. Signals that end a job's processes do not end it:
+/// it ends when they have ended.
+fn spawn(command: &mut Command) -> io::Result<()> {
     command.env_clear().current_dir("/");
+    command.envs(PASSED.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     // SAFETY: the calls between fork and exec are safe after a fork of several threads; the first
     // child ends at once, and its own child goes on.
@@ -63,15 +105,24 @@ fn spawn(program: OsString, live: &Path, run: &Path) -> Option<()> {
             libc::setsid();
             match libc::fork() {
                 0 => {}
-                -1 => return Err(std::io::Error::last_os_error()),
+                -1 => return Err(io::Error::last_os_error()),
                 _ => libc::_exit(0),
             }
+            for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
+                libc::signal(signal, libc::SIG_IGN);
+            }
+            // The kernel leaves out those that the job does not have (cpuset(7)).
+            let all = [u8::MAX; PU_SET];
+            libc::sched_setaffinity(0, PU_SET, all.as_ptr().cast());
             keep_no_descriptor();
             Ok(())
         });
     }
-    // It returns when the observer was executed, or could not be.
-    command.spawn().ok()?.wait().ok()?.success().then_some(())
+    // It returns when the observer was executed, or could not be. A program that ignores SIGCHLD
+    // has no child to wait for.
+    let mut child = command.spawn()?;
+    let _ = child.wait();
+    Ok(())
 }
 
 /// Marks all descriptors behind the three standard ones, so that the executed program has none. It
@@ -86,17 +137,25 @@ fn keep_no_descriptor() {
         // Before Linux 5.11.
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
-        for descriptor in 3..limit.rlim_cur.min(MOST_DESCRIPTORS) {
+        for descriptor in 3..limit.rlim_cur.min(MAX_DESCRIPTORS) {
             libc::fcntl(descriptor as libc::c_int, libc::F_SETFD, libc::FD_CLOEXEC);
         }
     }
 }
 
-/// Waits until the observer that this process has started has what it needs, if there is one.
+/// Waits until the observer that this process has started has what it needs, if there is one. One
+/// that was killed is started again, as it may have to copy the records of this host.
 pub(super) fn await_end() {
-    let Some(file) = STARTED.get() else { return };
+    // A lock that is held was held by another thread when this process was forked.
+    let started = STARTED.try_lock().ok().and_then(|started| started.clone());
+    let Some(mut started) = started.filter(|one| one.by == std::process::id()) else { return };
+    if started.file.is_left()
+        && let Ok(Some(again)) = begin(&started.live, &started.host)
+    {
+        started = again;
+    }
     let begin = Instant::now();
-    while file.is_present() && begin.elapsed() < LONGEST_WAIT {
+    while started.file.is_present() && begin.elapsed() < MAX_WAIT {
         std::thread::sleep(PAUSE);
     }
 }

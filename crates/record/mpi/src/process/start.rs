@@ -15,6 +15,7 @@ use talea_run::{MappedRegion, mapped};
 use super::places::note_host;
 use super::{PROCESS, Process, STOP, observer, process, put_words, stop};
 use crate::abi::table::PROCEDURES;
+use crate::end::offsets::Observer;
 use crate::fabric;
 use crate::process::shared::Shared;
 use crate::record::memory::Memory;
@@ -104,7 +105,11 @@ pub fn start() {
         handles: Shared::default(),
         requests: Shared::default(),
         sessions: AtomicU32::new(0),
-        has_observer: is_smart && observer::start(&dir, &host),
+        observer: if is_smart && observer::start(&dir, &host) {
+            Observer::Present
+        } else {
+            Observer::Absent
+        },
         slow: Mutex::default(),
     };
     let process = Box::into_raw(Box::new(process));
@@ -151,6 +156,8 @@ extern "C" fn forked() {
 }
 
 extern "C" fn exiting() {
+    // Before the observer copies the node's counters.
+    fabric::end("exit");
     if STOP.load(Ordering::Relaxed) & stop::ENDED == 0
         && let Some(process) = process()
         && process.header().state == state::RECORDING

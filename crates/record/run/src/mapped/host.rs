@@ -241,11 +241,15 @@ fn map(file: &File, path: &Path) -> io::Result<NonNull<Head>> {
     NonNull::new(start.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))
 }
 
-/// True if a file is named as those that processes of `host` write; others of similar names may be.
+/// True if a file is named as those that processes of this machine write, whose name is `host`. For
+/// the file of one process another machine of that name is possible.
 pub(super) fn is_of(path: &Path, host: &str) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let host = crate::directory::plain_host(host);
-    name.strip_prefix(&*host).is_some_and(|rest| rest.starts_with('-'))
+    let begin = match crate::directory::shared_host_name(host) {
+        Ok(shared) if is_name(path) => shared,
+        _ => crate::directory::plain_host(host) + "-",
+    };
+    name.strip_prefix(&*begin).is_some_and(|rest| !is_name(path) || rest.starts_with(['.', '-']))
 }
 
 /// True if a file is named as those of hosts, and not as a process's own.

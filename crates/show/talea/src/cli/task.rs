@@ -29,10 +29,10 @@ pub(crate) enum Task {
     Watch(watch::Options),
     /// `talea observe`
     Observe {
+        /// Its file in the run directory.
+        file: PathBuf,
         /// Folder of mapped files.
         live: PathBuf,
-        /// Run directory.
-        run: PathBuf,
     },
     /// `talea events`
     Events(events::Options),
@@ -91,7 +91,7 @@ impl From<Command> for Task {
                 Self::Show(show::Options { run, view })
             }
             Command::Watch(args) => Self::Watch(args.into()),
-            Command::Observe(ObserveArgs { live, run }) => Self::Observe { live, run },
+            Command::Observe(ObserveArgs { file, live }) => Self::Observe { file, live },
             Command::Events(args) => Self::Events(events::Options {
                 run: args.run,
                 what: Request {

@@ -118,7 +118,7 @@ fn durations(history: &[GroupData]) -> Vec<String> {
     let mean = |groups: &[GroupData]| {
         sum(groups, |one| one.time_ns.0) as f64 / sum(groups, |one| one.iterations).max(1) as f64
     };
-    let most = |groups: &[GroupData]| groups.iter().map(|one| one.max_ns.0).max().unwrap_or(0);
+    let longest = |groups: &[GroupData]| groups.iter().map(|one| one.max_ns.0).max().unwrap_or(0);
     let row = |name: &str, value: &dyn Fn(&[GroupData]) -> f64, all: Nanos| {
         let values: Vec<f64> = columns.iter().map(|groups| value(groups)).collect();
         format!("{name:<NAME$}{}  {all}", blocks(&values, values.len()))
@@ -127,7 +127,7 @@ fn durations(history: &[GroupData]) -> Vec<String> {
         String::new(),
         "Durations of iterations over time, mean and maximum:".to_owned(),
         row("mean", &mean, Nanos(mean(history) as u64)),
-        row("max", &|groups| most(groups) as f64, Nanos(most(history))),
+        row("max", &|groups| longest(groups) as f64, Nanos(longest(history))),
     ]
 }
 

@@ -34,20 +34,21 @@ fn bench() -> Option<Bench> {
     Some(bench)
 }
 
-/// Two ranks here and two on the other host, of a program for both.
-fn command(bench: &Bench, mpi: Mpi, program: &[&str]) -> Vec<String> {
-    let program: Vec<String> = program.iter().map(|&word| word.to_owned()).collect();
+/// Two ranks here and two on the other host, of halo with these words before it there.
+fn halo_behind(bench: &Bench, mpi: Mpi, there: &[&str], steps: &str) -> Vec<String> {
+    let program = mpi.program("halo").display().to_string();
+    let program = [&*program, "--size", "4", "--steps", steps].map(str::to_owned);
     let mut words = mpi.launch(2);
     words.extend(program.clone());
     words.extend([":", "-n", "2"].map(str::to_owned));
     words.extend(other(&bench.path("disk")));
+    words.extend(there.iter().map(|&word| word.to_owned()));
     words.extend(program);
     words
 }
 
 fn halo(bench: &Bench, mpi: Mpi, steps: &str) -> Vec<String> {
-    let program = mpi.program("halo").display().to_string();
-    command(bench, mpi, &[&program, "--size", "4", "--steps", steps])
+    halo_behind(bench, mpi, &[], steps)
 }
 
 fn collection(bench: &Bench, run: &str, rank: &str) -> Value {
@@ -110,27 +111,93 @@ fn each_host_selects_the_times_of_its_ranks() {
     }
 }
 
-/// Starts a job that does not end by itself, and waits until the other host is observed.
-fn started(bench: &Bench, mpi: Mpi, name: &str) -> (Child, String) {
+#[test]
+fn without_an_observer_on_each_host_all_times_are_kept() {
+    let Some(bench) = bench() else { return };
+    let live_dir = bench.path("disk").display().to_string();
+    for mpi in Mpi::all() {
+        for (name, options) in [("shared", vec![]), ("own", vec!["--live-dir", &*live_dir])] {
+            let name = format!("{}-{name}", mpi.name);
+            let options = [vec!["--collect", "smart"], options].concat();
+            let command = halo_behind(&bench, mpi, &["env", "TALEA_OBSERVER=/nowhere"], "500");
+            let said = stderr(&bench.record(&name, &options, &command));
+            assert!(said.contains("warning: a host of the program has no observer"), "{said}");
+            let stats = bench.json(&["show", &name, "stats", "--json"]);
+            assert_eq!(stats["ranks"], 4, "{stats}");
+            assert!(!stats["gaps"].to_string().contains("times of"), "{stats}");
+            let found = collection(&bench, &name, "3");
+            assert_eq!((&found["kept"], &found["iterations"]), (&500.into(), &500.into()));
+            assert_eq!(found["history"].as_array().unwrap().len(), 500);
+        }
+    }
+}
+
+#[test]
+fn programs_one_after_the_other_have_observers() {
+    let Some(bench) = bench() else { return };
+    let Some(mpi) = Mpi::any() else { return };
+    let quoted = |words: Vec<String>| {
+        let words: Vec<String> =
+            words.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
+        words.join(" ")
+    };
+    let [first, second] = ["500", "700"].map(|steps| quoted(halo(&bench, mpi, steps)));
+    let command = ["sh", "-c", &format!("{first} && {second}")].map(str::to_owned);
+    let live_dir = bench.path("disk").display().to_string();
+    let options = ["--collect", "smart", "--live-dir", &live_dir];
+    let said = stderr(&bench.record("run", &options, &command));
+    assert!(!said.contains("warning: "), "{said}");
+    for (world, steps) in [("0", 500), ("1", 700)] {
+        let words = ["show", "run", "collection", "--world", world, "--rank", "2", "--json"];
+        let found = bench.json(&words);
+        assert_eq!((&found["smart"], &found["iterations"]), (&true.into(), &steps.into()));
+    }
+}
+
+/// Starts a job whose ranks on the other host may use one PU, and waits until these are observed.
+/// The job and the observer's process id.
+fn started(bench: &Bench, mpi: Mpi, name: &str, options: &[&str], steps: &str) -> (Child, String) {
     let mut words: Vec<String> =
-        ["run", "--out", name, "--collect", "smart", "--no-report", "--"].map(Into::into).into();
-    words.extend(halo(bench, mpi, "100000000"));
+        ["run", "--out", name, "--collect", "smart", "--no-report"].map(Into::into).into();
+    words.extend(options.iter().map(|&word| word.to_owned()));
+    words.push("--".to_owned());
+    words.extend(halo_behind(bench, mpi, &["taskset", "-c", "0"], steps));
     let mut child =
         bench.talea(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let live = bench.path(name).join("live");
+    let pid = || {
+        let files = observers(&bench.path(name));
+        let text = fs::read_to_string(live.join(files.first()?)).ok()?;
+        Some(text.split_whitespace().next()?.to_owned())
+    };
+    let pid = loop {
+        assert!(child.try_wait().unwrap().is_none(), "{}", mpi.name);
+        if let Some(pid) = pid() {
+            break pid;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let files = observers(&bench.path(name));
+    assert!(files.len() == 1 && files[0].starts_with("other-"), "{files:?}");
+    (child, pid)
+}
+
+/// Waits until kept times of all ranks were written.
+fn await_kept(live: &Path) {
     let kept = || {
-        let files = fs::read_dir(&live).into_iter().flatten().flatten().map(|one| one.path());
+        let files = fs::read_dir(live).into_iter().flatten().flatten().map(|one| one.path());
         files.filter(|path| path.extension().is_some_and(|ending| ending == "kept")).count()
     };
     while kept() < 4 {
-        assert!(child.try_wait().unwrap().is_none(), "{}", mpi.name);
         std::thread::sleep(Duration::from_millis(10));
     }
-    let files = observers(&bench.path(name));
-    assert_eq!(files.len(), 1, "{files:?}");
-    assert!(files[0].starts_with("other-"), "{files:?}");
-    let pid = fs::read_to_string(live.join(&files[0])).unwrap().trim().to_owned();
-    (child, pid)
+}
+
+fn kill(pid: &str) {
+    assert!(Command::new("kill").args(["-9", pid]).status().unwrap().success());
+    while fs::exists(format!("/proc/{pid}")).unwrap() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 #[test]
@@ -139,11 +206,18 @@ fn a_killed_observer_of_another_host_leaves_what_it_kept() {
     for mpi in Mpi::all() {
         let live = bench.path(mpi.name).join("live");
         let ranks = Ranks(live.clone());
-        let (child, pid) = started(&bench, mpi, mpi.name);
+        let (child, pid) = started(&bench, mpi, mpi.name, &[], "100000000");
+        await_kept(&live);
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap();
-        assert!(environment.is_empty(), "launchers would take it for one of theirs");
-        assert!(Command::new("kill").args(["-9", &pid]).status().unwrap().success());
-        std::thread::sleep(Duration::from_millis(300));
+        let environment = String::from_utf8_lossy(&environment).into_owned();
+        let variables = environment.split('\0').filter_map(|one| Some(one.split_once('=')?.0));
+        assert!(variables.clone().all(|one| one == "PATH" || one == "LD_LIBRARY_PATH"));
+        let allowed = |process: &str| {
+            let text = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+            text.lines().find(|line| line.starts_with("Cpus_allowed_list")).unwrap().to_owned()
+        };
+        assert_eq!(allowed(&pid), allowed("self"), "it shares no PU that ranks are bound to");
+        kill(&pid);
         drop(ranks);
         assert!(!ended(child).success());
         for rank in ["0", "2"] {
@@ -156,12 +230,33 @@ fn a_killed_observer_of_another_host_leaves_what_it_kept() {
     }
 }
 
+/// The records of the other host are on its own disk, and only a process there can copy them.
+#[test]
+fn records_of_a_host_whose_observer_was_killed_are_copied() {
+    let Some(bench) = bench() else { return };
+    let live_dir = bench.path("disk").display().to_string();
+    for mpi in Mpi::all() {
+        let options = ["--live-dir", &*live_dir];
+        let (child, pid) = started(&bench, mpi, mpi.name, &options, "3000");
+        kill(&pid);
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        let stats = bench.json(&["show", mpi.name, "stats", "--json"]);
+        assert_eq!(stats["ranks"], 4, "{stats}: {}", stderr(&output));
+        for rank in ["0", "2"] {
+            assert_eq!(collection(&bench, mpi.name, rank)["iterations"], 3000);
+        }
+    }
+}
+
 #[test]
 fn observers_end_with_their_processes() {
     let Some(bench) = bench() else { return };
     let Some(mpi) = Mpi::any() else { return };
-    let ranks = Ranks(bench.path("run").join("live"));
-    let (mut child, pid) = started(&bench, mpi, "run");
+    let live = bench.path("run").join("live");
+    let ranks = Ranks(live.clone());
+    let (mut child, pid) = started(&bench, mpi, "run", &[], "100000000");
+    await_kept(&live);
     // Nobody is there to wait for it.
     child.kill().unwrap();
     child.wait().unwrap();
