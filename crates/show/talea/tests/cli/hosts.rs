@@ -34,10 +34,11 @@ fn bench() -> Option<Bench> {
     Some(bench)
 }
 
-/// Two ranks here and two on the other host, of halo with these words before it there.
-fn halo_behind(bench: &Bench, mpi: Mpi, there: &[&str], steps: &str) -> Vec<String> {
-    let program = mpi.program("halo").display().to_string();
-    let program = [&*program, "--size", "4", "--steps", steps].map(str::to_owned);
+/// Two ranks of a program here and two on the other host, with words before it there.
+fn command(bench: &Bench, mpi: Mpi, there: &[&str], program: &[&str]) -> Vec<String> {
+    let binary = mpi.program(program[0]).display().to_string();
+    let program = [&[&*binary], &program[1..]].concat();
+    let program = program.iter().map(|&word| word.to_owned());
     let mut words = mpi.launch(2);
     words.extend(program.clone());
     words.extend([":", "-n", "2"].map(str::to_owned));
@@ -45,6 +46,10 @@ fn halo_behind(bench: &Bench, mpi: Mpi, there: &[&str], steps: &str) -> Vec<Stri
     words.extend(there.iter().map(|&word| word.to_owned()));
     words.extend(program);
     words
+}
+
+fn halo_behind(bench: &Bench, mpi: Mpi, there: &[&str], steps: &str) -> Vec<String> {
+    command(bench, mpi, there, &["halo", "--size", "4", "--steps", steps])
 }
 
 fn halo(bench: &Bench, mpi: Mpi, steps: &str) -> Vec<String> {
@@ -302,6 +307,21 @@ fn jobs_on_two_hosts_are_watched() {
             assert_eq!((&found["smart"], &found["iterations"]), (&true.into(), &1500.into()));
             assert!((10..800).contains(&kept(&found).len()), "{found}");
         }
+    }
+}
+
+/// Their ends wait for nothing: the observer is awaited by the process that started it.
+#[test]
+fn forked_children_do_not_await_the_observer() {
+    let Some(bench) = bench() else { return };
+    for mpi in Mpi::all() {
+        let fork = command(&bench, mpi, &[], &["special", "fork"]);
+        bench.record(mpi.name, &["--collect", "smart", "--no-report"], &fork);
+        let text = fs::read_to_string(bench.path(mpi.name).join("run.json")).unwrap();
+        let metadata: Value = serde_json::from_str(&text).unwrap();
+        let wall = metadata["wall_seconds"].as_f64().unwrap();
+        assert!(wall < 10.0, "{wall}");
+        assert_eq!(bench.json(&["show", mpi.name, "stats", "--json"])["ranks"], 4);
     }
 }
 
