@@ -114,21 +114,28 @@ fn made_behind(link: &Path) -> io::Result<(File, bool)> {
 
 /// Replaces the file at `path` with `bytes`, or creates it; [`Destination`] determines the place.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    let renamed = |path: &Path| renamed(path, bytes, File::sync_all);
     let written = match Destination::resolve(path) {
         Ok(Destination::There(mut file)) => file.write_all(bytes),
-        Ok(Destination::New(name)) => renamed(name.path(), bytes).map(|()| drop(name.taken())),
+        Ok(Destination::New(name)) => renamed(name.path()).map(|()| drop(name.taken())),
         Err(error) => Err(error),
     };
     written.map_err(|source| WriteError { length: bytes.len(), source, path: path.to_owned() })
 }
 
-fn renamed(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Replaces a file of a run that is still going, or creates it, without waiting for the disk: a
+/// crash of the machine can leave it damaged, as everything that the run has not finished.
+pub(crate) fn replace_soon(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    renamed(path, bytes, |_| Ok(()))
+}
+
+fn renamed(path: &Path, bytes: &[u8], sync: fn(&File) -> io::Result<()>) -> io::Result<()> {
     let temporary = beside(path);
     let write = || {
         let mut file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
         file.write_all(bytes)?;
-        // Without this a crash of the machine can leave the new name without contents.
-        file.sync_all()?;
+        // Else a crash of the machine can leave the new name without contents.
+        sync(&file)?;
         fs::rename(&temporary, path)
     };
     write().inspect_err(|_| {

@@ -17,7 +17,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub(crate) use atomic::beside;
+pub(crate) use atomic::{beside, replace_soon};
 pub use atomic::{Destination, Name, WriteError, replace};
 pub use metadata::{FORMAT, JsonError, Metadata, Outcome, is_of_interest};
 pub(crate) use metadata::{json_bytes, read_json};

@@ -15,7 +15,7 @@ use super::numbers::{Cursor, get_all, put_all, put_number};
 use super::pieces::{KeptThread, Mark, Piece};
 use super::read::{LiveError, LiveProcess};
 use crate::container::checksum;
-use crate::directory::{plain_host, replace};
+use crate::directory::{plain_host, replace_soon};
 
 /// First bytes of the file.
 const MAGIC: [u8; 8] = *b"TALEAKPT";
@@ -133,7 +133,7 @@ impl Kept {
     /// # Errors
     /// Those of the system.
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        replace(path, &self.to_bytes()).map_err(io::Error::other)
+        replace_soon(path, &self.to_bytes())
     }
 }
 
