@@ -162,7 +162,7 @@ impl<'a> Places<'a> {
         format!("{} {}", self.procedure(signature), self.distinct(signature.path))
     }
 
-    /// `MPI_Waitall halo.c:120`, whatever called that line.
+    /// `MPI_Waitall halo.c:120`, for all callers of that line.
     pub fn line(&self, signature: talea_model::Signature) -> String {
         format!("{} {}", self.procedure(signature), self.short(signature.path))
     }

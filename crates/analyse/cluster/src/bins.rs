@@ -1,10 +1,10 @@
 //! Counts and sums of bursts in bins of duration, for programs that are still running.
 //!
 //! Owns the bins, whose number depends on the kinds of bursts and not on how many there are; the
-//! choice of a radius, which the last bursts of each rank judge; and clusters of bins. No radius is smaller
-//! than the distance of neighbouring bins, so that clusters of bins are those of the bursts, up to
-//! the width of a bin. Bins of threads, ranks and hosts are merged in any order while there are
-//! fewer than their maximum.
+//! choice of a radius, by the sequences of the last bursts of each rank; and clusters of bins. No
+//! radius is smaller than the distance of neighbouring bins, so that clusters of bins are those of
+//! the bursts, up to the width of a bin. Bins of threads, ranks and hosts are merged in any order
+//! while there are fewer than their maximum.
 
 use std::collections::HashMap;
 

@@ -112,7 +112,7 @@ pub enum Collect {
 #[allow(clippy::doc_markdown, reason = "help texts have no markup")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Merge {
-    /// Ranks on several hosts, talea on one host
+    /// Talea on one host or with observers, else ranks
     Auto,
     /// Ranks, in MPI_Finalize
     Ranks,

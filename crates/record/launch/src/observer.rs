@@ -3,8 +3,7 @@
 //! Owns when this is done: beside the program, as long as it runs, by one observer on each host.
 //! `talea run` has a thread that observes its own host. On each other host a process of the program
 //! starts `talea observe` ([`talea_run::observers`]), which ends soon after all processes of its
-//! host. Which processes there are, and what is written, is [`host`]'s; the choice is
-//! [`collector`]'s. Killing the program or an observer loses no kept times. The processes never
+//! host. [`host`] owns the list of processes and what is written, [`collector`] owns the choice. Killing the program or an observer loses no kept times. The processes never
 //! wait for it: one whose chunks are not released takes new ones.
 
 mod collector;
@@ -17,7 +16,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use talea_run::RunDirectory;
-use talea_run::observers::{self, Claim, ObserverFile};
+use talea_run::observers::{self, Claim, ObserverFile, Patience};
 
 use host::Host;
 
@@ -29,9 +28,6 @@ const LIST_EVERY_LOOKS: u64 = 10;
 const LAST: Duration = Duration::from_mins(1);
 /// Time in which the first process of a host has to be there.
 const FIRST: Duration = Duration::from_secs(10);
-/// Maximum times for which other hosts' observers are awaited, without anything new and in all.
-const OTHERS: Duration = Duration::from_secs(10);
-const ALL_OTHERS: Duration = Duration::from_mins(2);
 
 /// The thread that observes.
 #[derive(Debug)]
@@ -63,7 +59,10 @@ impl Observer {
         };
         let mut warnings = self.thread.join().unwrap_or_else(|_| failed());
         let live = directory.live();
-        await_others(&live);
+        let mut patience = Patience::new();
+        while !observers::unfinished(&live).is_empty() && patience.lasts(&live) {
+            std::thread::sleep(PAUSE);
+        }
         for path in observers::unfinished(&live) {
             warnings.push(format!(
                 "the observer of a host has not finished, records and times of its processes may be missing: `{}`",
@@ -75,40 +74,18 @@ impl Observer {
     }
 }
 
-/// Waits for the observers of other hosts as long as they bring something.
-fn await_others(live: &Path) {
-    let files = || {
-        let entries = std::fs::read_dir(live).into_iter().flatten().flatten();
-        let length = |one: &std::fs::DirEntry| one.metadata().map_or(0, |about| about.len());
-        let mut files: Vec<_> = entries.map(|one| (one.file_name(), length(&one))).collect();
-        files.sort();
-        files
-    };
-    let (begin, mut changed, mut before) = (Instant::now(), Instant::now(), Vec::new());
-    while !observers::unfinished(live).is_empty() && begin.elapsed() < ALL_OTHERS {
-        let now = files();
-        if now != before {
-            (changed, before) = (Instant::now(), now);
-        }
-        if changed.elapsed() > OTHERS {
-            return;
-        }
-        std::thread::sleep(PAUSE);
-    }
-}
-
 /// Observes the processes of this host whose files are in `live`, for a program that `talea run`
 /// recorded on another host, until they have ended. `file` is the one in the run directory that
 /// their starter has claimed for this.
 ///
 /// # Errors
-/// Where that is not possible.
+/// Those of the system; no run directory, or another observer has begun.
 pub fn observe_host(file: &Path, live: &Path) -> std::io::Result<()> {
     let mut file = ObserverFile::at(file);
-    file.begin()?;
     let run = file.path().parent().and_then(Path::parent).map(Path::to_owned);
     let run = run.ok_or(std::io::ErrorKind::InvalidInput)?;
     let directory = RunDirectory::open(&run).map_err(std::io::Error::other)?;
+    file.begin()?;
     let mut host = Host::new(live);
     let begin = Instant::now();
     loop {
@@ -150,6 +127,9 @@ fn observe(host: &mut Host, has_ended: &mut dyn FnMut(&mut Host) -> bool) {
         if looks.is_multiple_of(LIST_EVERY_LOOKS) || is_last && ended.is_none() {
             host.find();
             is_last = is_last && has_ended(host);
+            if !is_last {
+                ended = None;
+            }
         }
         looks += 1;
         let is_more = host.look(is_last);

@@ -1,19 +1,20 @@
 //! Records on a node's own disk, brought to the run directory.
 //!
 //! Owns the folder of `--live-dir`, and the copies: each is made under another name and gets its
-//! own when it is complete, the next free one where a file of that name is there. A file leaves its
-//! folder under another name, so that no process begins to write into it meanwhile.
+//! own when it is complete, the next free one where a file of that name is there. The file of a
+//! host is closed before it is copied, so that no process begins to write into it.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use talea_run::live::read::LiveProcess;
-use talea_run::mapped::{copy_live, live_records};
+use talea_run::mapped::{close, copy_live, live_records, read_live};
 use talea_run::{RunDirectory, counters};
 
-/// Ending of the name of a file that is being copied, in the place of `live`.
-const LEAVING: &str = "leaving";
+/// Maximum time between the claim of a slot and the record in it.
+const CLAIM: Duration = Duration::from_secs(1);
 /// Maximum number of files of one name.
 const MAX_NAMES: u32 = 10_000;
 
@@ -41,39 +42,42 @@ pub(crate) fn bring_back(live: &Path, directory: &RunDirectory) -> io::Result<()
     failed.map_or_else(|| std::fs::remove_dir_all(live), Err)
 }
 
-/// The same for one file of a host whose processes may still begin. `is_done` tells whether its
-/// records are complete; where one is not, as a process has just begun, the file stays.
+/// The same for one file of records whose processes may not have ended; it then stays. `is_complete`
+/// is asked for each record.
 pub(crate) fn bring_file(
     path: &Path,
     directory: &RunDirectory,
-    is_done: &dyn Fn(&Path) -> bool,
+    is_complete: &dyn Fn(&LiveProcess) -> bool,
 ) -> io::Result<()> {
-    if !is_done(path) {
+    if !all_records(path, Headless::Complete, is_complete) {
         return Ok(());
     }
-    let leaving = path.with_extension(LEAVING);
-    if path != leaving {
-        std::fs::rename(path, &leaving)?;
-        // A process may have opened it before.
-        if !is_done(&leaving) {
-            return std::fs::rename(&leaving, path);
+    close(path)?;
+    // A process may have claimed a slot before. One that was killed then never has a record.
+    let begin = Instant::now();
+    while !all_records(path, Headless::Missing, is_complete) {
+        if begin.elapsed() > CLAIM {
+            break;
         }
+        std::thread::sleep(CLAIM / 100);
     }
-    copy(&leaving, directory)?;
-    std::fs::remove_file(leaving)
+    if !all_records(path, Headless::Complete, is_complete) {
+        return Ok(());
+    }
+    copy(path, directory)?;
+    std::fs::remove_file(path)
 }
 
-/// True for a file that is to be brought: a record, or one that an observer left on its way.
+/// True for a file of records.
 pub(crate) fn is_record(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "live" || ending == LEAVING)
+    path.extension().is_some_and(|ending| ending == "live")
 }
 
 /// Copies a file to its place in the run directory, of records only the part in use.
 pub(crate) fn copy(from: &Path, directory: &RunDirectory) -> io::Result<()> {
     let is_counters = counters::is_counters(from);
     let folder = if is_counters { counters::folder(directory.path()) } else { directory.live() };
-    let name = if is_record(from) { from.with_extension("live") } else { from.to_owned() };
-    let name = name.file_name().unwrap_or_default();
+    let name = from.file_name().unwrap_or_default();
     let mut unfinished = OsString::from(".");
     unfinished.push(name);
     unfinished.push(format!(".{}.tmp", std::process::id()));
@@ -85,11 +89,14 @@ pub(crate) fn copy(from: &Path, directory: &RunDirectory) -> io::Result<()> {
         };
         copy_live(from, &unfinished, used)
     } else {
-        std::fs::copy(from, &unfinished).map(drop)
+        std::fs::copy(from, &unfinished).map(|_| None)
     };
-    // What could be read is worth keeping.
-    let placed = if unfinished.exists() { place(&unfinished, &folder.join(name)) } else { Ok(()) };
-    copied.and(placed)
+    let placed = copied.and_then(|unreadable| {
+        place(&unfinished, &folder.join(name))?;
+        unreadable.map_or(Ok(()), |error| Err(io::Error::other(error)))
+    });
+    let _ = std::fs::remove_file(&unfinished);
+    placed
 }
 
 /// Gives a complete file its name, or one with a number.
@@ -108,7 +115,7 @@ fn place(unfinished: &Path, target: &Path) -> io::Result<()> {
             _ => format!("{stem}.{number}.{ending}"),
         };
         match std::fs::hard_link(unfinished, target.with_file_name(name)) {
-            Ok(()) => return std::fs::remove_file(unfinished),
+            Ok(()) => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             // A file system without links.
             Err(_) if !target.exists() => return std::fs::rename(unfinished, target),
@@ -118,17 +125,35 @@ fn place(unfinished: &Path, target: &Path) -> io::Result<()> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// True if every record of a file fulfils a condition, and the file can be read.
-pub(crate) fn all_records(path: &Path, holds: impl Fn(&LiveProcess) -> bool) -> bool {
+/// What a slot is that has no record yet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Headless {
+    /// Its process is about to begin.
+    Missing,
+    /// Its process was killed.
+    Complete,
+}
+
+/// True if every record of a file is complete, and the file can be read.
+fn all_records(
+    path: &Path,
+    headless: Headless,
+    is_complete: &dyn Fn(&LiveProcess) -> bool,
+) -> bool {
     let Ok(records) = live_records(path) else { return false };
-    records.iter().filter(|record| record.has_head).all(|record| {
-        let bytes = talea_run::mapped::read_live(record);
-        bytes.is_ok_and(|bytes| LiveProcess::read(&bytes).is_ok_and(|one| holds(&one)))
+    records.iter().all(|record| {
+        if !record.has_head {
+            return headless == Headless::Complete;
+        }
+        read_live(record)
+            .is_ok_and(|bytes| LiveProcess::read(&bytes).is_ok_and(|one| is_complete(&one)))
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use talea_run::MappedRegion;
+
     use super::*;
 
     fn directory() -> (tempfile::TempDir, RunDirectory, PathBuf) {
@@ -169,19 +194,28 @@ mod tests {
     #[test]
     fn a_file_stays_until_its_records_are_complete() {
         let (_folder, run, live) = directory();
-        let path = live.join("n1-5-6.live");
-        std::fs::write(&path, "a record").unwrap();
-        bring_file(&path, &run, &|_| false).unwrap();
-        // A process begins while it leaves.
-        bring_file(&path, &run, &|path| path.extension().is_some_and(|e| e == "live")).unwrap();
-        assert_eq!((names(&live), names(&run.live())), (vec!["n1-5-6.live".to_owned()], vec![]));
-        bring_file(&path, &run, &|_| true).unwrap();
-        assert_eq!((names(&live), names(&run.live())), (vec![], vec!["n1-5-6.live".to_owned()]));
-        // An observer was killed on the way.
-        std::fs::write(live.join("n1-7-8.leaving"), "a record").unwrap();
-        bring_file(&live.join("n1-7-8.leaving"), &run, &|_| true).unwrap();
-        assert_eq!(names(&run.live()), ["n1-5-6.live", "n1-7-8.live"]);
+        let region = MappedRegion::claim(&live, "n1", 1 << 20).unwrap();
+        let path = region.path().unwrap().to_owned();
+        let complete: [&dyn Fn(&LiveProcess) -> bool; 2] = [&|_| false, &|_| true];
+        // The slot has no record: it is awaited, and then counts as that of a killed process.
+        bring_file(&path, &run, complete[1]).unwrap();
+        assert!(names(&live).is_empty());
+        assert_eq!(names(&run.live()).len(), 1);
+        // Others do not write into a file that is on its way.
+        let first = MappedRegion::claim(&live, "n1", 1 << 20).unwrap();
+        close(first.path().unwrap()).unwrap();
+        let next = MappedRegion::claim(&live, "n1", 1 << 20).unwrap();
+        assert_ne!(first.path(), next.path());
+        // A closed file goes with its last process, not before.
+        next.remove();
+        assert_eq!(names(&live).len(), 1);
+        first.remove();
+        assert!(names(&live).is_empty());
+        std::fs::write(live.join("n1-5-6.live"), "no record").unwrap();
+        bring_file(&live.join("n1-5-6.live"), &run, complete[0]).unwrap();
+        assert_eq!(names(&live), ["n1-5-6.live"]);
         bring_back(&live, &run).unwrap();
         assert!(!live.exists());
+        assert_eq!(names(&run.live()).len(), 2);
     }
 }

@@ -6,12 +6,12 @@
 //! removed when the observer has finished. One whose observer was killed stays, and the next has
 //! the next number. `talea run` observes its own host and needs no file.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::directory::{entries, shared_host_name};
 
@@ -21,6 +21,11 @@ const ENDING: &str = "observer";
 const WARNINGS: &str = "warnings";
 /// Time after which an empty file has no observer: its starter was killed.
 const LONGEST_START: Duration = Duration::from_mins(1);
+/// Maximum times for which observers are awaited, without a change and in all.
+const UNCHANGED: Duration = Duration::from_secs(10);
+const WHOLE: Duration = Duration::from_mins(2);
+/// Time between two lists of the files that they bring.
+const LIST: Duration = Duration::from_millis(200);
 /// Maximum number of bytes of a file that are read.
 const MAX_BYTES: u64 = 64 << 10;
 /// Maximum number of observers of a host that were killed.
@@ -41,7 +46,7 @@ pub enum Claim {
     Present(ObserverFile),
 }
 
-/// A process, told apart from earlier and later ones of the same id.
+/// A process, distinguished from earlier and later ones with the same id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Identity {
     pid: u32,
@@ -93,11 +98,14 @@ impl ObserverFile {
                 _ => format!("{host}.{number}.{ENDING}"),
             };
             let file = Self { path: live.join(name) };
-            match File::options().write(true).create_new(true).mode(0o600).open(&file.path) {
-                Ok(_) => return Ok(Claim::New(file)),
-                Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-                Err(_) if file.is_present() => return Ok(Claim::Present(file)),
-                Err(_) => {}
+            // Again where the observer finishes meanwhile: two numbers would be two observers.
+            while !file.is_left() {
+                match File::options().write(true).create_new(true).mode(0o600).open(&file.path) {
+                    Ok(_) => return Ok(Claim::New(file)),
+                    Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+                    Err(_) if file.is_present() => return Ok(Claim::Present(file)),
+                    Err(_) => {}
+                }
             }
         }
         Err(ErrorKind::AlreadyExists.into())
@@ -166,6 +174,40 @@ impl ObserverFile {
             let lines: Vec<String> = warnings.iter().map(|one| one.replace('\n', " ")).collect();
             let _ = fs::write(self.path.with_extension(WARNINGS), lines.join("\n"));
         }
+    }
+}
+
+/// How long the observers of other hosts are awaited: as long as files in the run directory change,
+/// which they bring.
+#[derive(Debug)]
+pub struct Patience {
+    begin: Instant,
+    changed: Instant,
+    listed: Option<Instant>,
+    files: Vec<(OsString, u64)>,
+}
+
+impl Patience {
+    /// Begins now.
+    #[expect(clippy::new_without_default, reason = "it is a moment, and not a value")]
+    pub fn new() -> Self {
+        let now = Instant::now();
+        Self { begin: now, changed: now, listed: None, files: Vec::new() }
+    }
+
+    /// False when it is over; `live` is the folder of mapped files in the run directory.
+    pub fn lasts(&mut self, live: &Path) -> bool {
+        if self.listed.is_none_or(|last| last.elapsed() > LIST) {
+            let entries = fs::read_dir(live).into_iter().flatten().flatten();
+            let length = |one: &fs::DirEntry| one.metadata().map_or(0, |about| about.len());
+            let mut files: Vec<_> = entries.map(|one| (one.file_name(), length(&one))).collect();
+            files.sort();
+            if files != self.files {
+                (self.changed, self.files) = (Instant::now(), files);
+            }
+            self.listed = Some(Instant::now());
+        }
+        self.changed.elapsed() < UNCHANGED && self.begin.elapsed() < WHOLE
     }
 }
 

@@ -163,6 +163,8 @@ struct Loaded {
     bundle: Option<Bundle>,
     /// Processes of intact traces.
     packed: HashSet<ProcessKey>,
+    /// Processes of mapped files, which may be there as copies too.
+    mapped: HashSet<(ProcessKey, u64)>,
     /// Of each trace; absent where one has none.
     identities: Vec<Option<u32>>,
     times: Vec<ProcessTimes>,
@@ -247,6 +249,10 @@ impl Loaded {
             // Left by a command that was killed after it had packed it.
             Ok((process, _)) if self.packed.contains(&ProcessKey::from_live(&process)) => {}
             Ok((process, length)) => {
+                let start = process.header.start_realtime;
+                if !self.mapped.insert((ProcessKey::from_live(&process), start)) {
+                    return;
+                }
                 self.identities.push(None);
                 let (bundle, times) = Bundle::from_mapped(process);
                 self.times.push(ProcessTimes::Mapped(times));

@@ -19,6 +19,12 @@ const ROUNDS: usize = 5;
 /// Longer calls were interrupted by something.
 const LONG: Nanos = Nanos(1_000_000);
 
+/// The time of the last reading of a look, and what it took, in nanoseconds.
+struct Look {
+    time: f64,
+    took: f64,
+}
+
 /// Calls during looks or between them.
 #[derive(Default)]
 struct Side {
@@ -85,11 +91,9 @@ fn round(folder: &Path) -> Result<[Side; 2], String> {
         return Err(format!("{status}: {command:?}"));
     }
     // The last look comes after the end.
-    let times: Vec<(f64, f64)> = looks
-        .iter()
-        .filter(|look| look["running"] == true)
-        .map(|look| (number(look, "time_ns") - number(look, "took_ns"), number(look, "time_ns")))
-        .collect();
+    let looks = looks.iter().filter(|look| look["running"] == true);
+    let look = |look| Look { time: number(look, "time_ns"), took: number(look, "took_ns") };
+    let times: Vec<Look> = looks.map(look).collect();
     let directory = RunDirectory::open(&out).map_err(|e| e.to_string())?;
     let recording = trace::load(&directory).map_err(|e| e.to_string())?;
     let mut sides = [Side::default(), Side::default()];
@@ -101,11 +105,14 @@ fn round(folder: &Path) -> Result<[Side; 2], String> {
         while let Some(event) = events.next_event() {
             let (Some(begin), Some(duration)) = (event.begin, event.duration) else { break };
             let begin = begin.0 as f64;
-            while next.next_if(|look| look.1 < begin).is_some() {}
-            let is_during = next.peek().is_some_and(|look| look.0 <= begin);
-            // After the last look nobody looks, nor before the first.
-            if next.peek().is_some() {
-                sides[usize::from(!is_during)].add(duration);
+            // The end of a look is known to what it took: its time is that of the last reading.
+            while next.next_if(|look| look.time + look.took < begin).is_some() {}
+            // Calls after the last look are left out: nobody looks any more.
+            let Some(look) = next.peek() else { break };
+            if (look.time - look.took..=look.time).contains(&begin) {
+                sides[0].add(duration);
+            } else if begin < look.time - look.took {
+                sides[1].add(duration);
             }
         }
     }

@@ -79,7 +79,7 @@ pub fn collection(
 fn history(analysis: &Analysis<'_>, at: ThreadAt) -> Vec<GroupData> {
     let thread = analysis.recorded(at);
     let mut whole = History::new(GROUPS);
-    if thread.history().is_empty() && !thread.has_holes() {
+    if !thread.has_holes() {
         for one in &*analysis.iterations(at) {
             whole.push(one.begin, one.duration);
         }

@@ -37,7 +37,7 @@ pub struct Task<'a> {
     pub points: &'a Points,
     /// The weight of each; 1 where absent.
     pub weights: Option<&'a [f64]>,
-    /// The rank of each.
+    /// The ranks of the first points; further points are in no sequence.
     pub rank_of: &'a [Rank],
     /// Neighbours of a core point.
     pub min_points: usize,

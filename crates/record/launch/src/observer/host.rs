@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use talea_model::Nanos;
-use talea_run::RunDirectory;
+use talea_run::live::LiveProcess;
 use talea_run::live::follow::ProcessFollower;
 use talea_run::live::layout::{Header, state};
 use talea_run::live::selection::{Kept, kept_path};
 use talea_run::mapped::{OpenRecord, RecordId, is_file_of, live_records};
+use talea_run::{RunDirectory, counters};
 
 use super::collector::Collector;
 use crate::records;
@@ -28,9 +29,6 @@ const EAGER_WRITE_BYTES: u64 = 4 << 20;
 const MAX_EVENTS: u64 = 1 << 16;
 /// The same for the first looks.
 const FIRST_EVENTS: u64 = 1 << 12;
-
-/// Where a rank keeps all its times.
-const UNOBSERVED: &str = "a host of the program has no observer, or a rank has no record: times of all calls are kept, while --memory lasts";
 
 /// Processes of this host.
 pub(super) struct Host {
@@ -154,7 +152,6 @@ impl Host {
             } else if header.world == 0 {
                 Process::Beginning(follower)
             } else if header.observed == 0 {
-                self.warn(UNOBSERVED.to_owned());
                 Process::Left
             } else if kept_file(path, header).exists() {
                 Process::Earlier(follower)
@@ -166,30 +163,44 @@ impl Host {
     }
 
     /// Copies the complete records of this host, which are on its own disk, into the run directory,
-    /// with their kept times.
+    /// with their kept times; the last ones with the readings of the network.
     pub(super) fn bring_back(&mut self, directory: &RunDirectory) {
-        let folder = self.live.clone();
-        let entries = || std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        let own: Vec<PathBuf> =
-            entries().map(|one| one.path()).filter(|path| is_file_of(path, &self.name)).collect();
-        let (records, others): (Vec<_>, Vec<_>) =
-            own.into_iter().partition(|path| records::is_record(path));
+        let own = || {
+            let entries = std::fs::read_dir(&self.live).into_iter().flatten().flatten();
+            entries.map(|one| one.path()).filter(|path| is_file_of(path, &self.name))
+        };
+        let (records, kept): (Vec<_>, Vec<_>) = own().partition(|path| records::is_record(path));
+        let mut failed = Vec::new();
         // A record is complete with its kept times only.
-        for path in others {
-            if let Err(error) = records::copy(&path, directory) {
-                self.warn(not_copied(&error, &path));
-            }
+        for path in &kept {
+            failed.extend(records::copy(path, directory).err().map(|error| (error, path.clone())));
         }
-        let is_done = |path: &Path| {
-            records::all_records(path, |one| one.header.observed != 0 && !may_write(&one.header))
+        let is_complete = |one: &LiveProcess| {
+            let header = &one.header;
+            // Ranks that nobody observes merge their records before they end.
+            let is_over = header.observed != 0 || !exists(header.pid);
+            header.host_name() == self.name && !may_write(header) && is_over
         };
         for path in records {
-            if let Err(error) = records::bring_file(&path, directory, &is_done) {
-                self.warn(not_copied(&error, &path));
-            }
+            let brought = records::bring_file(&path, directory, &is_complete);
+            failed.extend(brought.err().map(|error| (error, path)));
         }
-        if !entries().any(|one| records::is_record(&one.path())) {
-            let _ = std::fs::remove_dir_all(&folder);
+        if failed.is_empty() && !own().any(|path| records::is_record(&path)) {
+            let counters = counters::file(&self.live, &self.name);
+            if counters.exists()
+                && let Err(error) = records::copy(&counters, directory)
+            {
+                failed.push((error, counters.clone()));
+            }
+            for path in kept.iter().chain([&counters]) {
+                let _ = std::fs::remove_file(path);
+            }
+            // Empty where the disk is the node's own.
+            let _ = std::fs::remove_dir(&self.live);
+        }
+        for (error, path) in failed {
+            let path = path.display();
+            self.warn(format!("cannot copy the record from --live-dir: {error}: `{path}`"));
         }
     }
 
@@ -212,10 +223,6 @@ impl Host {
     }
 }
 
-fn not_copied(error: &std::io::Error, path: &Path) -> String {
-    format!("cannot copy the record from --live-dir: {error}: `{}`", path.display())
-}
-
 /// The file of kept times of a process.
 fn kept_file(live: &Path, header: &Header) -> PathBuf {
     kept_path(live, &header.host_name(), header.pid, Nanos(header.start_realtime))
@@ -230,8 +237,11 @@ fn is_recording(process: &mut ProcessFollower<OpenRecord>) -> bool {
 
 /// The same by its head.
 fn may_write(header: &Header) -> bool {
-    let exists = || std::fs::exists(format!("/proc/{}", header.pid)).unwrap_or(true);
-    (header.state == state::RECORDING || header.world == 0) && exists()
+    (header.state == state::RECORDING || header.world == 0) && exists(header.pid)
+}
+
+fn exists(pid: u32) -> bool {
+    std::fs::exists(format!("/proc/{pid}")).unwrap_or(true)
 }
 
 impl Observed {

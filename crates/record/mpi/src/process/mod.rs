@@ -186,9 +186,11 @@ fn clocks_are_one() -> bool {
 /// File of the merged trace, if ranks write it: the files of one host, and those that observers
 /// read, are merged after the program has ended, which then costs it no time.
 fn merged_by_ranks() -> Option<PathBuf> {
-    let later = std::env::var_os("TALEA_MERGE").is_some_and(|who| who == "auto");
-    let is_read = AGREED.load(Ordering::Acquire) & (agreed::ONE_HOST | agreed::OBSERVED) != 0;
-    if later && is_read {
+    let is = |name: &str, value: &str| std::env::var_os(name).is_some_and(|found| found == value);
+    let agreed = AGREED.load(Ordering::Acquire);
+    // `talea run` may be on another host than all ranks, where only observers bring it records.
+    let is_here = agreed & agreed::ONE_HOST != 0 && !is("TALEA_COLLECT", "smart");
+    if is("TALEA_MERGE", "auto") && (is_here || agreed & agreed::OBSERVED != 0) {
         return None;
     }
     std::env::var_os("TALEA_OUT").map(PathBuf::from)
@@ -226,7 +228,12 @@ impl Process {
         (header.offset_start, header.offset_error) = (offset.nanos, offset.error);
         header.offset_end = header.offset_start;
         header.rank = rank;
-        header.observed = u32::from(offset.observed);
+        header.observed = u32::from(header.ring != 0 && offset.observed);
+        if rank == 0 && header.ring != 0 && !offset.observed {
+            observer::warn_without();
+        }
+        // It was closed with a session.
+        header.state = state::RECORDING;
         // A reader that finds the world finds the rest.
         std::sync::atomic::fence(Ordering::Release);
         header.world = world;

@@ -12,13 +12,12 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use talea_run::directory::shared_host_name;
-use talea_run::observers::{Claim, ObserverFile};
+use talea_run::observers::{Claim, ObserverFile, Patience};
 
 /// Pause between two looks for the observer's begin or end.
 const PAUSE: Duration = Duration::from_millis(2);
-/// Maximum times to wait for either.
+/// Maximum time to wait for the begin.
 const MAX_START: Duration = Duration::from_secs(2);
-const MAX_WAIT: Duration = Duration::from_secs(10);
 /// Maximum number of descriptors that are marked one by one.
 const MAX_DESCRIPTORS: u64 = 1 << 16;
 /// Bytes of a set of PUs.
@@ -58,6 +57,14 @@ pub(super) fn start(live: &Path, host: &str) -> bool {
     }
 }
 
+/// Leaves a warning in the run directory that there is not an observer on each host.
+pub(super) fn warn_without() {
+    let Some(run) = std::env::var_os("TALEA_OUT").map(PathBuf::from) else { return };
+    let what =
+        "a host of the program has no observer: times of all calls are kept, while --memory lasts";
+    ObserverFile::at(&run.join("live/none.observer")).warn(&[what.to_owned()]);
+}
+
 /// Starts an observer, unless there is one.
 fn begin(live: &Path, host: &str) -> io::Result<Option<Started>> {
     let variable = |name| std::env::var_os(name).ok_or(io::ErrorKind::NotFound);
@@ -91,9 +98,9 @@ fn await_begin(file: &ObserverFile) {
 }
 
 /// Starts the observer as a process that is no child of this one: the program may wait for its
-/// children. It has nothing that launchers wait for, no descriptor and no group, no variable of
-/// theirs, and all PUs of the job on this host. Signals that end a job's processes do not end it:
-/// it ends when they have ended.
+/// children. Launchers wait for nothing of it: it has no descriptor, group or variable of theirs.
+/// It may run on all PUs of the job on this host. It ignores SIGTERM, SIGINT and SIGHUP, and ends
+/// when the processes have ended.
 fn spawn(command: &mut Command) -> io::Result<()> {
     command.env_clear().current_dir("/");
     command.envs(PASSED.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
@@ -146,16 +153,35 @@ fn keep_no_descriptor() {
 /// Waits until the observer that this process has started has what it needs, if there is one. One
 /// that was killed is started again, as it may have to copy the records of this host.
 pub(super) fn await_end() {
-    // A lock that is held was held by another thread when this process was forked.
-    let started = STARTED.try_lock().ok().and_then(|started| started.clone());
-    let Some(mut started) = started.filter(|one| one.by == std::process::id()) else { return };
+    let Some(mut started) = awaited(std::process::id()) else { return };
     if started.file.is_left()
         && let Ok(Some(again)) = begin(&started.live, &started.host)
     {
         started = again;
     }
-    let begin = Instant::now();
-    while started.file.is_present() && begin.elapsed() < MAX_WAIT {
+    let folder = started.file.path().parent().map(Path::to_owned).unwrap_or_default();
+    let mut patience = Patience::new();
+    while started.file.is_present() && patience.lasts(&folder) {
         std::thread::sleep(PAUSE);
+    }
+}
+
+/// The observer that this process has started; forked children have started none.
+fn awaited(process: u32) -> Option<Started> {
+    // A lock that is held was held by another thread when this process was forked.
+    let started = STARTED.try_lock().ok()?.clone();
+    started.filter(|one| one.by == process)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forked_children_await_no_observer() {
+        let file = ObserverFile::at(Path::new("/nowhere/live/host.observer"));
+        let (live, host) = (PathBuf::from("/nowhere/live"), "host".to_owned());
+        *STARTED.lock().unwrap() = Some(Started { file, live, host, by: 7 });
+        assert!(awaited(7).is_some() && awaited(8).is_none());
     }
 }

@@ -124,7 +124,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
 }
 
 /// Replaces a file of a run that is still going, or creates it, without waiting for the disk: a
-/// crash of the machine can leave it damaged, as everything that the run has not finished.
+/// crash of the machine can leave it damaged, like everything that the run has not finished.
 pub(crate) fn replace_soon(path: &Path, bytes: &[u8]) -> io::Result<()> {
     renamed(path, bytes, |_| Ok(()))
 }

@@ -91,13 +91,18 @@ impl Count {
 
     /// After one process less; the last one closes the file.
     fn release(self) -> Self {
-        let rest = self.0.saturating_sub(Self::ONE_PRESENT);
-        Self(if rest >> 32 == 0 { rest | Self::CLOSED } else { rest })
+        let rest = Self(self.0.saturating_sub(Self::ONE_PRESENT));
+        if rest.is_empty() { Self(rest.0 | Self::CLOSED) } else { rest }
     }
 
-    /// True if its last process has given its slot back.
+    /// True if it takes no process any more.
     pub(super) fn is_closed(self) -> bool {
         self.0 & Self::CLOSED != 0
+    }
+
+    /// True if every process has given its slot back.
+    fn is_empty(self) -> bool {
+        (self.0 & !Self::CLOSED) >> 32 == 0
     }
 }
 
@@ -197,7 +202,7 @@ impl Slot {
         let processes = &self.head().processes;
         let release = |word| Some(Count(word).release().0);
         let before = processes.fetch_update(Ordering::AcqRel, Ordering::Acquire, release);
-        if before.is_ok_and(|before| Count(before).release().is_closed()) {
+        if before.is_ok_and(|before| Count(before).release().is_empty()) {
             // Until it is gone others find it closed and take the next name.
             backing.remove_own();
         }
@@ -218,6 +223,13 @@ impl Drop for Slot {
         // SAFETY: the mapping is that of `map`, and nothing else unmaps it.
         unsafe { libc::munmap(self.head.as_ptr().cast(), HEAD) };
     }
+}
+
+/// Lets no further process claim a slot of a host's file: they take the next name.
+pub(super) fn close(file: &File, path: &Path) -> io::Result<()> {
+    let slot = Slot { head: map(file, path)?, number: 0 };
+    slot.head().processes.fetch_or(Count::CLOSED, Ordering::AcqRel);
+    Ok(())
 }
 
 /// The head in memory, with its disk space reserved.

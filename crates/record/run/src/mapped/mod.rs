@@ -23,7 +23,7 @@ use talea_model::Nanos;
 
 use backing::Backing;
 pub use read::{
-    LiveRecord, OpenRecord, ReadLiveError, RecordId, copy_live, is_closed, is_file_of,
+    LiveRecord, OpenRecord, ReadLiveError, RecordId, close, copy_live, is_closed, is_file_of,
     is_mapped_by, live_records, map_file, read_live,
 };
 

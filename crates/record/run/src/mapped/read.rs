@@ -139,6 +139,20 @@ pub fn is_closed(path: &Path) -> bool {
     })
 }
 
+/// Closes the file of a host, so that no further process begins to write into it; the file of one
+/// process stays as it is.
+///
+/// # Errors
+/// Those of the system.
+pub fn close(path: &Path) -> io::Result<()> {
+    let (file, _) =
+        open_with(path, File::options().read(true).write(true)).map_err(io::Error::other)?;
+    if head(&file, path).map_err(io::Error::other)?.starts_with(&host::MAGIC) {
+        host::close(&file, path)?;
+    }
+    Ok(())
+}
+
 /// True if a process of this machine has the file mapped, so that it is running. False without
 /// permission to read the maps of that process, and where it has another process id here.
 pub fn is_mapped_by(path: &Path, pid: u32) -> bool {
@@ -284,12 +298,19 @@ pub fn read_live(record: &LiveRecord) -> Result<Vec<u8>, ReadLiveError> {
     Ok(bytes)
 }
 
-/// Copies a live file to a new one, of each record only its first bytes: `used` tells their number
-/// by the record's bytes. A record that cannot be read is left out, and is an error in the end; a
+/// Copies a live file to a new one, of each record only its first bytes: `used` gives their number
+/// by the record's bytes. A record that cannot be read is left out, and its error is returned; a
 /// file without records is copied as it is.
-pub fn copy_live(from: &Path, to: &Path, used: fn(&[u8]) -> usize) -> io::Result<()> {
+///
+/// # Errors
+/// Those of writing; the copy is then useless.
+pub fn copy_live(
+    from: &Path,
+    to: &Path,
+    used: fn(&[u8]) -> usize,
+) -> io::Result<Option<ReadLiveError>> {
     let Ok(records) = live_records(from) else {
-        return std::fs::copy(from, to).map(drop);
+        return std::fs::copy(from, to).map(|_| None);
     };
     let copy = File::create_new(to)?;
     if records.iter().any(|record| record.slot.is_some()) {
@@ -305,7 +326,7 @@ pub fn copy_live(from: &Path, to: &Path, used: fn(&[u8]) -> usize) -> io::Result
             Err(error) => failed = failed.or(Some(error)),
         }
     }
-    failed.map_or(Ok(()), |error| Err(io::Error::other(error)))
+    Ok(failed)
 }
 
 /// The file and its length, if it is a regular one.

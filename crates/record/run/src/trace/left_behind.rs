@@ -74,6 +74,13 @@ pub fn pack_left_behind(directory: &RunDirectory) -> Result<usize, TraceError> {
         unpacked.packed(&one.path);
     }
     new.sort_by_key(|one| one.order);
+    // Copies of an observer that was killed before it removed what it had copied.
+    let mut keys = HashSet::new();
+    let (new, copies): (Vec<Left>, Vec<Left>) =
+        new.into_iter().partition(|one| keys.insert((one.key, one.order)));
+    for one in &copies {
+        unpacked.packed(&one.path);
+    }
     let count = new.len();
     let mut worlds: Vec<(u64, Bundle, Vec<PathBuf>)> = Vec::new();
     for one in new {
@@ -113,7 +120,7 @@ fn remove_kept(directory: &RunDirectory) {
         // Of a writer that was killed, too.
         let is_unfinished = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name.starts_with('.') && name.contains(".kept.")
+            name.starts_with('.') && (name.contains(".kept.") || name.contains(".live."))
         };
         let is_left = |path: &&PathBuf| {
             has_ending(path, "kept") || is_unfinished(path) || is_of_observers(path)

@@ -44,7 +44,8 @@ percent of the time where reading them takes a system call. Without hardware cou
 exists is counted: task-clock, page faults, context switches; missing ones are listed at the end.
 
 The run directory is `talea-PROGRAM`, then `talea-PROGRAM.1` and so on; it holds run.json,
-report.html, sites.json and the record itself. All ranks must see it, unless --live-dir is given.")]
+report.html, sites.json and the record itself. All ranks must see it, unless --live-dir is given
+without --collect smart.")]
 #[command(group(clap::ArgGroup::new("sampling").args(["sample", "sample_counter"])))]
 pub(super) struct RunArgs {
     /// Run directory to create; if it exists, DIR.1, DIR.2 ... is used

@@ -133,6 +133,8 @@ fn without_an_observer_on_each_host_all_times_are_kept() {
             let found = collection(&bench, &name, "3");
             assert_eq!((&found["kept"], &found["iterations"]), (&500.into(), &500.into()));
             assert_eq!(found["history"].as_array().unwrap().len(), 500);
+            let ranks = bench.json(&["show", &name, "hosts", "--json"]);
+            assert_eq!(ranks.as_array().unwrap().len(), 2, "{ranks}");
         }
     }
 }
@@ -188,12 +190,13 @@ fn started(bench: &Bench, mpi: Mpi, name: &str, options: &[&str], steps: &str) -
 }
 
 /// Waits until kept times of all ranks were written.
-fn await_kept(live: &Path) {
+fn await_kept(child: &mut Child, live: &Path) {
     let kept = || {
         let files = fs::read_dir(live).into_iter().flatten().flatten().map(|one| one.path());
         files.filter(|path| path.extension().is_some_and(|ending| ending == "kept")).count()
     };
     while kept() < 4 {
+        assert!(child.try_wait().unwrap().is_none());
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -211,8 +214,8 @@ fn a_killed_observer_of_another_host_leaves_what_it_kept() {
     for mpi in Mpi::all() {
         let live = bench.path(mpi.name).join("live");
         let ranks = Ranks(live.clone());
-        let (child, pid) = started(&bench, mpi, mpi.name, &[], "100000000");
-        await_kept(&live);
+        let (mut child, pid) = started(&bench, mpi, mpi.name, &[], "100000000");
+        await_kept(&mut child, &live);
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap();
         let environment = String::from_utf8_lossy(&environment).into_owned();
         let variables = environment.split('\0').filter_map(|one| Some(one.split_once('=')?.0));
@@ -242,8 +245,9 @@ fn records_of_a_host_whose_observer_was_killed_are_copied() {
     let live_dir = bench.path("disk").display().to_string();
     for mpi in Mpi::all() {
         let options = ["--live-dir", &*live_dir];
-        let (child, pid) = started(&bench, mpi, mpi.name, &options, "3000");
+        let (mut child, pid) = started(&bench, mpi, mpi.name, &options, "3000");
         kill(&pid);
+        assert!(child.try_wait().unwrap().is_none(), "the job ended before");
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
         let stats = bench.json(&["show", mpi.name, "stats", "--json"]);
@@ -261,7 +265,7 @@ fn observers_end_with_their_processes() {
     let live = bench.path("run").join("live");
     let ranks = Ranks(live.clone());
     let (mut child, pid) = started(&bench, mpi, "run", &[], "100000000");
-    await_kept(&live);
+    await_kept(&mut child, &live);
     // Nobody is there to wait for it.
     child.kill().unwrap();
     child.wait().unwrap();
@@ -307,21 +311,6 @@ fn jobs_on_two_hosts_are_watched() {
             assert_eq!((&found["smart"], &found["iterations"]), (&true.into(), &1500.into()));
             assert!((10..800).contains(&kept(&found).len()), "{found}");
         }
-    }
-}
-
-/// Their ends wait for nothing: the observer is awaited by the process that started it.
-#[test]
-fn forked_children_do_not_await_the_observer() {
-    let Some(bench) = bench() else { return };
-    for mpi in Mpi::all() {
-        let fork = command(&bench, mpi, &[], &["special", "fork"]);
-        bench.record(mpi.name, &["--collect", "smart", "--no-report"], &fork);
-        let text = fs::read_to_string(bench.path(mpi.name).join("run.json")).unwrap();
-        let metadata: Value = serde_json::from_str(&text).unwrap();
-        let wall = metadata["wall_seconds"].as_f64().unwrap();
-        assert!(wall < 10.0, "{wall}");
-        assert_eq!(bench.json(&["show", mpi.name, "stats", "--json"])["ranks"], 4);
     }
 }
 
