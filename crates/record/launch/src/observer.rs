@@ -3,8 +3,9 @@
 //! Owns when this is done: beside the program, as long as it runs, by one observer on each host.
 //! `talea run` has a thread that observes its own host. On each other host a process of the program
 //! starts `talea observe` ([`talea_run::observers`]), which ends soon after all processes of its
-//! host. [`host`] owns the list of processes and what is written, [`collector`] owns the choice. Killing the program or an observer loses no kept times. The processes never
-//! wait for it: one whose chunks are not released takes new ones.
+//! host. [`host`] owns the list of processes and what is written, [`collector`] owns the choice.
+//! Killing the program or an observer loses no kept times. The processes never wait for it: one
+//! whose chunks are not released takes new ones.
 
 mod collector;
 mod host;

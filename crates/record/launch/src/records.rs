@@ -42,8 +42,8 @@ pub(crate) fn bring_back(live: &Path, directory: &RunDirectory) -> io::Result<()
     failed.map_or_else(|| std::fs::remove_dir_all(live), Err)
 }
 
-/// The same for one file of records whose processes may not have ended; it then stays. `is_complete`
-/// is asked for each record.
+/// The same for one file of records whose processes may not have ended; it then stays.
+/// `is_complete` is asked for each record.
 pub(crate) fn bring_file(
     path: &Path,
     directory: &RunDirectory,
@@ -125,7 +125,7 @@ fn place(unfinished: &Path, target: &Path) -> io::Result<()> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// What a slot is that has no record yet.
+/// Meaning of a slot that has no record yet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Headless {
     /// Its process is about to begin.

@@ -57,13 +57,17 @@ struct Identity {
 }
 
 impl Identity {
-    /// The process with this id; `None` without one.
+    /// The process with this id; `None` without one, and for one that has ended and that its
+    /// parent has not noticed.
     fn of_process(pid: u32) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The command before may contain anything; the start is the 22nd field (proc_pid_stat(5)).
-        let fields = stat.rsplit_once(')')?.1;
-        let start = fields.split_whitespace().nth(19)?.parse().ok()?;
-        Some(Self { pid, start, namespace: own_namespace() })
+        // The command before may contain anything; state and start are the third and the 22nd
+        // field (proc_pid_stat(5)).
+        let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+        let state = fields.next()?;
+        let start = fields.nth(18)?.parse().ok()?;
+        let is_there = !matches!(state, "Z" | "X");
+        is_there.then(|| Self { pid, start, namespace: own_namespace() })
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -76,6 +80,11 @@ impl Identity {
     fn exists(&self) -> bool {
         self.namespace != own_namespace() || Self::of_process(self.pid).as_ref() == Some(self)
     }
+}
+
+/// True if a process of this host and namespace has not ended.
+pub fn is_running(pid: u32) -> bool {
+    Identity::of_process(pid).is_some()
 }
 
 /// The namespace of this process's ids; empty where the kernel has none.
@@ -163,9 +172,20 @@ impl ObserverFile {
         !self.is_present() && fs::symlink_metadata(&self.path).is_ok()
     }
 
-    /// Removes the file: the observer has finished.
+    /// Removes the file, and those of killed observers of the same host: the work is done.
     pub fn end(&self) {
-        let _ = fs::remove_file(&self.path);
+        let host = |path: &Path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let stem = name.trim_end_matches(ENDING).trim_end_matches('.').to_owned();
+            let number = stem.rsplit_once('.').filter(|(_, number)| number.parse::<u32>().is_ok());
+            number.map_or(stem.clone(), |(host, _)| host.to_owned())
+        };
+        let live = self.path.parent().unwrap_or(Path::new("."));
+        for path in unfinished(live).into_iter().filter(|path| host(path) == host(&self.path)) {
+            if path == self.path || Self::at(&path).is_left() {
+                let _ = fs::remove_file(path);
+            }
+        }
     }
 
     /// Leaves warnings for `talea run`. A folder without room takes none.
@@ -303,15 +323,26 @@ mod tests {
         // Another process of the same id, and one that cannot be seen.
         assert!(!Identity { start: start + 1, ..identity.clone() }.exists());
         assert!(Identity { namespace: "another".into(), ..identity.clone() }.exists());
+        assert!(is_running(pid));
         killed.kill().unwrap();
-        killed.wait().unwrap();
+        // Its parent, which is this process, notices it later.
+        while is_running(pid) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         assert!(!file.is_present() && file.is_left());
+        killed.wait().unwrap();
+        assert!(!is_running(pid) && file.is_left());
         let claims = std::thread::scope(|scope| {
             let all: Vec<_> = (0..8).map(|_| scope.spawn(|| claimed(&run))).collect();
             all.into_iter().filter_map(|one| one.join().unwrap()).collect::<Vec<_>>()
         });
         assert_eq!(claims.len(), 1, "{claims:?}");
         assert!(claims[0] != file && claims[0].is_present());
+        let another = run.path().join("live/a_host-01234567.observer");
+        fs::write(&another, "").unwrap();
+        claims[0].begin().unwrap();
+        claims[0].end();
+        assert_eq!(unfinished(&run.path().join("live")), [another]);
     }
 
     #[test]

@@ -22,7 +22,7 @@ const PARTS: [f64; 3] = [0.1, 0.5, 1.0];
 /// Time between two measurements.
 const EVERY: Duration = Duration::from_millis(50);
 
-/// What a run takes at a moment.
+/// Resources of a run at a moment.
 struct Moment {
     seconds: f64,
     /// Kilobytes of both ranks on the disk.

@@ -15,6 +15,7 @@ use talea_run::live::follow::ProcessFollower;
 use talea_run::live::layout::{Header, state};
 use talea_run::live::selection::{Kept, kept_path};
 use talea_run::mapped::{OpenRecord, RecordId, is_file_of, live_records};
+use talea_run::observers::is_running;
 use talea_run::{RunDirectory, counters};
 
 use super::collector::Collector;
@@ -178,7 +179,7 @@ impl Host {
         let is_complete = |one: &LiveProcess| {
             let header = &one.header;
             // Ranks that nobody observes merge their records before they end.
-            let is_over = header.observed != 0 || !exists(header.pid);
+            let is_over = header.observed != 0 || !is_running(header.pid);
             header.host_name() == self.name && !may_write(header) && is_over
         };
         for path in records {
@@ -237,11 +238,7 @@ fn is_recording(process: &mut ProcessFollower<OpenRecord>) -> bool {
 
 /// The same by its head.
 fn may_write(header: &Header) -> bool {
-    (header.state == state::RECORDING || header.world == 0) && exists(header.pid)
-}
-
-fn exists(pid: u32) -> bool {
-    std::fs::exists(format!("/proc/{pid}")).unwrap_or(true)
+    (header.state == state::RECORDING || header.world == 0) && is_running(header.pid)
 }
 
 impl Observed {

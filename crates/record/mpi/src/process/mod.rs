@@ -92,10 +92,10 @@ fn put_words(place: &mut [u8], words: &str) {
     place[..length].copy_from_slice(&words.as_bytes()[..length]);
 }
 
-/// What the ranks agreed on at the initialisation of MPI: bits of [`agreed`].
+/// Facts that the ranks agreed on at the initialisation of MPI: bits of [`agreed`].
 static AGREED: AtomicU32 = AtomicU32::new(0);
 
-/// What the ranks agreed on.
+/// Facts that the ranks agreed on, and steps that were made.
 mod agreed {
     /// All ranks run on one host.
     pub(super) const ONE_HOST: u32 = 1;

@@ -48,7 +48,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn histories_come_back(durations in prop::collection::vec((0_u64..1 << 40, 0_u64..1 << 50), 0..50)) {
+        fn histories_come_back(
+            durations in prop::collection::vec((0_u64..1 << 40, 0_u64..1 << 50), 0..50),
+        ) {
             let (mut history, mut now) = (History::new(16), 0);
             for &(gap, duration) in &durations {
                 history.push(Nanos(now + gap), Nanos(duration));

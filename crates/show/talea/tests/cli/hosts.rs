@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use talea_run::observers::is_running;
 use talea_testing::missing;
 
 use super::bench::{Bench, Mpi, stderr};
@@ -14,11 +15,37 @@ use super::fabric_run::{NAMES, Pair};
 use super::survive::{ended, pids};
 use super::watch::{Ranks, looks};
 
-/// A shell on the other host, with this host's disk below `disk` out of sight.
-fn other(disk: &Path) -> Vec<String> {
-    let script = "hostname other && mount -t tmpfs tmpfs \"$0\" && exec \"$@\"";
+/// Where ranks of the other host have their records: in the run directory, or on a disk of its own,
+/// which only one rank can have, as each has a namespace of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Disk {
+    Shared,
+    Own,
+}
+
+impl Disk {
+    /// Number of ranks on the other host, which is the number of the last one. MPICH's would not
+    /// share cores.
+    fn ranks(self, mpi: Mpi) -> u32 {
+        if self == Self::Shared && mpi.name == "openmpi" { 2 } else { 1 }
+    }
+
+    /// Options of `talea run`.
+    fn options(self, bench: &Bench) -> Vec<String> {
+        let disk = bench.path("disk").display().to_string();
+        if self == Self::Shared { vec![] } else { vec!["--live-dir".to_owned(), disk] }
+    }
+}
+
+/// A shell on the other host.
+fn other(bench: &Bench, disk: Disk) -> Vec<String> {
+    let script = match disk {
+        Disk::Shared => "hostname other && exec \"$@\"",
+        Disk::Own => "hostname other && mount -t tmpfs tmpfs \"$0\" && exec \"$@\"",
+    };
     let words = ["unshare", "-u", "-m", "sh", "-c", script];
-    words.map(str::to_owned).into_iter().chain([disk.display().to_string()]).collect()
+    let folder = bench.path("disk").display().to_string();
+    words.map(str::to_owned).into_iter().chain([folder]).collect()
 }
 
 /// A bench with a folder `disk`, if there can be another host.
@@ -26,7 +53,7 @@ fn other(disk: &Path) -> Vec<String> {
 fn bench() -> Option<Bench> {
     let bench = Bench::new()?;
     fs::create_dir(bench.path("disk")).unwrap();
-    let words = other(&bench.path("disk"));
+    let words = other(&bench, Disk::Own);
     let tried = Command::new(&words[0]).args(&words[1..]).arg("true").output();
     if !tried.is_ok_and(|output| output.status.success()) {
         return missing("no namespace can be made for the name and the disk of another host");
@@ -34,26 +61,27 @@ fn bench() -> Option<Bench> {
     Some(bench)
 }
 
-/// Two ranks of a program here and two on the other host, with words before it there.
-fn command(bench: &Bench, mpi: Mpi, there: &[&str], program: &[&str]) -> Vec<String> {
-    let binary = mpi.program(program[0]).display().to_string();
-    let program = [&[&*binary], &program[1..]].concat();
-    let program = program.iter().map(|&word| word.to_owned());
-    let mut words = mpi.launch(2);
+/// A rank of halo here and others on the other host, with words before it there.
+fn halo_behind(
+    bench: &Bench,
+    mpi: Mpi,
+    (disk, there): (Disk, &[&str]),
+    steps: &str,
+) -> Vec<String> {
+    let program = mpi.program("halo").display().to_string();
+    let program = [&*program, "--size", "4", "--steps", steps].map(str::to_owned);
+    let mut words = mpi.launch(1);
     words.extend(program.clone());
-    words.extend([":", "-n", "2"].map(str::to_owned));
-    words.extend(other(&bench.path("disk")));
+    words.extend([":", "-n"].map(str::to_owned));
+    words.push(disk.ranks(mpi).to_string());
+    words.extend(other(bench, disk));
     words.extend(there.iter().map(|&word| word.to_owned()));
     words.extend(program);
     words
 }
 
-fn halo_behind(bench: &Bench, mpi: Mpi, there: &[&str], steps: &str) -> Vec<String> {
-    command(bench, mpi, there, &["halo", "--size", "4", "--steps", steps])
-}
-
-fn halo(bench: &Bench, mpi: Mpi, steps: &str) -> Vec<String> {
-    halo_behind(bench, mpi, &[], steps)
+fn halo(bench: &Bench, mpi: Mpi, disk: Disk, steps: &str) -> Vec<String> {
+    halo_behind(bench, mpi, (disk, &[]), steps)
 }
 
 fn collection(bench: &Bench, run: &str, rank: &str) -> Value {
@@ -86,24 +114,30 @@ fn counts(bench: &Bench, run: &str) -> Vec<[String; 3]> {
     rows
 }
 
+/// Records with smart collection; what the command printed.
+fn smart(bench: &Bench, name: &str, disk: Disk, command: &[String]) -> String {
+    let options = ["--collect", "smart"].map(str::to_owned).into_iter();
+    let options: Vec<String> = options.chain(disk.options(bench)).collect();
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    stderr(&bench.record(name, &options, command))
+}
+
 #[test]
 fn each_host_selects_the_times_of_its_ranks() {
     let Some(bench) = bench() else { return };
     for mpi in Mpi::all() {
-        let full = format!("{}-full", mpi.name);
-        bench.record(&full, &["--no-report"], &halo(&bench, mpi, "4000"));
-        let live_dir = bench.path("disk").display().to_string();
-        for (name, options) in [("shared", vec![]), ("own", vec!["--live-dir", &*live_dir])] {
-            let name = format!("{}-{name}", mpi.name);
-            let options = [vec!["--collect", "smart"], options].concat();
-            let output = bench.record(&name, &options, &halo(&bench, mpi, "4000"));
-            let said = stderr(&output);
+        for disk in [Disk::Shared, Disk::Own] {
+            let command = halo(&bench, mpi, disk, "4000");
+            let full = format!("{}-{disk:?}-full", mpi.name);
+            bench.record(&full, &["--no-report"], &command);
+            let name = format!("{}-{disk:?}", mpi.name);
+            let said = smart(&bench, &name, disk, &command);
             assert!(!said.contains("warning: "), "{said}");
-            for rank in ["0", "1", "2", "3"] {
-                let found = collection(&bench, &name, rank);
+            for rank in 0..=disk.ranks(mpi) {
+                let found = collection(&bench, &name, &rank.to_string());
                 assert_eq!((&found["smart"], &found["iterations"]), (&true.into(), &4000.into()));
                 let kept = kept(&found);
-                assert!((10..1000).contains(&kept.len()), "rank {rank}: {}", kept.len());
+                assert!((10..2000).contains(&kept.len()), "rank {rank}: {}", kept.len());
             }
             assert_eq!(counts(&bench, &name), counts(&bench, &full));
             let hosts = bench.json(&["show", &name, "hosts", "--json"]);
@@ -119,22 +153,20 @@ fn each_host_selects_the_times_of_its_ranks() {
 #[test]
 fn without_an_observer_on_each_host_all_times_are_kept() {
     let Some(bench) = bench() else { return };
-    let live_dir = bench.path("disk").display().to_string();
     for mpi in Mpi::all() {
-        for (name, options) in [("shared", vec![]), ("own", vec!["--live-dir", &*live_dir])] {
-            let name = format!("{}-{name}", mpi.name);
-            let options = [vec!["--collect", "smart"], options].concat();
-            let command = halo_behind(&bench, mpi, &["env", "TALEA_OBSERVER=/nowhere"], "500");
-            let said = stderr(&bench.record(&name, &options, &command));
+        for disk in [Disk::Shared, Disk::Own] {
+            let name = format!("{}-{disk:?}", mpi.name);
+            let there = (disk, &["env", "TALEA_OBSERVER=/nowhere"][..]);
+            let said = smart(&bench, &name, disk, &halo_behind(&bench, mpi, there, "500"));
             assert!(said.contains("warning: a host of the program has no observer"), "{said}");
             let stats = bench.json(&["show", &name, "stats", "--json"]);
-            assert_eq!(stats["ranks"], 4, "{stats}");
-            assert!(!stats["gaps"].to_string().contains("times of"), "{stats}");
-            let found = collection(&bench, &name, "3");
+            assert_eq!(stats["ranks"], 1 + disk.ranks(mpi), "{stats}");
+            assert!(!stats["gaps"].to_string().contains("only sums"), "{stats}");
+            let found = collection(&bench, &name, "1");
             assert_eq!((&found["kept"], &found["iterations"]), (&500.into(), &500.into()));
             assert_eq!(found["history"].as_array().unwrap().len(), 500);
-            let ranks = bench.json(&["show", &name, "hosts", "--json"]);
-            assert_eq!(ranks.as_array().unwrap().len(), 2, "{ranks}");
+            let hosts = bench.json(&["show", &name, "hosts", "--json"]);
+            assert_eq!(hosts.as_array().unwrap().len(), 2, "{hosts}");
         }
     }
 }
@@ -148,27 +180,27 @@ fn programs_one_after_the_other_have_observers() {
             words.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
         words.join(" ")
     };
-    let [first, second] = ["500", "700"].map(|steps| quoted(halo(&bench, mpi, steps)));
-    let command = ["sh", "-c", &format!("{first} && {second}")].map(str::to_owned);
-    let live_dir = bench.path("disk").display().to_string();
-    let options = ["--collect", "smart", "--live-dir", &live_dir];
-    let said = stderr(&bench.record("run", &options, &command));
+    let halo = |steps| quoted(halo(&bench, mpi, Disk::Own, steps));
+    let command = ["sh", "-c", &format!("{} && {}", halo("500"), halo("700"))].map(str::to_owned);
+    let said = smart(&bench, "run", Disk::Own, &command);
     assert!(!said.contains("warning: "), "{said}");
     for (world, steps) in [("0", 500), ("1", 700)] {
-        let words = ["show", "run", "collection", "--world", world, "--rank", "2", "--json"];
-        let found = bench.json(&words);
-        assert_eq!((&found["smart"], &found["iterations"]), (&true.into(), &steps.into()));
+        let words = ["events", "run", "--world", world, "--rank", "1", "--json-lines"];
+        let events = bench.text(&words);
+        let bcasts = events.lines().filter(|line| line.contains("\"MPI_Bcast\"")).count();
+        assert_eq!(bcasts, 2 * steps + 1);
     }
 }
 
 /// Starts a job whose ranks on the other host may use one PU, and waits until these are observed.
 /// The job and the observer's process id.
-fn started(bench: &Bench, mpi: Mpi, name: &str, options: &[&str], steps: &str) -> (Child, String) {
+fn started(bench: &Bench, mpi: Mpi, disk: Disk, steps: &str) -> (Child, String) {
+    let name = mpi.name;
     let mut words: Vec<String> =
         ["run", "--out", name, "--collect", "smart", "--no-report"].map(Into::into).into();
-    words.extend(options.iter().map(|&word| word.to_owned()));
+    words.extend(disk.options(bench));
     words.push("--".to_owned());
-    words.extend(halo_behind(bench, mpi, &["taskset", "-c", "0"], steps));
+    words.extend(halo_behind(bench, mpi, (disk, &["taskset", "-c", "0"]), steps));
     let mut child =
         bench.talea(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let live = bench.path(name).join("live");
@@ -190,12 +222,12 @@ fn started(bench: &Bench, mpi: Mpi, name: &str, options: &[&str], steps: &str) -
 }
 
 /// Waits until kept times of all ranks were written.
-fn await_kept(child: &mut Child, live: &Path) {
+fn await_kept(child: &mut Child, mpi: Mpi, live: &Path) {
     let kept = || {
         let files = fs::read_dir(live).into_iter().flatten().flatten().map(|one| one.path());
         files.filter(|path| path.extension().is_some_and(|ending| ending == "kept")).count()
     };
-    while kept() < 4 {
+    while kept() < 1 + Disk::Shared.ranks(mpi) as usize {
         assert!(child.try_wait().unwrap().is_none());
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -203,7 +235,7 @@ fn await_kept(child: &mut Child, live: &Path) {
 
 fn kill(pid: &str) {
     assert!(Command::new("kill").args(["-9", pid]).status().unwrap().success());
-    while fs::exists(format!("/proc/{pid}")).unwrap() {
+    while is_running(pid.parse().unwrap()) {
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -214,8 +246,8 @@ fn a_killed_observer_of_another_host_leaves_what_it_kept() {
     for mpi in Mpi::all() {
         let live = bench.path(mpi.name).join("live");
         let ranks = Ranks(live.clone());
-        let (mut child, pid) = started(&bench, mpi, mpi.name, &[], "100000000");
-        await_kept(&mut child, &live);
+        let (mut child, pid) = started(&bench, mpi, Disk::Shared, "100000000");
+        await_kept(&mut child, mpi, &live);
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap();
         let environment = String::from_utf8_lossy(&environment).into_owned();
         let variables = environment.split('\0').filter_map(|one| Some(one.split_once('=')?.0));
@@ -228,7 +260,7 @@ fn a_killed_observer_of_another_host_leaves_what_it_kept() {
         kill(&pid);
         drop(ranks);
         assert!(!ended(child).success());
-        for rank in ["0", "2"] {
+        for rank in ["0", "1"] {
             let found = collection(&bench, mpi.name, rank);
             let number = |key: &str| found[key].as_u64().unwrap();
             assert!(number("kept") > 1 && number("iterations") >= number("kept"), "{found}");
@@ -242,17 +274,15 @@ fn a_killed_observer_of_another_host_leaves_what_it_kept() {
 #[test]
 fn records_of_a_host_whose_observer_was_killed_are_copied() {
     let Some(bench) = bench() else { return };
-    let live_dir = bench.path("disk").display().to_string();
     for mpi in Mpi::all() {
-        let options = ["--live-dir", &*live_dir];
-        let (mut child, pid) = started(&bench, mpi, mpi.name, &options, "3000");
+        let (mut child, pid) = started(&bench, mpi, Disk::Own, "3000");
         kill(&pid);
         assert!(child.try_wait().unwrap().is_none(), "the job ended before");
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
         let stats = bench.json(&["show", mpi.name, "stats", "--json"]);
-        assert_eq!(stats["ranks"], 4, "{stats}: {}", stderr(&output));
-        for rank in ["0", "2"] {
+        assert_eq!(stats["ranks"], 2, "{stats}: {}", stderr(&output));
+        for rank in ["0", "1"] {
             assert_eq!(collection(&bench, mpi.name, rank)["iterations"], 3000);
         }
     }
@@ -262,21 +292,21 @@ fn records_of_a_host_whose_observer_was_killed_are_copied() {
 fn observers_end_with_their_processes() {
     let Some(bench) = bench() else { return };
     let Some(mpi) = Mpi::any() else { return };
-    let live = bench.path("run").join("live");
+    let live = bench.path(mpi.name).join("live");
     let ranks = Ranks(live.clone());
-    let (mut child, pid) = started(&bench, mpi, "run", &[], "100000000");
-    await_kept(&mut child, &live);
+    let (mut child, pid) = started(&bench, mpi, Disk::Shared, "100000000");
+    await_kept(&mut child, mpi, &live);
     // Nobody is there to wait for it.
     child.kill().unwrap();
     child.wait().unwrap();
     drop(ranks);
     let begin = Instant::now();
-    while fs::exists(format!("/proc/{pid}")).unwrap() {
+    while is_running(pid.parse().unwrap()) {
         assert!(begin.elapsed() < Duration::from_secs(20), "{pid}");
         std::thread::sleep(Duration::from_millis(10));
     }
-    assert!(observers(&bench.path("run")).is_empty());
-    let found = collection(&bench, "run", "3");
+    assert!(observers(&bench.path(mpi.name)).is_empty());
+    let found = collection(&bench, mpi.name, "1");
     assert!(found["kept"].as_u64().unwrap() > 1, "{found}");
 }
 
