@@ -16,7 +16,7 @@ use super::{Program, json, number, record, talea, timed_calls, trace_bytes};
 use crate::bench::{heading, output};
 
 /// Steps of the runs; the last makes 100 million calls on each rank.
-const STEPS: [u64; 4] = [10_000, 100_000, 1_000_000, 2_060_000];
+const STEPS: [u64; 4] = [10_000, 100_000, 500_000, 1_030_000];
 /// Parts of the run time at which disk space and memory are shown.
 const PARTS: [f64; 3] = [0.1, 0.5, 1.0];
 /// Time between two measurements.

@@ -12,10 +12,10 @@ use talea_run::{RunDirectory, trace};
 use super::{number, talea, watched};
 use crate::bench::{heading, spread};
 
-/// Calls of the program.
-const CALLS: &str = "20000000";
+/// The program and its words: 10 million calls.
+const PROGRAM: [&str; 6] = ["halo", "--size", "8", "--periodic", "--steps", "200000"];
 /// Runs of it.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 /// Longer calls were interrupted by something.
 const LONG: Nanos = Nanos(1_000_000);
 
@@ -49,9 +49,9 @@ impl Side {
 
 /// Prints the table.
 pub(super) fn looks(folder: &Path) -> Result<(), String> {
-    heading("Calls during looks, `special many` on 1 rank, Open MPI");
+    heading("Calls during looks, halo on 1 rank, Open MPI");
     println!(
-        "{ROUNDS} runs of {CALLS} calls with `talea watch --json` (a look a second). A call is *during* a look by its begin. *Median*: of all calls of a run; over the runs median (smallest to largest), as the difference. *Long*: calls of more than {LONG}, all runs together.\n"
+        "{ROUNDS} runs with `talea watch --json` (a look a second). A call is *during* a look by its begin. *Median*: of all calls of a run; over the runs median (smallest to largest), as the difference. *Long*: calls of more than {LONG}, all runs together.\n"
     );
     println!("| | calls | median, ns | long | a million calls |\n|---|---|---|---|---|");
     let (mut medians, mut differences) = ([vec![], vec![]], Vec::new());
@@ -79,11 +79,12 @@ pub(super) fn looks(folder: &Path) -> Result<(), String> {
 fn round(folder: &Path) -> Result<[Side; 2], String> {
     let out = folder.join("looks");
     let _ = std::fs::remove_dir_all(&out);
-    let program = std::path::absolute("apps/bin/openmpi/special").map_err(|e| e.to_string())?;
+    let program = Path::new("apps/bin/openmpi").join(PROGRAM[0]);
+    let program = std::path::absolute(program).map_err(|e| e.to_string())?;
     let mut command =
         talea(&["run", "--no-report", "--times", "exact", "--memory", "1G", "--out"])?;
     command.arg(&out).args(["--", "mpirun.openmpi", "-n", "1"]).arg(program);
-    command.args(["many", CALLS]).stdout(Stdio::null()).stderr(Stdio::null());
+    command.args(&PROGRAM[1..]).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().map_err(|e| e.to_string())?;
     let looks = watched(&out, &mut child)?;
     let status = child.wait().map_err(|e| e.to_string())?;
@@ -101,6 +102,8 @@ fn round(folder: &Path) -> Result<[Side; 2], String> {
         recording.processes.iter().flat_map(|one| one.threads.iter().map(move |t| (one, t)));
     for (process, thread) in threads {
         let mut events = process.events(&recording, thread).without_arguments();
+        // MPI_Init.
+        events.next_event();
         let mut next = times.iter().peekable();
         while let Some(event) = events.next_event() {
             let (Some(begin), Some(duration)) = (event.begin, event.duration) else { break };

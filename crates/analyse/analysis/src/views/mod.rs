@@ -71,7 +71,8 @@ pub fn stats(analysis: &Analysis<'_>) -> StatsData {
         bytes_times: recording.sizes.times,
         classes: analysis.classes.len(),
         dominant_loop_share: analysis.dominant_share(),
-        mpi_share: (time > Nanos(0)).then(|| part(mpi, time)),
+        // Calls without an order have sums, but no begin and end.
+        mpi_share: (time > Nanos(0) && mpi <= time).then(|| part(mpi, time)),
         waiting_share: analysis.waiting_share().filter(|_| time > Nanos(0)),
         waiting_judged: analysis.judged_part(),
         threads_wait_for_pus: analysis.is_crowded(),

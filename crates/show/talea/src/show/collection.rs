@@ -37,9 +37,8 @@ pub(super) fn show(
 fn text(collection: &CollectionData) -> String {
     let CollectionData { rank, iterations, kept, events, kept_events, .. } = collection;
     if collection.phases.is_empty() {
-        return joined([format!(
-            "rank {rank} has no loop, so that there are no iterations to keep"
-        )]);
+        let none = format!("rank {rank} has no loop, so that there are no iterations to keep");
+        return joined([none].into_iter().chain(durations(&collection.history)));
     }
     let steady = match collection.steady_at_ns {
         Some(at) => format!("its structure was known to be steady at {at}"),
