@@ -250,7 +250,7 @@ pub(crate) fn whole_programs() -> Result<(), String> {
     heading("Run time of whole programs, 4 ranks unless said otherwise, Open MPI");
     println!(
         "Seconds without and with recording, and ratios round by round; median (smallest to largest) of {PROGRAM_ROUNDS} rounds. *Afterwards* is what `talea run` then takes to bring the ranks' \
-         records together; with `--merge ranks`, and always on several hosts, ranks do it in `MPI_Finalize`.\n"
+         records together; with `--merge ranks`, and on several hosts without observers, ranks do it in `MPI_Finalize`.\n"
     );
     println!(
         "| program | without, s | with talea, s | ratio | afterwards, s | ratio with `--merge ranks` |"

@@ -92,7 +92,12 @@ impl Watch {
         }
         let known = |names: &Names, one: &Watched| names.knows(one.key(), &one.nodes());
         if !self.processes.iter().all(|one| known(&self.names, one)) {
-            self.names.load(&mut self.gaps);
+            // At the end of the run every call has its name.
+            if self.is_running() {
+                self.names.load(&mut self.gaps);
+            } else {
+                self.names.load_now(&mut self.gaps);
+            }
         }
         let mut data = self.data(&look);
         data.new_events = new_events;

@@ -1,8 +1,8 @@
 //! Records on a node's own disk, brought to the run directory.
 //!
-//! Owns the folder of `--live-dir`, and the copies: each is made under another name and gets its
-//! own when it is complete, the next free one where a file of that name is there. The file of a
-//! host is closed before it is copied, so that no process begins to write into it.
+//! Owns the folder of `--live-dir`, and the copies. Each is made under another name and renamed
+//! when complete. Where a file has that name, it gets the next free number; kept times are replaced.
+//! The file of a host is closed before it is copied, so that no process begins to write into it.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -42,8 +42,7 @@ pub(crate) fn bring_back(live: &Path, directory: &RunDirectory) -> io::Result<()
     failed.map_or_else(|| std::fs::remove_dir_all(live), Err)
 }
 
-/// The same for one file of records whose processes may not have ended; it then stays.
-/// `is_complete` is asked for each record.
+/// Copies one file of records and removes it; it stays while some record is not complete.
 pub(crate) fn bring_file(
     path: &Path,
     directory: &RunDirectory,

@@ -197,8 +197,8 @@ impl ObserverFile {
     }
 }
 
-/// How long the observers of other hosts are awaited: as long as files in the run directory change,
-/// which they bring.
+/// How long observers are awaited: until no file in `live/` has changed for ten seconds, and at
+/// most two minutes.
 #[derive(Debug)]
 pub struct Patience {
     begin: Instant,

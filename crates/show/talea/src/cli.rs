@@ -186,11 +186,11 @@ impl From<ReportArgs> for crate::report::Options {
     }
 }
 
-/// Observes the processes of this host, for a `talea run` on another one
+/// Observe the processes of this host for a `talea run` on another host
 #[derive(Debug, Args)]
 #[command(hide = true)]
 struct ObserveArgs {
-    /// Its file in the run directory
+    /// File of the observer in the run directory
     file: PathBuf,
     /// Folder of the mapped files
     live: PathBuf,

@@ -12,7 +12,7 @@ use talea_run::{RunDirectory, trace};
 use super::{number, talea, watched};
 use crate::bench::{heading, spread};
 
-/// The program and its words: 10 million calls.
+/// The program and its words: 19 million calls.
 const PROGRAM: [&str; 6] = ["halo", "--size", "8", "--periodic", "--steps", "200000"];
 /// Runs of it.
 const ROUNDS: usize = 3;
@@ -51,9 +51,9 @@ impl Side {
 pub(super) fn looks(folder: &Path) -> Result<(), String> {
     heading("Calls during looks, halo on 1 rank, Open MPI");
     println!(
-        "{ROUNDS} runs with `talea watch --json` (a look a second). A call is *during* a look by its begin. *Median*: of all calls of a run; over the runs median (smallest to largest), as the difference. *Long*: calls of more than {LONG}, all runs together.\n"
+        "{ROUNDS} runs with `talea watch --json` (a look a second). A call is *during* a look if it begins in it. Medians and their difference are those of a run; shown are the median and the range over the runs. *Long*: calls of more than {LONG}, all runs together.\n"
     );
-    println!("| | calls | median, ns | long | a million calls |\n|---|---|---|---|---|");
+    println!("| | calls | median, ns | long | long, in a million calls |\n|---|---|---|---|---|");
     let (mut medians, mut differences) = ([vec![], vec![]], Vec::new());
     let (mut calls, mut long) = ([0_usize; 2], [0_usize; 2]);
     for _ in 0..ROUNDS {

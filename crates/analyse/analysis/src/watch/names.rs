@@ -57,9 +57,13 @@ impl Names {
 
     /// Reads the records, unless that was done a short while ago.
     pub(super) fn load(&mut self, gaps: &mut Gaps) {
-        if self.read.is_some_and(|(end, length)| end.elapsed() < length * PAUSE) {
-            return;
+        if self.read.is_none_or(|(end, length)| end.elapsed() >= length * PAUSE) {
+            self.load_now(gaps);
         }
+    }
+
+    /// Reads the records: there will be no later time to do it.
+    pub(super) fn load_now(&mut self, gaps: &mut Gaps) {
         let begin = Instant::now();
         let Ok(recording) = load::recording(&self.directory) else { return };
         let paths = recording.paths.iter().map(Vec::as_slice);

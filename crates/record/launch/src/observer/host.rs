@@ -163,8 +163,8 @@ impl Host {
         }
     }
 
-    /// Copies the complete records of this host, which are on its own disk, into the run directory,
-    /// with their kept times; the last ones with the readings of the network.
+    /// Copies the complete records of this host from its own disk into the run directory, kept
+    /// times first. When no record is left, readings of the network follow.
     pub(super) fn bring_back(&mut self, directory: &RunDirectory) {
         let own = || {
             let entries = std::fs::read_dir(&self.live).into_iter().flatten().flatten();

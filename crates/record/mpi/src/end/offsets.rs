@@ -3,7 +3,8 @@
 //! Owns the measurement: one rank of each host requests the time from rank 0, twenty times, and
 //! uses the fastest answer (Cristian 1989). The error is at most half of that round trip. Hosts
 //! share `CLOCK_MONOTONIC` among their ranks, so that ranks of rank 0's host have nothing to
-//! measure, and those of a run on one host exchange their hosts' names only.
+//! measure. Those of a run on one host exchange one word each: a hash of the host, and whether it
+//! has an observer.
 
 use talea_run::directory::shared_host_name;
 
@@ -23,7 +24,7 @@ pub struct Offset {
     pub error: u64,
     /// True if there is no other host.
     pub one_host: bool,
-    /// True if every rank said that it has an observer.
+    /// True if every rank said that its host has an observer.
     pub observed: bool,
 }
 

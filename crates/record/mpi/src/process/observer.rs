@@ -150,7 +150,7 @@ fn keep_no_descriptor() {
     }
 }
 
-/// Waits until the observer that this process has started has what it needs, if there is one. One
+/// Waits until the observer that this process has started has finished, within [`Patience`]. One
 /// that was killed is started again, as it may have to copy the records of this host.
 pub(super) fn await_end() {
     let Some(mut started) = awaited(std::process::id()) else { return };

@@ -123,8 +123,8 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     written.map_err(|source| WriteError { length: bytes.len(), source, path: path.to_owned() })
 }
 
-/// Replaces a file of a run that is still going, or creates it, without waiting for the disk: a
-/// crash of the machine can leave it damaged, like everything that the run has not finished.
+/// Replaces or creates a file of a run that has not finished, without waiting for the disk. A crash
+/// of the machine can leave it damaged.
 pub(crate) fn replace_soon(path: &Path, bytes: &[u8]) -> io::Result<()> {
     renamed(path, bytes, |_| Ok(()))
 }

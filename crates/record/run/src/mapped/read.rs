@@ -129,7 +129,8 @@ pub fn is_file_of(path: &Path, host: &str) -> bool {
     host::is_of(path, host)
 }
 
-/// True for a host's file whose last process has given its slot back, so that nobody needs it.
+/// True for a host's file that takes no further process: its last one has given its slot back, or
+/// an observer has closed it.
 pub fn is_closed(path: &Path) -> bool {
     let head = open(path).and_then(|(file, _)| head(&file, path));
     head.is_ok_and(|head| {
