@@ -1,8 +1,9 @@
 //! Records on a node's own disk, brought to the run directory.
 //!
 //! Owns the folder of `--live-dir`, and the copies. Each is made under another name and renamed
-//! when complete. Where a file has that name, it gets the next free number; kept times are replaced.
-//! The file of a host is closed before it is copied, so that no process begins to write into it.
+//! when complete. Where a file has that name, it gets the next free number; kept times are
+//! replaced. The file of a host is closed before it is copied, so that no process begins to write
+//! into it.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
