@@ -2,7 +2,7 @@
 //!
 //! Owns the repair of the one event that may have been written in part, when the process was killed
 //! or its memory was full: its arguments come first, then the edge that led to it, then its times,
-//! and its number last. An event without its number is taken back, because its times may be missing.
+//! and its number last. An event without its number is taken back: its times may be missing.
 
 use talea_flow::log::{NodeLog, ThreadLog};
 
