@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use crate::log::Runs;
+use crate::cycles::Cycles;
 
 /// Equal blocks of consecutive visits at equal distances. Visits count from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -239,10 +239,10 @@ impl PartitionBuilder {
 /// edges.
 ///
 /// Choices beyond `successors` are left out.
-pub fn edge_partitions(choices: &Runs<u32>, successors: usize) -> Vec<Partition> {
+pub fn edge_partitions(choices: &Cycles<u32>, successors: usize) -> Vec<Partition> {
     let mut builders = vec![PartitionBuilder::default(); successors];
     let mut visit = 0;
-    for &(choice, count) in choices.runs() {
+    for (choice, count) in choices.runs() {
         if let Some(builder) = builders.get_mut(choice as usize) {
             builder.push(visit, count);
         }
@@ -293,11 +293,7 @@ mod tests {
 
     #[test]
     fn edges_of_a_node_partition_its_visits_without_expansion() {
-        let mut choices = Runs::new();
-        choices.push(0, 1 << 60);
-        choices.push(1, 1);
-        choices.push(7, 5);
-        choices.push(0, 2);
+        let choices = Cycles::from_runs([(0, 1 << 60), (1, 1), (7, 5), (0, 2)]);
         let labels = edge_partitions(&choices, 2);
         assert_eq!(labels[0].len(), (1 << 60) + 2);
         assert_eq!(labels[1].parts()[0].first, 1 << 60);

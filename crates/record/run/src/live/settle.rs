@@ -2,7 +2,7 @@
 //!
 //! Owns the repair of the one event that may have been written in part, when the process was killed
 //! or its memory was full: its arguments come first, then the edge that led to it, then its times,
-//! and its number last. An event without its number is taken back, because its times may be missing.
+//! and its number last. An event without its number is taken back: its times may be missing.
 
 use talea_flow::log::{NodeLog, ThreadLog};
 
@@ -13,7 +13,7 @@ pub(super) fn settle(log: &mut ThreadLog) {
         *first = 1;
     }
     for node in &log.nodes {
-        for &(choice, count) in node.choices.runs() {
+        for (choice, count) in node.choices.totals() {
             let to = node.successors.get(choice as usize);
             if let Some(arrivals) = to.and_then(|to| arrivals.get_mut(to.0 as usize)) {
                 *arrivals = arrivals.saturating_add(count);
@@ -66,7 +66,8 @@ fn without_number(log: &mut ThreadLog) {
 
 #[cfg(test)]
 mod tests {
-    use talea_flow::log::{NodeLog, Runs};
+    use talea_flow::cycles::{Cycles, Value};
+    use talea_flow::log::NodeLog;
     use talea_model::{NodeId, PathId, ProcedureId, Signature};
 
     use super::*;
@@ -79,9 +80,13 @@ mod tests {
             successors: successors.iter().map(|&to| NodeId(to)).collect(),
             choices: (0..choices).map(|_| 0).collect(),
             columns: vec![(0..visits as i64).collect()],
-            polls: Runs::new(),
+            polls: Cycles::new(),
         };
         ThreadLog { nodes: vec![node(3, &[1], 2), node(2, &[0, 1], 2)], events: 5 }
+    }
+
+    fn push<T: Value>(stream: &mut Cycles<T>, value: T) {
+        *stream = stream.values().chain([value]).collect();
     }
 
     #[test]
@@ -95,7 +100,7 @@ mod tests {
     fn arguments_without_a_way_are_taken_back() {
         let mut settled = log();
         settled.nodes[1].visits = 3;
-        settled.nodes[1].columns[0].push(99, 1);
+        push(&mut settled.nodes[1].columns[0], 99);
         settle(&mut settled);
         assert_eq!(settled, log());
     }
@@ -105,11 +110,11 @@ mod tests {
         // Node 0 is visited a fourth time: its arguments and the edge from node 1 are there.
         let mut settled = log();
         settled.nodes[0].visits = 4;
-        settled.nodes[0].columns[0].push(99, 1);
-        settled.nodes[0].choices.push(0, 1);
+        push(&mut settled.nodes[0].columns[0], 99);
+        push(&mut settled.nodes[0].choices, 0);
         settled.nodes[1].visits = 3;
-        settled.nodes[1].columns[0].push(98, 1);
-        settled.nodes[1].choices.push(0, 1);
+        push(&mut settled.nodes[1].columns[0], 98);
+        push(&mut settled.nodes[1].choices, 0);
         settled.events = 7;
         let whole = settled.clone();
         settle(&mut settled);
@@ -131,8 +136,9 @@ mod tests {
         let mut settled = log();
         settled.nodes.truncate(1);
         let node = &mut settled.nodes[0];
-        (node.visits, node.choices) = (1, Runs::new());
-        (node.columns, node.polls) = (vec![Runs::from_runs([(5, 1)])], Runs::from_runs([(2, 1)]));
+        (node.visits, node.choices) = (1, Cycles::new());
+        (node.columns, node.polls) =
+            (vec![Cycles::from_runs([(5, 1)])], Cycles::from_runs([(2, 1)]));
         settled.events = 0;
         settle(&mut settled);
         let node = &settled.nodes[0];

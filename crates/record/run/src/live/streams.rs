@@ -3,7 +3,7 @@
 //! Owns the checks of offsets and of the work that a file may cause. Every byte of a file that a
 //! recorder wrote belongs to one structure or one stream, so that no more bytes are ever read than
 //! the file has: streams and nodes that share their bytes are damage. Correctly predicted runs take
-//! no bytes; their unfolded number is limited.
+//! no bytes, and are read as laps of a cycle; the length of all cycles together is limited.
 
 use std::cell::Cell;
 
@@ -14,31 +14,48 @@ use super::numbers::Cursor;
 use super::pieces::Piece;
 use crate::limits::Limits;
 
+/// Symbols that follow each other, and the lengths of their runs.
+pub(super) struct Circle<'a> {
+    pub(super) cycle: &'a [(u32, u64)],
+    /// How often.
+    pub(super) laps: u64,
+    /// True if the first symbol is new; it is the only one then.
+    pub(super) new: bool,
+}
+
 /// Bytes with checked access.
 pub(super) struct File<'a> {
     bytes: &'a [u8],
     limits: Limits,
     /// Number of bytes that may still be read.
     bytes_left: Cell<usize>,
-    /// Number of runs that may still be unfolded.
+    /// Runs that may still be kept, and be unfolded.
     runs_left: Cell<u64>,
+    steps_left: Cell<u64>,
 }
 
 impl<'a> File<'a> {
     pub(super) fn new(bytes: &'a [u8], limits: Limits) -> Self {
-        let (bytes_left, runs_left) = (Cell::new(bytes.len()), Cell::new(limits.runs));
-        Self { bytes, limits, bytes_left, runs_left }
+        let bytes_left = Cell::new(bytes.len());
+        let (runs_left, steps_left) = (Cell::new(limits.runs), Cell::new(limits.steps));
+        Self { bytes, limits, bytes_left, runs_left, steps_left }
     }
 
     /// Claims of the file beyond all limits, in words.
     pub(super) fn refused(&self) -> impl Iterator<Item = String> {
         let shared = (self.bytes_left.get() == usize::MAX)
             .then(|| "parts of the record share their bytes; what came later is left out".into());
-        let runs = self.limits.runs;
-        let many = (self.runs_left.get() == u64::MAX).then(|| {
-            format!("the record claims more runs of calls than the {runs} that are read at most")
-        });
-        shared.into_iter().chain(many)
+        let Limits { runs, steps } = self.limits;
+        let long = |(left, most, what): (&Cell<u64>, u64, &str)| {
+            (left.get() == u64::MAX).then(|| {
+                format!(
+                    "the record {what} more runs of calls than the {most} that are read at most"
+                )
+            })
+        };
+        let runs = (&self.runs_left, runs, "keeps");
+        let steps = (&self.steps_left, steps, "claims");
+        shared.into_iter().chain([runs, steps].into_iter().filter_map(long))
     }
 
     /// True if this many bytes may still be read; once refused, none may.
@@ -50,11 +67,15 @@ impl<'a> File<'a> {
         left.is_some()
     }
 
-    fn unfold(&self, runs: u64) -> bool {
-        let left = self.runs_left.get();
-        let left = if left == u64::MAX { None } else { left.checked_sub(runs) };
-        self.runs_left.set(left.unwrap_or(u64::MAX));
-        left.is_some()
+    /// True if runs may still be kept, and as often as there are laps be unfolded.
+    fn unfold(&self, runs: u64, laps: u64) -> bool {
+        let spend = |left: &Cell<u64>, runs: u64| {
+            let is_refused = left.get() == u64::MAX;
+            let rest = if is_refused { None } else { left.get().checked_sub(runs) };
+            left.set(rest.unwrap_or(u64::MAX));
+            rest.is_some()
+        };
+        spend(&self.runs_left, runs) && spend(&self.steps_left, runs.saturating_mul(laps))
     }
 
     /// The structure at an offset; `None` at 0 and where it would end after the file.
@@ -134,46 +155,65 @@ impl<'a> File<'a> {
         pieces
     }
 
-    /// Runs of a [`layout::Symbols`]: symbol, length, and whether it is new with this run; no more
-    /// than `limit` visits. Each takes the memory of `width` runs.
+    /// Runs of a [`layout::Symbols`] as laps of cycles, in all about `limit` visits at most. Each
+    /// run of a cycle takes the memory of `width` runs.
     pub(super) fn symbols(
         &self,
         symbols: &layout::Symbols,
         slots: bool,
         limit: u64,
         width: u64,
-        mut each: impl FnMut(u32, u64, bool),
+        mut each: impl FnMut(Circle<'_>),
     ) {
         if symbols.run == 0 {
             return;
         }
         let tokens = self.stream(&symbols.tokens);
         let mut from = Cursor::new(&tokens);
+        let mut cycle = Vec::new();
         // For each symbol the run and the symbol that followed it the last time.
         let mut foretold: Vec<Option<(u64, u32)>> = vec![None];
         let (mut current, mut new, mut next_new, mut visits) = (0_u32, true, 1_u32, 0_u64);
         let mut pending = Some(symbols.hits << 1);
         while let Some(token) = from.number().or_else(|| pending.take()) {
             if token & 1 == 0 {
-                for _ in 0..token >> 1 {
-                    let Some((run, next)) = foretold[current as usize] else {
-                        return;
-                    };
-                    if visits > limit || !self.unfold(width) {
+                let mut hits = token >> 1;
+                while hits > 0 {
+                    // Predictions lead from symbol to symbol and, after some, in a circle.
+                    let first = current;
+                    cycle.clear();
+                    let mut lap = 0_u64;
+                    while (cycle.len() as u64) < hits
+                        && cycle.len() < foretold.len()
+                        && (cycle.is_empty() || current != first)
+                    {
+                        let Some((run, next)) = foretold[current as usize] else { break };
+                        cycle.push((current, run));
+                        lap = lap.saturating_add(run.max(1));
+                        current = next;
+                    }
+                    let length = cycle.len() as u64;
+                    if length == 0 || visits > limit {
                         return;
                     }
-                    each(current, run, new);
-                    visits = visits.saturating_add(run.max(1));
-                    (current, new) = (next, false);
+                    let most = (limit - visits) / lap + 1;
+                    let laps = if current == first { (hits / length).min(most) } else { 1 };
+                    if !self.unfold(length.saturating_mul(width), laps) {
+                        return;
+                    }
+                    each(Circle { cycle: &cycle, laps, new: false });
+                    visits = visits.saturating_add(lap.saturating_mul(laps));
+                    hits -= length * laps;
                 }
+                new &= token >> 1 == 0;
                 continue;
             }
             let Some(symbol) = from.number() else { return };
             let run = token >> 1;
-            if visits > limit || !self.unfold(width) {
+            if visits > limit || !self.unfold(width, 1) {
                 return;
             }
-            each(current, run, new);
+            each(Circle { cycle: &[(current, run)], laps: 1, new });
             visits = visits.saturating_add(run);
             new = symbol == 0;
             let next = if new {
@@ -195,8 +235,8 @@ impl<'a> File<'a> {
             }
             current = next as u32;
         }
-        if visits <= limit && self.unfold(width) {
-            each(current, symbols.run, new);
+        if visits <= limit && self.unfold(width, 1) {
+            each(Circle { cycle: &[(current, symbols.run)], laps: 1, new });
         }
     }
 }
