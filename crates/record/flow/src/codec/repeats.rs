@@ -82,7 +82,7 @@ pub(super) fn parse(
         search.distance = distance;
         search.candidates = if length >= LONG { CANDIDATES_IN_LOOPS } else { CANDIDATES };
         at += length;
-        // What a copy goes on with after the runs that were read.
+        // The copy may go on after the runs that were read.
         let mut rest = length;
         while rest > 0 && at < count {
             search.read_ahead(at);
