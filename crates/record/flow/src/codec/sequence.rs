@@ -14,8 +14,8 @@ use super::pieces::{Coded, Pieces, Setting};
 use super::{plan, range};
 use crate::cycles::{Cycles, CyclesBuilder};
 
-/// Packs a stream; all its runs take time. An empty one takes no bytes, a constant one 1 to 3 unless
-/// its value is large.
+/// Packs a stream; all its runs take time. An empty one takes no bytes, a constant one 1 to 3
+/// unless its value is large.
 pub fn encode(values: &Cycles<i64>) -> Vec<u8> {
     plan::best(values)
 }
