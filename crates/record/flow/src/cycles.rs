@@ -1,8 +1,8 @@
 //! A long sequence of values in the memory that its pattern takes: runs of equal values, and cycles
 //! of runs that repeat.
 //!
-//! Owns the form of a thread's streams in memory, one value for each visit of a node; the detection
-//! of cycles while values are appended; and positions. A loop of calls with alternating arguments
+//! Owns the form of a thread's streams in memory, one value for each visit of a node, and positions
+//! in it. A loop of calls with alternating arguments
 //! is one cycle, however often it runs. A cycle that a longer one contains is written again in each
 //! of its laps.
 
@@ -58,7 +58,7 @@ struct Content<T> {
 }
 
 /// A part of a sequence: a cycle of runs, again and again from its first.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Part {
     /// Values of the sequence before it.
     before: u64,
@@ -66,13 +66,31 @@ struct Part {
     runs: u64,
     /// The first run of the cycle among those of the content.
     from: usize,
-    /// Runs of the cycle. More than `runs` where the part ends in its first lap.
+    /// Runs of the cycle, at most `runs`.
     period: usize,
 }
 
 impl<T> Content<T> {
     fn cycle(&self, part: &Part) -> &[(T, u64)] {
         &self.runs[part.from..part.from + part.period]
+    }
+}
+
+impl<T: Value> Content<T> {
+    fn neighbours_differ(&self) -> bool {
+        let pairs = self.runs.windows(2).enumerate();
+        let equal: Vec<usize> =
+            pairs.filter(|(_, pair)| pair[0].0 == pair[1].0).map(|(at, _)| at).collect();
+        let mut before = None;
+        self.parts.iter().all(|part| {
+            let cycle = self.cycle(part);
+            let (first, end) = (cycle[0].0, cycle[part.period - 1].0);
+            let last = cycle[((part.runs - 1) % part.period as u64) as usize].0;
+            let next = equal.partition_point(|&at| at < part.from);
+            let inside = equal.get(next).is_none_or(|&at| at + 1 >= part.from + part.period);
+            let around = part.runs == part.period as u64 || first != end;
+            inside && around && before.replace(last) != Some(first)
+        })
     }
 }
 
@@ -94,24 +112,19 @@ impl<T: Value> Cycles<T> {
     #[must_use]
     pub fn map<U: Value>(&self, mut other: impl FnMut(T) -> U) -> Cycles<U> {
         let Some(content) = &self.0 else { return Cycles::new() };
-        let runs = content.runs.iter().map(|&(value, count)| (other(value), count)).collect();
+        let runs: Vec<_> = content.runs.iter().map(|&(value, run)| (other(value), run)).collect();
         let &Content { ref parts, values, count, .. } = &**content;
-        let mapped = Cycles(Some(Arc::new(Content { runs, parts: parts.clone(), values, count })));
-        if mapped.neighbours_differ() { mapped } else { Cycles::from_runs(mapped.runs()) }
-    }
-
-    fn neighbours_differ(&self) -> bool {
-        let Some(content) = &self.0 else { return true };
-        let mut before = None;
-        content.parts.iter().all(|part| {
-            let cycle = content.cycle(part);
-            let used = part.runs.min(part.period as u64) as usize;
-            let first = cycle[0].0;
-            let last = cycle[((part.runs - 1) % part.period as u64) as usize].0;
-            let inside = cycle[..used].windows(2).all(|pair| pair[0].0 != pair[1].0);
-            let around = part.runs <= part.period as u64 || cycle[part.period - 1].0 != first;
-            inside && around && before.replace(last) != Some(first)
-        })
+        let mapped = Content { runs, parts: parts.clone(), values, count };
+        if mapped.neighbours_differ() {
+            return Cycles(Some(Arc::new(mapped)));
+        }
+        let mut joined = CyclesBuilder::new();
+        for part in parts {
+            let (cycle, period) = (mapped.cycle(part), part.period as u64);
+            joined.repeat(cycle, part.runs / period);
+            joined.repeat(&cycle[..(part.runs % period) as usize], 1);
+        }
+        joined.into()
     }
 
     /// Removes the last value.
@@ -125,13 +138,12 @@ impl<T: Value> Cycles<T> {
         if runs == 0 {
             content.parts.pop();
         }
-        // `map` must not meet runs that no part uses any more.
-        let end = |part: &Part| part.from + part.runs.min(part.period as u64) as usize;
-        let used = content.parts.iter().map(end).max().unwrap_or(0);
-        for part in &mut content.parts {
-            part.period = part.period.min(used - part.from);
+        if let Some(part) = content.parts.last_mut() {
+            part.period = part.period.min(part.runs.try_into().unwrap_or(usize::MAX));
         }
-        content.runs.truncate(used);
+        // `map` must not meet runs that no part uses any more.
+        let ends = content.parts.iter().map(|part| part.from + part.period);
+        content.runs.truncate(ends.max().unwrap_or(0));
         content.count -= 1;
         if count > 1 {
             let before = match runs {
@@ -173,6 +185,8 @@ impl<T> Cycles<T> {
     }
 }
 
+/// Runs that are hashed one by one.
+const FIRST_RUNS: usize = 64;
 /// Memory of a part, in runs.
 const PART_RUNS: usize = 2;
 
@@ -293,7 +307,8 @@ impl<T: Value> PartialEq for Cycles<T> {
             (Some(one), Some(two)) => {
                 Arc::ptr_eq(one, two)
                     || (one.values, one.count) == (two.values, two.count)
-                        && self.runs().eq(other.runs())
+                        && (one.parts == two.parts && one.runs == two.runs
+                            || self.runs().eq(other.runs()))
             }
             _ => false,
         }
@@ -304,9 +319,13 @@ impl<T: Value> Eq for Cycles<T> {}
 
 impl<T: Value> Hash for Cycles<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        const FIRST: usize = 64;
-        (self.len(), self.run_count()).hash(state);
-        for (value, count) in self.runs().take(FIRST) {
+        // A sum over visits, which is the same for all parts that give the sequence.
+        let sum = self.totals().fold(0_u64, |sum, (value, visits)| {
+            let one = value.bits().wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            sum.wrapping_add((one ^ one >> 32).wrapping_mul(visits))
+        });
+        (self.len(), self.run_count(), sum).hash(state);
+        for (value, count) in self.runs().take(FIRST_RUNS) {
             (value.bits(), count).hash(state);
         }
     }

@@ -25,6 +25,8 @@ const SAMPLE_REPEATS: usize = 600;
 const SAMPLE_RUNS: usize = 1 << 14;
 /// Number of values on which differences are compared.
 const SAMPLE_VALUES: usize = 2048;
+/// Number of runs from which on repeats are always sought.
+const MANY_RUNS: u64 = 1 << 21;
 /// Maximum bytes of a stream that is not worth a search.
 const SMALL: usize = 4;
 
@@ -65,7 +67,11 @@ pub(super) fn best(values: &Cycles<i64>) -> Vec<u8> {
     if is_whole(&more) {
         return search.bytes;
     }
-    let chosen = search.best;
+    let mut chosen = search.best;
+    // Runs that are all written anew take memory.
+    if values.run_count() > MANY_RUNS {
+        chosen.shortest = chosen.shortest.min(32);
+    }
     let fitting = chosen.or_simpler().into_iter().find_map(|plan| plan.encode(values));
     let mut best = fitting.unwrap_or_default();
     debug_assert!(!best.is_empty(), "the plain plan fits all values");

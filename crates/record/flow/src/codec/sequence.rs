@@ -44,8 +44,9 @@ pub fn decode_all(bytes: &[u8], len: u64, bounds: &mut Bounds) -> Result<Cycles<
     }
     decoder.finish()?;
     let values = Cycles::from(values);
-    bounds.runs = bounds.runs.saturating_sub(values.kept());
-    Ok(values)
+    let left = bounds.runs.checked_sub(values.kept());
+    bounds.runs = left.unwrap_or(0);
+    left.map(|_| values).ok_or(DecodeError::TooLong)
 }
 
 /// Unpacks a stream run by run.

@@ -10,7 +10,7 @@ use super::{Content, Cycles, PART_RUNS, Part, Value};
 
 /// Minimum number of runs of a cycle's laps: fewer are written again, which takes less memory.
 const SHORTEST: u64 = 16;
-/// Maximum number of runs in a part that does not repeat, as positions are sought part by part.
+/// Maximum number of runs in a part that does not repeat: positions are sought part by part.
 const LONGEST: usize = 256;
 /// Number of runs from which on cycles are sought: most streams are shorter.
 const MANY: usize = 32;
@@ -70,7 +70,7 @@ impl<T: Value> CyclesBuilder<T> {
             Some((last, run)) if *last == value => *run = run.saturating_add(count),
             last => {
                 if let Some(run) = last.replace((value, count)) {
-                    self.run(run);
+                    self.push_run(run);
                 }
             }
         }
@@ -78,6 +78,11 @@ impl<T: Value> CyclesBuilder<T> {
 
     /// Appends `cycle` `laps` times, in the time that one lap takes.
     pub fn repeat(&mut self, cycle: &[(T, u64)], laps: u64) {
+        match cycle {
+            &[(value, count)] => return self.push(value, count.saturating_mul(laps)),
+            _ if laps == 1 => return self.push_once(cycle),
+            _ => {}
+        }
         let mut merged: Vec<(T, u64)> = Vec::with_capacity(cycle.len());
         for &(value, count) in cycle.iter().filter(|&&(_, count)| count > 0) {
             match merged.last_mut() {
@@ -93,30 +98,33 @@ impl<T: Value> CyclesBuilder<T> {
             return self.push(first.0, first.1.saturating_mul(laps));
         }
         if first.0 != last.0 {
-            return self.laps(&merged, laps);
+            return self.push_laps(&merged, laps);
         }
         // The end of each lap and the begin of the next are one run.
         self.push(first.0, first.1);
         let end = merged.len() - 1;
         merged[end].1 = last.1.saturating_add(first.1);
-        self.laps(&merged[1..], laps - 1);
+        self.push_laps(&merged[1..], laps - 1);
         merged[end].1 = last.1;
-        merged[1..].iter().for_each(|&(value, count)| self.push(value, count));
+        self.push_once(&merged[1..]);
+    }
+
+    fn push_once(&mut self, cycle: &[(T, u64)]) {
+        cycle.iter().for_each(|&(value, count)| self.push(value, count));
     }
 
     /// Appends laps of a cycle of at least two runs, whose ends differ.
-    fn laps(&mut self, cycle: &[(T, u64)], laps: u64) {
+    fn push_laps(&mut self, cycle: &[(T, u64)], laps: u64) {
         let length = cycle.len() as u64;
-        let once = |all: &mut Self| cycle.iter().for_each(|&(value, count)| all.push(value, count));
         // The first run may go on with what was before.
         let Some(laps) = laps.checked_sub(1) else { return };
-        once(self);
+        self.push_once(cycle);
         if laps.saturating_mul(length) < SHORTEST {
-            return (0..laps).for_each(|_| once(self));
+            return (0..laps).for_each(|_| self.push_once(cycle));
         }
         // The last run is left out, as always.
         let Some(last) = self.last.take() else { return };
-        self.run(last);
+        self.push_run(last);
         self.last = Some(last);
         let runs = laps.saturating_mul(length) - 1;
         if let Some(following) = &mut self.following
@@ -153,10 +161,10 @@ impl<T: Value> CyclesBuilder<T> {
 
     /// Appends a run that differs from the one before.
     #[inline]
-    fn run(&mut self, run: (T, u64)) {
+    fn push_run(&mut self, run: (T, u64)) {
         if let Some(following) = &mut self.following {
             if self.runs[following.at] == run {
-                following.runs += 1;
+                following.runs = following.runs.saturating_add(1);
                 following.at += 1;
                 if following.at == following.cycle.end {
                     following.at = following.cycle.start;
@@ -174,13 +182,36 @@ impl<T: Value> CyclesBuilder<T> {
     /// Ends the cycle that was followed.
     fn leave(&mut self) {
         let Some(Following { cycle, runs, .. }) = self.following.take() else { return };
-        if runs >= SHORTEST {
-            self.close();
-            return self.part(cycle, runs);
+        if runs < SHORTEST {
+            return cycle.cycle().take(runs as usize).for_each(|at| self.write(self.runs[at]));
         }
-        for at in cycle.clone().cycle().take(runs as usize) {
-            self.write(self.runs[at]);
+        self.close();
+        if runs >= cycle.len() as u64 {
+            return self.push_part(cycle, runs);
         }
+        // What follows the latest place is not written again; what follows this one is.
+        if let Some(slot) = self.slot(cycle.start) {
+            self.known[slot] = cycle.start as u32;
+        }
+        let mut from = cycle.start;
+        let end = from + runs as usize;
+        while from < end {
+            let next = end.min(from + LONGEST);
+            self.push_part(from..next, (next - from) as u64);
+            from = next;
+        }
+    }
+
+    /// The slot of the two runs before a place.
+    fn slot(&self, place: usize) -> Option<usize> {
+        let pair = self.runs.get(place.checked_sub(2)?..place)?;
+        let mut state = 0_u64;
+        for (value, count) in pair {
+            state = (state ^ value.bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            state = (state ^ count).wrapping_mul(0xd6e8_feb8_6659_fd93);
+            state ^= state >> 32;
+        }
+        Some((state >> 20) as usize % KNOWN)
     }
 
     fn write(&mut self, run: (T, u64)) {
@@ -196,11 +227,11 @@ impl<T: Value> CyclesBuilder<T> {
         self.open = open.end;
         if !open.is_empty() {
             let runs = open.len() as u64;
-            self.part(open, runs);
+            self.push_part(open, runs);
         }
     }
 
-    fn part(&mut self, cycle: Range<usize>, runs: u64) {
+    fn push_part(&mut self, cycle: Range<usize>, runs: u64) {
         let (from, period) = (cycle.start, cycle.len());
         let sum = |runs: &[(T, u64)]| {
             runs.iter().fold(0_u64, |sum, &(_, count)| sum.saturating_add(count))
@@ -219,15 +250,8 @@ impl<T: Value> CyclesBuilder<T> {
             self.known.resize(KNOWN, 0);
         }
         let next = self.runs.len();
-        let Ok(place) = u32::try_from(next) else { return };
-        let mut state = 0_u64;
-        for (value, count) in &self.runs[next - 2..] {
-            state = (state ^ value.bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            state = (state ^ count).wrapping_mul(0xd6e8_feb8_6659_fd93);
-            state ^= state >> 32;
-        }
-        let slot = &mut self.known[(state >> 20) as usize % KNOWN];
-        let from = std::mem::replace(slot, place) as usize;
+        let (Ok(place), Some(slot)) = (u32::try_from(next), self.slot(next)) else { return };
+        let from = std::mem::replace(&mut self.known[slot], place) as usize;
         if from >= 2 && self.runs[from - 2..from] == self.runs[next - 2..] {
             self.following = Some(Following { cycle: from..next, at: from, runs: 0 });
         }
@@ -243,7 +267,7 @@ impl<T: Value> Default for CyclesBuilder<T> {
 impl<T: Value> From<CyclesBuilder<T>> for Cycles<T> {
     fn from(mut all: CyclesBuilder<T>) -> Self {
         if let Some(last) = all.last.take() {
-            all.run(last);
+            all.push_run(last);
         }
         all.leave();
         all.close();

@@ -17,7 +17,7 @@ use crate::limits::Limits;
 /// Symbols that follow each other, and the lengths of their runs.
 pub(super) struct Circle<'a> {
     pub(super) cycle: &'a [(u32, u64)],
-    /// How often.
+    /// Number of laps.
     pub(super) laps: u64,
     /// True if the first symbol is new; it is the only one then.
     pub(super) new: bool,
@@ -67,15 +67,20 @@ impl<'a> File<'a> {
         left.is_some()
     }
 
-    /// True if runs may still be kept, and as often as there are laps be unfolded.
-    fn unfold(&self, runs: u64, laps: u64) -> bool {
-        let spend = |left: &Cell<u64>, runs: u64| {
-            let is_refused = left.get() == u64::MAX;
-            let rest = if is_refused { None } else { left.get().checked_sub(runs) };
-            left.set(rest.unwrap_or(u64::MAX));
-            rest.is_some()
-        };
-        spend(&self.runs_left, runs) && spend(&self.steps_left, runs.saturating_mul(laps))
+    /// The number of laps, at most `laps`, whose `runs` may still be unfolded.
+    fn unfold(&self, runs: u64, laps: u64) -> u64 {
+        let left = self.steps_left.get();
+        let allowed = if left == u64::MAX { 0 } else { laps.min(left / runs.max(1)) };
+        self.steps_left.set(if allowed < laps { u64::MAX } else { left - runs * laps });
+        allowed
+    }
+
+    /// True if so many more runs may be kept.
+    fn keep(&self, runs: u64) -> bool {
+        let left = self.runs_left.get();
+        let left = if left == u64::MAX { None } else { left.checked_sub(runs) };
+        self.runs_left.set(left.unwrap_or(u64::MAX));
+        left.is_some()
     }
 
     /// The structure at an offset; `None` at 0 and where it would end after the file.
@@ -155,16 +160,29 @@ impl<'a> File<'a> {
         pieces
     }
 
-    /// Runs of a [`layout::Symbols`] as laps of cycles, in all about `limit` visits at most. Each
-    /// run of a cycle takes the memory of `width` runs.
+    /// Runs of a [`layout::Symbols`] as laps of cycles, of about `limit` visits at most. Each run of
+    /// a cycle is unfolded to `width` runs; `each` gives the number of runs that it keeps by then.
     pub(super) fn symbols(
         &self,
         symbols: &layout::Symbols,
         slots: bool,
         limit: u64,
         width: u64,
-        mut each: impl FnMut(Circle<'_>),
+        mut each: impl FnMut(Circle<'_>) -> u64,
     ) {
+        let mut kept = 0;
+        let mut each = |visits: u64, mut circle: Circle<'_>| {
+            if visits > limit {
+                return false;
+            }
+            let runs = width.saturating_mul(circle.cycle.len() as u64);
+            let laps = self.unfold(runs, circle.laps);
+            let is_whole = laps == circle.laps;
+            circle.laps = laps;
+            let before = kept;
+            kept = each(circle).max(kept);
+            self.keep(kept - before) && is_whole
+        };
         if symbols.run == 0 {
             return;
         }
@@ -193,15 +211,14 @@ impl<'a> File<'a> {
                         current = next;
                     }
                     let length = cycle.len() as u64;
-                    if length == 0 || visits > limit {
+                    if length == 0 {
                         return;
                     }
-                    let most = (limit - visits) / lap + 1;
-                    let laps = if current == first { (hits / length).min(most) } else { 1 };
-                    if !self.unfold(length.saturating_mul(width), laps) {
+                    let all = limit.saturating_sub(visits) / lap + 1;
+                    let laps = if current == first { (hits / length).min(all) } else { 1 };
+                    if !each(visits, Circle { cycle: &cycle, laps, new: false }) {
                         return;
                     }
-                    each(Circle { cycle: &cycle, laps, new: false });
                     visits = visits.saturating_add(lap.saturating_mul(laps));
                     hits -= length * laps;
                 }
@@ -210,10 +227,9 @@ impl<'a> File<'a> {
             }
             let Some(symbol) = from.number() else { return };
             let run = token >> 1;
-            if visits > limit || !self.unfold(width, 1) {
+            if !each(visits, Circle { cycle: &[(current, run)], laps: 1, new }) {
                 return;
             }
-            each(Circle { cycle: &[(current, run)], laps: 1, new });
             visits = visits.saturating_add(run);
             new = symbol == 0;
             let next = if new {
@@ -235,8 +251,116 @@ impl<'a> File<'a> {
             }
             current = next as u32;
         }
-        if visits <= limit && self.unfold(width, 1) {
-            each(Circle { cycle: &[(current, symbols.run)], laps: 1, new });
+        each(visits, Circle { cycle: &[(current, symbols.run)], laps: 1, new });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::numbers::put_number;
+    use super::*;
+
+    /// A token: correct predictions, or the length of a run and the symbol after it.
+    #[derive(Clone, Debug)]
+    enum Token {
+        Hits(u64),
+        Run(u64, u64),
+    }
+
+    /// Runs one by one: symbol, length, and whether it is new.
+    fn one_by_one(tokens: &[Token], hits: u64, run: u64, limit: u64) -> Vec<(u32, u64, bool)> {
+        let (mut out, mut visits) = (Vec::new(), 0);
+        let mut foretold: Vec<Option<(u64, u32)>> = vec![None];
+        let (mut current, mut new, mut symbols) = (0_u32, true, 0);
+        for token in tokens.iter().chain([&Token::Hits(hits)]) {
+            match *token {
+                Token::Hits(hits) => {
+                    for _ in 0..hits {
+                        let Some((run, next)) = foretold[current as usize] else { return out };
+                        if visits > limit {
+                            return out;
+                        }
+                        out.push((current, run, new));
+                        visits += run.max(1);
+                        (current, new) = (next, false);
+                    }
+                }
+                Token::Run(run, symbol) => {
+                    if visits > limit {
+                        return out;
+                    }
+                    out.push((current, run, new));
+                    visits += run;
+                    new = symbol == 0;
+                    symbols += usize::from(new);
+                    let next = if new { symbols } else { symbol as usize - 1 };
+                    if next > foretold.len() {
+                        return out;
+                    }
+                    if next == foretold.len() {
+                        foretold.push(None);
+                    }
+                    foretold[current as usize] = Some((run, next as u32));
+                    if new {
+                        foretold[next] = None;
+                    }
+                    current = next as u32;
+                }
+            }
+        }
+        if visits <= limit {
+            out.push((current, run, new));
+        }
+        out
+    }
+
+    fn tokens() -> impl Strategy<Value = Vec<Token>> {
+        let token = prop_oneof![
+            2 => (0..40_u64).prop_map(Token::Hits),
+            1 => (0..3_u64, Just(0)).prop_map(|(run, symbol)| Token::Run(run, symbol)),
+            3 => (0..3_u64, 1..6_u64).prop_map(|(run, symbol)| Token::Run(run, symbol)),
+        ];
+        prop::collection::vec(token, 0..40)
+    }
+
+    proptest! {
+        #[test]
+        fn circles_are_the_runs_one_by_one(
+            tokens in tokens(), hits in 0..60_u64, run in 1..3_u64, limit in 0..300_u64,
+        ) {
+            let mut content = Vec::new();
+            for token in &tokens {
+                match *token {
+                    Token::Hits(hits) => put_number(&mut content, hits << 1),
+                    Token::Run(run, symbol) => {
+                        put_number(&mut content, run << 1 | 1);
+                        put_number(&mut content, symbol);
+                    }
+                }
+            }
+            let length = content.len() as u32;
+            let mut bytes = vec![0; 16];
+            bytes.extend_from_slice(Chunk { next: 0, cap: length, used: length }.as_bytes());
+            bytes.extend_from_slice(&content);
+            let stream = Stream { head: 16, tail: 16, tail_len: length, tail_cap: length };
+            let symbols =
+                layout::Symbols { tokens: stream, run, hits, ..layout::Symbols::default() };
+            let file = File::new(&bytes, Limits::default());
+            let mut found = Vec::new();
+            file.symbols(&symbols, false, limit, 1, |circle| {
+                for _ in 0..circle.laps {
+                    found.extend(circle.cycle.iter().map(|&(one, run)| (one, run, circle.new)));
+                }
+                0
+            });
+            let expected = one_by_one(&tokens, hits, run, limit);
+            // The last circle may pass the limit.
+            prop_assert!(found.len() >= expected.len(), "{found:?}");
+            prop_assert_eq!(&found[..expected.len()], &expected[..]);
+            let visits: u64 = expected.iter().map(|one| one.1.max(1)).sum();
+            prop_assert!(found.len() == expected.len() || visits > limit);
         }
     }
 }

@@ -215,7 +215,10 @@ impl<'a> Threads<'a> {
             .map(NodeId)
             .collect();
         let mut choices = CyclesBuilder::new();
-        file.symbols(&node.choices, false, events, 1, |next| choices.repeat(next.cycle, next.laps));
+        file.symbols(&node.choices, false, events, 1, |next| {
+            choices.repeat(next.cycle, next.laps);
+            choices.kept()
+        });
 
         let columns_count = node.columns.min(64) as usize;
         let mut columns = vec![CyclesBuilder::new(); columns_count];
@@ -246,6 +249,7 @@ impl<'a> Threads<'a> {
                     .extend(cycle.iter().filter_map(|&(slot, run)| Some((*value(slot)?, run))));
                 column.repeat(&column_cycle, laps);
             }
+            columns.iter().map(CyclesBuilder::kept).sum::<u64>() + slots.len() as u64
         });
         if !complete {
             self.damage.push(format!("node {}: arguments end early", node.index));
