@@ -360,7 +360,12 @@ fn timed(
     if !status.success() {
         return Err(format!("{}: {status}", program.name));
     }
+    run_time(out)
+}
+
+/// Seconds of the recorded program.
+fn run_time(out: &Path) -> Result<f64, String> {
     let text = std::fs::read_to_string(out.join("run.json")).map_err(|e| e.to_string())?;
-    let metadata: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+    let metadata = serde_json::from_str(&text).map_err(|e| e.to_string())?;
     Ok(number(&metadata, "wall_seconds"))
 }

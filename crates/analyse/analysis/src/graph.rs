@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use talea_flow::chains::{Blocks, Rule, compress};
-use talea_flow::labels::{Counting, Notation, edge_partitions};
+use talea_flow::labels::{Counting, Notation, edge_partition};
 use talea_model::{Nanos, NodeId};
 use talea_report::data::{Category, ChainCall, GraphData, GraphEdge, GraphLoop, GraphNode};
 use talea_run::recording::Thread;
@@ -109,12 +109,15 @@ fn label(thread: &Thread, from: NodeId, to: NodeId) -> String {
     let Some(choice) = node.successors.iter().position(|&successor| successor == to) else {
         return String::new();
     };
-    let partitions = edge_partitions(&node.choices, node.successors.len());
-    let partition = &partitions[choice];
-    if partition.parts().len() > PARTS {
-        return format!("{} of {} visits", partition.len(), node.visits);
+    let choice = choice as u32;
+    match edge_partition(&node.choices, choice, PARTS) {
+        Some(partition) => partition.label(Notation::Short, Counting::FromOne),
+        None => {
+            let chosen = node.choices.totals().filter(|total| total.0 == choice);
+            let visits = chosen.fold(0_u64, |sum, (_, visits)| sum.saturating_add(visits));
+            format!("{visits} of {} visits", node.visits)
+        }
     }
-    partition.label(Notation::Short, Counting::FromOne)
 }
 
 fn loops(analysis: &Analysis<'_>, thread: &Thread, shown: &Shown, first: u32) -> Vec<GraphLoop> {

@@ -110,9 +110,9 @@ impl Graph {
         }
         for (place, node) in log.nodes.iter().enumerate() {
             let mut transitions = vec![0_u64; node.successors.len()];
-            for &(choice, count) in node.choices.runs() {
+            for (choice, count) in node.choices.totals() {
                 if let Some(sum) = transitions.get_mut(choice as usize) {
-                    *sum += count;
+                    *sum = sum.saturating_add(count);
                 }
             }
             for (&to, &count) in node.successors.iter().zip(&transitions) {

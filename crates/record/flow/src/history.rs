@@ -1,8 +1,9 @@
 //! Durations over time in a bounded number of groups.
 //!
-//! Owns [`History`]: each duration as long as there is room, then groups of neighbours, with twice
-//! as many durations each time that the room is used up. Count, sum, minimum and maximum of every
-//! group are exact.
+//! Owns [`History`]: each duration as long as there is room, then groups of neighbours. Each time
+//! that the room is used up, some of the oldest groups are joined in pairs, so that three quarters
+//! of the room stay in use, and older groups have at most twice as many durations as later ones.
+//! Count, sum, minimum and maximum of every group are exact.
 
 use serde::{Deserialize, Serialize};
 use talea_model::Nanos;
@@ -47,13 +48,15 @@ pub struct History {
     most: usize,
     /// Number of durations in each group but the last, a power of two.
     stride: u64,
+    /// Number of the first groups, which have twice as many.
+    joined: usize,
     groups: Vec<Group>,
 }
 
 impl History {
     /// Without durations; keeps at most this many groups, at least two.
     pub fn new(most: usize) -> Self {
-        Self { most: most.max(2), stride: 1, groups: Vec::new() }
+        Self { most: most.max(2), stride: 1, joined: 0, groups: Vec::new() }
     }
 
     /// Adds the next duration.
@@ -64,22 +67,27 @@ impl History {
             return;
         }
         if self.groups.len() == self.most {
-            self.halve();
-            // The last group has room again where the number of groups was odd.
+            self.join();
+            // The last group may have room again.
             return self.push(begin, duration);
         }
         self.groups.push(one);
     }
 
-    /// Joins neighbours.
-    fn halve(&mut self) {
-        self.stride = self.stride.saturating_mul(2);
-        let pairs = self.groups.chunks(2).map(|pair| {
+    /// Joins pairs of the oldest groups that were not joined yet.
+    fn join(&mut self) {
+        let rest = self.groups.split_off(self.joined);
+        let (old, new) = rest.split_at(rest.len().min(2 * self.most.div_ceil(4)));
+        self.groups.extend(old.chunks(2).map(|pair| {
             let mut first = pair[0];
             pair[1..].iter().for_each(|second| first.add(second));
             first
-        });
-        self.groups = pairs.collect();
+        }));
+        self.joined = self.groups.len();
+        self.groups.extend(new);
+        if new.is_empty() {
+            (self.stride, self.joined) = (self.stride.saturating_mul(2), 0);
+        }
     }
 
     /// Groups in the order of time.
@@ -118,8 +126,24 @@ mod tests {
         assert_eq!(history.groups().len(), 4);
         history.push(Nanos(40), Nanos(5));
         let groups: Vec<_> = history.groups().iter().map(|one| (one.begin.0, one.count)).collect();
-        assert_eq!(groups, [(0, 2), (20, 2), (40, 1)]);
-        assert_eq!(history.groups()[1].mean(), Nanos(3));
+        assert_eq!(groups, [(0, 2), (20, 1), (30, 1), (40, 1)]);
+        assert_eq!(history.groups()[0].mean(), Nanos(1));
+    }
+
+    #[test]
+    fn three_quarters_of_the_room_stay_in_use() {
+        for most in [4, 64, 1024] {
+            let mut history = History::new(most);
+            for at in 0..100_000 {
+                history.push(Nanos(at), Nanos(1));
+                let (groups, least) = (history.groups().len(), most * 3 / 4);
+                assert!(groups <= most && groups >= least.min(at as usize + 1), "{groups}");
+                // But for the last one.
+                let counts = history.groups()[..groups - 1].iter().map(|one| one.count);
+                let (most, least) = (counts.clone().max(), counts.min());
+                assert!(most <= least.map(|least| 2 * least), "{most:?} {least:?}");
+            }
+        }
     }
 
     proptest! {

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use crate::log::Runs;
+use crate::cycles::Cycles;
 
 /// Equal blocks of consecutive visits at equal distances. Visits count from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -235,20 +235,22 @@ impl PartitionBuilder {
     }
 }
 
-/// For each of `successors` the visits on which it was chosen: the labels of a node's outgoing
-/// edges.
-///
-/// Choices beyond `successors` are left out.
-pub fn edge_partitions(choices: &Runs<u32>, successors: usize) -> Vec<Partition> {
-    let mut builders = vec![PartitionBuilder::default(); successors];
-    let mut visit = 0;
-    for &(choice, count) in choices.runs() {
-        if let Some(builder) = builders.get_mut(choice as usize) {
+/// The visits on which a successor was chosen: the label of an edge. `None` where that are more than
+/// `parts` parts.
+pub fn edge_partition(choices: &Cycles<u32>, successor: u32, parts: usize) -> Option<Partition> {
+    let mut builder = PartitionBuilder::default();
+    let mut visit = 0_u64;
+    for (choice, count) in choices.runs() {
+        if choice == successor {
             builder.push(visit, count);
+            if builder.parts.len() > parts {
+                return None;
+            }
         }
-        visit += count;
+        visit = visit.saturating_add(count);
     }
-    builders.into_iter().map(PartitionBuilder::finish).collect()
+    let partition = builder.finish();
+    (partition.0.len() <= parts).then_some(partition)
 }
 
 #[cfg(test)]
@@ -293,14 +295,11 @@ mod tests {
 
     #[test]
     fn edges_of_a_node_partition_its_visits_without_expansion() {
-        let mut choices = Runs::new();
-        choices.push(0, 1 << 60);
-        choices.push(1, 1);
-        choices.push(7, 5);
-        choices.push(0, 2);
-        let labels = edge_partitions(&choices, 2);
-        assert_eq!(labels[0].len(), (1 << 60) + 2);
-        assert_eq!(labels[1].parts()[0].first, 1 << 60);
+        let choices = Cycles::from_runs([(0, 1 << 60), (1, 1), (7, 5), (0, 2)]);
+        let label = |successor, parts| edge_partition(&choices, successor, parts);
+        assert_eq!(label(0, 2).map(|label| label.len()), Some((1 << 60) + 2));
+        assert_eq!(label(1, 1).map(|label| label.parts()[0].first), Some(1 << 60));
+        assert_eq!((label(0, 1), label(3, 0)), (None, Some(Partition::default())));
     }
 
     proptest! {

@@ -5,7 +5,8 @@
 
 use talea_model::{NodeId, PathId, ProcedureId, Signature};
 
-use crate::log::{NodeLog, Runs, ThreadLog};
+use crate::cycles::{Cycles, CyclesBuilder};
+use crate::log::{NodeLog, ThreadLog};
 
 /// Node ids from plain numbers.
 pub(crate) fn ids(sequence: &[u32]) -> Vec<NodeId> {
@@ -37,18 +38,20 @@ pub(crate) fn minighost() -> Vec<NodeId> {
 pub(crate) fn log(sequence: &[NodeId]) -> ThreadLog {
     let mut places = std::collections::HashMap::new();
     let mut nodes: Vec<NodeLog> = Vec::new();
+    let mut choices: Vec<CyclesBuilder<u32>> = Vec::new();
     let mut before: Option<u32> = None;
     for id in sequence {
         let next = nodes.len() as u32;
         let place = *places.entry(*id).or_insert(next);
         if place == next {
+            choices.push(CyclesBuilder::new());
             nodes.push(NodeLog {
                 signature: Signature { procedure: ProcedureId(id.0 as u16), path: PathId(id.0) },
                 visits: 0,
                 successors: Vec::new(),
-                choices: Runs::new(),
+                choices: Cycles::new(),
                 columns: Vec::new(),
-                polls: Runs::new(),
+                polls: Cycles::new(),
             });
         }
         nodes[place as usize].visits += 1;
@@ -59,9 +62,12 @@ pub(crate) fn log(sequence: &[NodeId]) -> ThreadLog {
                 node.successors.push(NodeId(place));
                 node.successors.len() - 1
             });
-            node.choices.push(choice as u32, 1);
+            choices[before as usize].push(choice as u32, 1);
         }
         before = Some(place);
+    }
+    for (node, choices) in nodes.iter_mut().zip(choices) {
+        node.choices = choices.into();
     }
     ThreadLog { nodes, events: sequence.len() as u64 }
 }

@@ -1,9 +1,12 @@
 //! Limits of claims in a recording that are not backed by its bytes.
 //!
 //! Owns the numbers. Repetition is free in a recording: a billion identical calls are as few bytes
-//! as two, and stay one run in memory. Calls that alternate as predicted are free on disk too, but
-//! a run each once they are read; so are equal threads and processes. Beyond these limits a claim
-//! is damage, not a reason to run out of memory.
+//! as two, and stay one run in memory. Calls that alternate as predicted are free, too, and stay
+//! one cycle of runs. To pack or to unpack them takes time, however: some nanoseconds for each run.
+//! Equal threads and processes are not free in memory. Beyond these limits a claim is damage, not a
+//! reason to run out of memory or time.
+
+use talea_flow::codec::sequence::Bounds;
 
 /// Maximum number of calls of a recording: a million processes with a call every microsecond for a
 /// quarter of an hour. Sums of counts stay far from 64 bits.
@@ -16,22 +19,27 @@ pub const MOST_TABLE: u64 = 1 << 26;
 pub const MOST_FRAMES: usize = 64;
 /// See [`MOST_FRAMES`].
 pub const MOST_FRAMES_IN_ALL: usize = 1 << 24;
-/// Maximum number of runs, of 16 bytes, that a recording may unfold to, besides those for each
+/// Maximum number of runs, of 16 bytes, that a recording may keep in memory, besides those for each
 /// process.
 const MOST_RUNS: u64 = 1 << 27;
 /// The same for each process that has a section of its own.
 const RUNS_OF_PROCESS: u64 = 1 << 20;
+/// Maximum number of runs that a recording may unfold to, besides those for each process: those of
+/// some billion calls, a minute of reading.
+const MOST_STEPS: u64 = 1 << 33;
 
 /// Limits of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Maximum number of runs of equal values that streams may unfold to, all together.
+    /// Maximum number of runs of equal values that streams may keep in memory, all together.
     pub runs: u64,
+    /// Maximum number of runs that streams may unfold to, all together.
+    pub steps: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { runs: MOST_RUNS }
+        Self { runs: MOST_RUNS, steps: MOST_STEPS }
     }
 }
 
@@ -39,7 +47,13 @@ impl Limits {
     /// Limits for a recording of this many processes.
     #[must_use]
     pub fn of_processes(processes: usize) -> Self {
-        Self { runs: MOST_RUNS.saturating_add(RUNS_OF_PROCESS.saturating_mul(processes as u64)) }
+        let more = RUNS_OF_PROCESS.saturating_mul(processes as u64);
+        Self { runs: MOST_RUNS.saturating_add(more), steps: MOST_STEPS.saturating_add(more) }
+    }
+
+    /// For the streams of one recording.
+    pub(crate) const fn bounds(self) -> Bounds {
+        Bounds { runs: self.runs, steps: self.steps }
     }
 }
 

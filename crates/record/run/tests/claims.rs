@@ -19,6 +19,9 @@ use talea_run::live::{LiveProcess, read::LiveError};
 use talea_run::recording::Sizes;
 use zerocopy::{FromZeros, IntoBytes};
 
+/// Few, so that tests end soon.
+const LIMITS: Limits = Limits { runs: 1 << 16, steps: 1 << 17 };
+
 /// A process of one thread whose graph is one node that follows itself.
 struct Loop {
     events: u64,
@@ -62,8 +65,23 @@ impl Loop {
         bytes
     }
 
+    /// As many calls, with choices that alternate: the first successor once, then the second, then
+    /// each as it came before.
+    fn alternating(events: u64, hits: u64) -> Self {
+        let mut claim = Self::of(events);
+        claim.choices = Symbols { run: 1, count: 2, hits, ..Symbols::default() };
+        for number in [1 << 1 | 1, 0, 1 << 1 | 1, 1] {
+            put_number(&mut claim.tokens, number);
+        }
+        claim
+    }
+
     fn read(&self) -> LiveProcess {
-        LiveProcess::read_within(&self.bytes(), Limits { runs: 1 << 16 }).unwrap()
+        self.read_within(LIMITS)
+    }
+
+    fn read_within(&self, limits: Limits) -> LiveProcess {
+        LiveProcess::read_within(&self.bytes(), limits).unwrap()
     }
 }
 
@@ -83,11 +101,15 @@ fn stream(bytes: &mut Vec<u8>, content: &[u8]) -> Stream {
 }
 
 fn recording(process: &LiveProcess) -> Recording {
+    recording_within(process, LIMITS)
+}
+
+fn recording_within(process: &LiveProcess, limits: Limits) -> Recording {
     let mut bundle = Bundle::from_live(process);
     let times = bundle.take_times();
     let bundle = Bundle::from_bytes(&bundle.to_message(), 1).unwrap();
     let bundle = Bundle::from_bytes(&bundle.to_bytes(), 1).unwrap();
-    bundle.into_recording_within(times, Sizes::default(), Limits { runs: 1 << 16 })
+    bundle.into_recording_within(times, Sizes::default(), limits)
 }
 
 #[test]
@@ -120,16 +142,30 @@ fn more_calls_than_any_machine_makes_are_refused() {
 
 #[test]
 fn alternating_calls_without_end_are_refused() {
-    let mut claim = Loop::of(MOST_EVENTS);
-    // The first successor once, then the second, then each as it came before, for ever.
-    claim.choices = Symbols { run: 1, count: 2, hits: 1 << 40, ..Symbols::default() };
-    for number in [1 << 1 | 1, 0, 1 << 1 | 1, 1] {
-        put_number(&mut claim.tokens, number);
-    }
-    let process = claim.read();
-    let wanted = "the record claims more runs of calls than the 65536 that are read at most";
+    let process = Loop::alternating(MOST_EVENTS, 1 << 40).read();
+    let wanted = "the record claims more runs of calls than the 131072 that are read at most";
     assert_eq!(process.damage, [wanted]);
     recording(&process);
+}
+
+#[test]
+fn millions_of_alternating_calls_take_no_room() {
+    let count = 10_000_000;
+    let limits = Limits { runs: 1 << 10, steps: 2 * count };
+    let process = Loop::alternating(count, count - 4).read_within(limits);
+    assert!(process.damage.is_empty(), "{:?}", process.damage);
+    assert_eq!(process.threads[0].log.walk().count() as u64, count);
+    assert!(Bundle::from_live(&process).to_bytes().len() < 400);
+    let recording = recording_within(&process, limits);
+    assert!(recording.gaps.iter().all(|gap| !gap.detail.contains("runs")), "{:?}", recording.gaps);
+    let log = &recording.processes[0].threads[0].log;
+    assert_eq!(log.walk().count() as u64, count);
+    let choices = &log.nodes[0].choices;
+    assert_eq!((choices.run_count(), choices.len()), (count - 1, count - 1));
+    assert!(choices.values().take(5).eq([0, 1, 0, 1, 0]));
+    let fewer = recording_within(&process, Limits { steps: count - 2, ..limits });
+    let wanted = "unfolds to more runs of calls than the 9999998 that are read at most";
+    assert!(fewer.gaps.iter().any(|gap| gap.detail.contains(wanted)), "{:?}", fewer.gaps);
 }
 
 #[test]

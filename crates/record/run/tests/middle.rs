@@ -6,7 +6,8 @@
 
 use std::path::Path;
 
-use talea_flow::log::{NodeLog, Runs, ThreadLog};
+use talea_flow::cycles::{Cycles, CyclesBuilder};
+use talea_flow::log::{NodeLog, ThreadLog};
 use talea_model::{Nanos, NodeId};
 use talea_run::Recording;
 use talea_run::bundle::Bundle;
@@ -27,12 +28,18 @@ fn recording() -> Recording {
     let node = |successors: &[u32]| NodeLog {
         visits: 0,
         successors: successors.iter().map(|&to| NodeId(to)).collect(),
-        choices: Runs::new(),
-        columns: vec![Runs::new(); like.columns.len()],
-        polls: Runs::new(),
+        choices: Cycles::new(),
+        columns: vec![Cycles::new(); like.columns.len()],
+        polls: Cycles::new(),
         ..like.clone()
     };
     let mut nodes = [node(&[1]), node(&[2, 1]), node(&[0])];
+    let mut choices: [CyclesBuilder<u32>; 3] = Default::default();
+    let mut polls: [CyclesBuilder<u64>; 3] = Default::default();
+    let mut columns: [Vec<CyclesBuilder<i64>>; 3] = Default::default();
+    for all in &mut columns {
+        all.resize_with(like.columns.len(), Default::default);
+    }
     let mut sequence = Vec::new();
     for round in 0..ROUNDS {
         let inner = 1 + round / 7 % 3;
@@ -44,16 +51,20 @@ fn recording() -> Recording {
     sequence.push((last, u32::MAX));
     thread.times.clear();
     for (at, &(node, choice)) in (0_u64..).zip(&sequence) {
-        let node = &mut nodes[node];
-        node.visits += 1;
+        nodes[node].visits += 1;
         if choice < u32::MAX {
-            node.choices.push(choice, 1);
+            choices[node].push(choice, 1);
         }
-        for (column, values) in (0_u64..).zip(&mut node.columns) {
+        for (column, values) in (0_u64..).zip(&mut columns[node]) {
             values.push((at / 3_u64.pow(column as u32) % 5) as i64, 1);
         }
-        node.polls.push(1 + at / 50 % 2, 1);
+        polls[node].push(1 + at / 50 % 2, 1);
         thread.times.extend([(at * 7 % 11 + at % 100 / 98 * 90) as u8, (at % 17) as u8]);
+    }
+    let streams = choices.into_iter().zip(columns).zip(polls);
+    for (node, ((choices, columns), polls)) in nodes.iter_mut().zip(streams) {
+        (node.choices, node.polls) = (choices.into(), polls.into());
+        node.columns = columns.into_iter().map(Cycles::from).collect();
     }
     thread.sums = vec![NodeSums::default(); nodes.len()];
     thread.log = ThreadLog { nodes: nodes.into(), events: sequence.len() as u64 };

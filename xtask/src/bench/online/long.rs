@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use talea_run::live::LiveProcess;
 use talea_run::mapped::{live_records, read_live};
 
-use super::{Program, json, number, record, talea, timed_calls, trace_bytes};
+use super::{Program, json, number, record, run_time, talea, timed_calls, trace_bytes};
 use crate::bench::{heading, output};
 
 /// Steps of the runs; the last makes 100 million calls on each rank.
@@ -139,11 +139,4 @@ fn private_memory(process: u32) -> Option<f64> {
     let text = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
     Some(line.split_whitespace().next()?.parse::<f64>().ok()? * 1024.0 / 1e6)
-}
-
-/// Seconds of the recorded program.
-fn run_time(out: &Path) -> Result<f64, String> {
-    let text = std::fs::read_to_string(out.join("run.json")).map_err(|e| e.to_string())?;
-    let metadata = serde_json::from_str(&text).map_err(|e| e.to_string())?;
-    Ok(number(&metadata, "wall_seconds"))
 }

@@ -9,7 +9,7 @@
 use super::DecodeError;
 use super::number::{Context, Kind, Numbers, hash};
 use super::range::Bits;
-use crate::log::{Runs, RunsBuilder};
+use crate::cycles::{Cycles, CyclesBuilder};
 
 /// Largest distance of a difference.
 pub(super) const LAG_MAX: usize = 256;
@@ -47,17 +47,16 @@ pub(super) fn header(field: usize) -> Context<'static> {
 impl Scale {
     /// The multiples of the greatest common divisor above the minimum; `None` if that changes
     /// nothing.
-    pub(super) fn steps(values: &Runs<i64>) -> Option<Self> {
-        let base = values.runs().iter().map(|run| run.0).min()?;
-        let step =
-            values.runs().iter().fold(0, |step, run| gcd(run.0.wrapping_sub(base) as u64, step));
+    pub(super) fn steps(values: &Cycles<i64>) -> Option<Self> {
+        let base = values.totals().map(|run| run.0).min()?;
+        let step = values.totals().fold(0, |step, run| gcd(run.0.wrapping_sub(base) as u64, step));
         (step > 0 && (step > 1 || base != 0)).then_some(Self::Steps { base, step })
     }
 
     /// The sorted distinct values; `None` if they are too many.
-    pub(super) fn table(values: &Runs<i64>) -> Option<Self> {
+    pub(super) fn table(values: &Cycles<i64>) -> Option<Self> {
         let mut table = Vec::new();
-        for run in values.runs() {
+        for run in values.totals() {
             table.push(run.0);
             if table.len() >= 4 * TABLE_MAX {
                 table.sort_unstable();
@@ -165,11 +164,11 @@ impl Form {
     }
 
     /// Applies both stages.
-    pub(super) fn apply(&self, values: &Runs<i64>) -> Runs<i64> {
-        let mut result = RunsBuilder::new();
+    pub(super) fn apply(&self, values: &Cycles<i64>) -> Cycles<i64> {
+        let mut result = CyclesBuilder::new();
         let mut past = vec![0_i64; self.lag];
         let mut at = 0;
-        for &(value, count) in values.runs() {
+        for (value, count) in values.runs() {
             let number = self.scale.number(value);
             let single = count.min(self.lag as u64);
             for _ in 0..single {
@@ -253,17 +252,17 @@ mod tests {
 
     use super::*;
 
-    fn undone(form: &Form, values: &Runs<i64>) -> Runs<i64> {
+    fn undone(form: &Form, values: &Cycles<i64>) -> Cycles<i64> {
         let mut undo = Undo::new(form.clone());
-        let mut result = Runs::new();
-        for &(number, count) in form.apply(values).runs() {
+        let mut result = CyclesBuilder::new();
+        for (number, count) in form.apply(values).runs() {
             undo.give(number, count);
             while !undo.is_empty() {
                 let (value, count) = undo.take().unwrap();
                 result.push(value, count);
             }
         }
-        result
+        result.into()
     }
 
     proptest! {
@@ -275,10 +274,7 @@ mod tests {
             ),
             lag in 0..7_usize,
         ) {
-            let mut values = Runs::new();
-            for (value, count) in runs {
-                values.push(value, count);
-            }
+            let values = Cycles::from_runs(runs);
             let scales = [Some(Scale::Plain), Scale::steps(&values), Scale::table(&values)];
             for scale in scales.into_iter().flatten() {
                 prop_assert_eq!(undone(&Form { scale, lag }, &values), values.clone());
@@ -288,7 +284,7 @@ mod tests {
 
     #[test]
     fn interleaved_counters_become_constants() {
-        let values: Runs<i64> = (0..300).map(|i| [5, 100 + i, -7 * i][i as usize % 3]).collect();
+        let values: Cycles<i64> = (0..300).map(|i| [5, 100 + i, -7 * i][i as usize % 3]).collect();
         let form = Form { scale: Scale::Plain, lag: 3 };
         assert_eq!(form.apply(&values).values().skip(3).take(3).collect::<Vec<_>>(), [0, 3, -21]);
     }

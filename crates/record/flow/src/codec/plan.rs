@@ -11,7 +11,7 @@ use super::number::Numbers;
 use super::pieces::{Coded, Pieces, Setting};
 use super::range::Encoder;
 use super::repeats::{Piece, WINDOW_MAX, parse};
-use crate::log::Runs;
+use crate::cycles::Cycles;
 
 mod race;
 
@@ -25,6 +25,8 @@ const SAMPLE_REPEATS: usize = 600;
 const SAMPLE_RUNS: usize = 1 << 14;
 /// Number of values on which differences are compared.
 const SAMPLE_VALUES: usize = 2048;
+/// Number of runs from which on repeats are always sought.
+const MANY_RUNS: u64 = 1 << 21;
 /// Maximum bytes of a stream that is not worth a search.
 const SMALL: usize = 4;
 
@@ -47,11 +49,11 @@ struct Plan {
 }
 
 /// The smallest coding found.
-pub(super) fn best(values: &Runs<i64>) -> Vec<u8> {
-    let is_whole = |sample: &Runs<i64>| sample.runs().len() == values.runs().len();
+pub(super) fn best(values: &Cycles<i64>) -> Vec<u8> {
+    let is_whole = |sample: &Cycles<i64>| sample.run_count() == values.run_count();
     let few = sample(values, SAMPLE_NEW);
     let mut search = Search::new(&few, Plan::PLAIN);
-    if !is_whole(&few) || values.runs().len() > 1 && search.bytes.len() > SMALL {
+    if !is_whole(&few) || values.run_count() > 1 && search.bytes.len() > SMALL {
         search.run();
     }
     if is_whole(&few) {
@@ -65,7 +67,11 @@ pub(super) fn best(values: &Runs<i64>) -> Vec<u8> {
     if is_whole(&more) {
         return search.bytes;
     }
-    let chosen = search.best;
+    let mut chosen = search.best;
+    // Runs that are all written anew take memory.
+    if values.run_count() > MANY_RUNS {
+        chosen.shortest = chosen.shortest.min(32);
+    }
     let fitting = chosen.or_simpler().into_iter().find_map(|plan| plan.encode(values));
     let mut best = fitting.unwrap_or_default();
     debug_assert!(!best.is_empty(), "the plain plan fits all values");
@@ -80,11 +86,11 @@ pub(super) fn best(values: &Runs<i64>) -> Vec<u8> {
 }
 
 /// The first runs, as many as contain `new` new ones.
-fn sample(values: &Runs<i64>, new: usize) -> Runs<i64> {
-    let runs = values.runs();
-    let pieces = parse(&runs[..runs.len().min(SAMPLE_RUNS)], 3);
-    let at: usize = pieces.into_iter().take(new).map(Piece::length).sum();
-    Runs::from_runs(runs[..at].iter().copied())
+fn sample(values: &Cycles<i64>, new: usize) -> Cycles<i64> {
+    let count = values.run_count().min(SAMPLE_RUNS as u64);
+    let pieces = parse(values.runs(), count, 3);
+    let at = pieces.into_iter().take(new).map(|piece| piece.length() as usize).sum();
+    Cycles::from_runs(values.runs().take(at))
 }
 
 impl Plan {
@@ -104,7 +110,7 @@ impl Plan {
 
     /// The stream with its values transformed, and the repeats in it; `None` if the plan does not
     /// fit the values.
-    fn layout(&self, values: &Runs<i64>) -> Option<Layout> {
+    fn layout(&self, values: &Cycles<i64>) -> Option<Layout> {
         let scale = match self.fit {
             Fit::Plain => Scale::Plain,
             Fit::Steps => Scale::steps(values)?,
@@ -115,12 +121,12 @@ impl Plan {
         if values.is_empty() {
             return None;
         }
-        let pieces = parse(values.runs(), self.shortest);
+        let pieces = parse(values.runs(), values.run_count(), self.shortest);
         Some(Layout { form, values, pieces })
     }
 
     /// The stream in this form; `None` if the plan does not fit the values.
-    fn encode(&self, values: &Runs<i64>) -> Option<Vec<u8>> {
+    fn encode(&self, values: &Cycles<i64>) -> Option<Vec<u8>> {
         self.layout(values)?.encode(self.setting, &mut Race::default())
     }
 }
@@ -129,7 +135,7 @@ impl Plan {
 #[derive(Debug)]
 struct Layout {
     form: Form,
-    values: Runs<i64>,
+    values: Cycles<i64>,
     pieces: Vec<Piece>,
 }
 
@@ -147,25 +153,28 @@ impl Layout {
         let (mut numbers, mut coder) = (Numbers::new(), Encoder::new());
         self.form.code(&mut numbers, &mut coder).ok()?;
         let mut state = Pieces::new(&mut numbers, &mut coder, farthest, setting).ok()?;
-        let runs = self.values.runs();
         let all = self.values.len();
-        let mut left = all;
-        let mut at = 0;
+        let (mut left, mut runs_left) = (all, self.values.run_count());
+        let mut runs = self.values.runs();
         for piece in &self.pieces {
+            let mut next = runs.next()?;
             let length = piece.length();
             let given = match *piece {
-                Piece::New => Coded::New(runs[at].0, runs[at].1),
+                Piece::New => Coded::New(next.0, next.1),
                 Piece::Copy { distance, .. } => {
-                    let rest = at + length == runs.len();
-                    Coded::Copy { distance, runs: if rest { u64::MAX } else { length as u64 } }
+                    let rest = length == runs_left;
+                    Coded::Copy { distance, runs: if rest { u64::MAX } else { length } }
                 }
             };
             state.code(&mut numbers, &mut coder, given, left).ok()?;
-            for &run in &runs[at..at + length] {
-                state.note(run);
-                left -= run.1;
+            runs_left -= length;
+            for _ in 1..length {
+                state.note(next);
+                left -= next.1;
+                next = runs.next()?;
             }
-            at += length;
+            state.note(next);
+            left -= next.1;
             if race.is_lost(all - left, all, coder.written()) {
                 return None;
             }
@@ -181,7 +190,7 @@ const PIECES_FEW: usize = 32;
 
 /// Trial encodings of a sample.
 struct Search<'a> {
-    sample: &'a Runs<i64>,
+    sample: &'a Cycles<i64>,
     best: Plan,
     bytes: Vec<u8>,
     pieces: usize,
@@ -191,7 +200,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(sample: &'a Runs<i64>, plan: Plan) -> Self {
+    fn new(sample: &'a Cycles<i64>, plan: Plan) -> Self {
         let (race, layout) = (Race::default(), None);
         let mut search =
             Self { sample, best: plan, bytes: Vec::new(), pieces: usize::MAX, race, layout };
@@ -245,8 +254,8 @@ impl<'a> Search<'a> {
             }
         }
         self.repeats();
-        let runs: Vec<i64> = self.sample.runs().iter().map(|run| run.0).collect();
-        let mut cycles = vec![1, nearest(&runs, LAG_MAX / 4), usual(self.sample.runs())];
+        let runs: Vec<i64> = self.sample.runs().map(|run| run.0).collect();
+        let mut cycles = vec![1, nearest(&runs, LAG_MAX / 4), usual(self.sample)];
         cycles.sort_unstable();
         cycles.dedup();
         for cycle in cycles {
@@ -289,9 +298,9 @@ fn nearest(values: &[i64], farthest: usize) -> usize {
 }
 
 /// The most frequent distance of copies.
-fn usual(runs: &[(i64, u64)]) -> usize {
+fn usual(values: &Cycles<i64>) -> usize {
     let mut lengths = BTreeMap::new();
-    for piece in parse(runs, 3) {
+    for piece in parse(values.runs(), values.run_count(), 3) {
         if let Piece::Copy { distance, length } = piece {
             *lengths.entry(distance as usize).or_insert(0) += length;
         }

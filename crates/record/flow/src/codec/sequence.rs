@@ -12,28 +12,41 @@ use super::form::{Form, Scale, Undo};
 use super::number::Numbers;
 use super::pieces::{Coded, Pieces, Setting};
 use super::{plan, range};
-use crate::log::{Runs, RunsBuilder};
+use crate::cycles::{Cycles, CyclesBuilder};
 
-/// Packs a stream. An empty one takes no bytes, a constant one 1 to 3 unless its value is large.
-pub fn encode(values: &Runs<i64>) -> Vec<u8> {
+/// Packs a stream; all its runs take time. An empty one takes no bytes, a constant one 1 to 3
+/// unless its value is large.
+pub fn encode(values: &Cycles<i64>) -> Vec<u8> {
     plan::best(values)
 }
 
-/// Unpacks a stream of `len` values at once; each of its runs is subtracted from `left`, the number
-/// of runs that may still be unpacked.
-///
-/// Neither `len` nor the bytes bound the runs: a copy of two runs, repeated, takes as few bytes as
-/// one.
-pub fn decode_all(bytes: &[u8], len: u64, left: &mut u64) -> Result<Runs<i64>, DecodeError> {
+/// Bounds of unpacking, which neither the number of values nor the bytes give: a copy of two runs,
+/// repeated, takes as few bytes as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Runs that may still be kept, of 16 bytes: see [`Cycles::kept`].
+    pub runs: u64,
+    /// Runs that may still be unpacked, kept or not: these take time.
+    pub steps: u64,
+}
+
+/// Unpacks a stream of `len` values at once; what that takes is subtracted from the `bounds`.
+pub fn decode_all(bytes: &[u8], len: u64, bounds: &mut Bounds) -> Result<Cycles<i64>, DecodeError> {
     let mut decoder = Decoder::new(bytes, len)?;
-    let mut values = RunsBuilder::new();
+    let mut values = CyclesBuilder::new();
     while let Some((value, count)) = decoder.next_run()? {
-        // Counted as they come, not as they are kept: many equal ones take no memory, but time.
-        *left = left.checked_sub(1).ok_or(DecodeError::TooLong)?;
+        bounds.steps = bounds.steps.checked_sub(1).ok_or(DecodeError::TooLong)?;
         values.push(value, count);
+        if values.kept() > bounds.runs {
+            bounds.runs = 0;
+            return Err(DecodeError::TooLong);
+        }
     }
     decoder.finish()?;
-    Ok(values.into())
+    let values = Cycles::from(values);
+    let left = bounds.runs.checked_sub(values.kept());
+    bounds.runs = left.unwrap_or(0);
+    left.map(|_| values).ok_or(DecodeError::TooLong)
 }
 
 /// Unpacks a stream run by run.
@@ -122,7 +135,7 @@ impl<'a> Decoder<'a> {
 /// are the values again.
 ///
 /// Streams that differ in these only, as counts and bytes do, become the same. Arithmetic wraps.
-pub fn scaled(values: &Runs<i64>) -> (i64, u64, Runs<i64>) {
+pub fn scaled(values: &Cycles<i64>) -> (i64, u64, Cycles<i64>) {
     let Some(scale) = Scale::steps(values) else { return (0, 1, values.clone()) };
     let Scale::Steps { base, step } = scale else { return (0, 1, values.clone()) };
     (base, step, Form { scale, lag: 0 }.apply(values))
@@ -140,17 +153,17 @@ mod tests {
 
     use super::*;
 
-    fn unpack(bytes: &[u8], len: u64, mut most: u64) -> Result<Runs<i64>, DecodeError> {
-        decode_all(bytes, len, &mut most)
+    fn unpack(bytes: &[u8], len: u64, most: u64) -> Result<Cycles<i64>, DecodeError> {
+        decode_all(bytes, len, &mut Bounds { runs: u64::MAX, steps: most })
     }
 
-    fn round_trip(values: &Runs<i64>) -> usize {
+    fn round_trip(values: &Cycles<i64>) -> usize {
         let bytes = encode(values);
         assert_eq!(unpack(&bytes, values.len(), u64::MAX).as_ref(), Ok(values));
         bytes.len()
     }
 
-    fn arbitrary() -> impl Strategy<Value = Runs<i64>> {
+    fn arbitrary() -> impl Strategy<Value = Cycles<i64>> {
         let value = prop_oneof![
             4 => 0..4_i64,
             2 => (0..5_i64).prop_map(|n| 1000 + 24 * n),
@@ -160,7 +173,7 @@ mod tests {
         let count = prop_oneof![6 => Just(1), 3 => 1..70_u64, 1 => 0..1_u64 << 40];
         let block = prop::collection::vec((value, count), 0..12);
         prop::collection::vec((block, 1..20_usize), 0..8).prop_map(|blocks| {
-            let mut values = Runs::new();
+            let mut values = CyclesBuilder::new();
             for (block, times) in blocks {
                 for _ in 0..times {
                     for &(value, count) in &block {
@@ -168,7 +181,7 @@ mod tests {
                     }
                 }
             }
-            values
+            values.into()
         })
     }
 
@@ -177,7 +190,7 @@ mod tests {
         fn interleaved_counters_are_found(
             strides in prop::collection::vec((-10_000..10_000_i64, -100..100_i64), 1..12),
         ) {
-            let values: Runs<i64> = (0..20_000)
+            let values: Cycles<i64> = (0..20_000)
                 .map(|i| {
                     let (base, stride) = strides[i % strides.len()];
                     base + stride * i as i64
@@ -189,9 +202,9 @@ mod tests {
 
         #[test]
         fn scales_are_reversible(values in prop::collection::vec(any::<i64>(), 0..60)) {
-            let values: Runs<i64> = values.into_iter().collect();
+            let values: Cycles<i64> = values.into_iter().collect();
             let (base, step, numbers) = scaled(&values);
-            let back: Runs<i64> = numbers.values().map(|n| unscaled(n, base, step)).collect();
+            let back: Cycles<i64> = numbers.values().map(|n| unscaled(n, base, step)).collect();
             prop_assert_eq!(back, values);
         }
 
@@ -211,7 +224,7 @@ mod tests {
                 0..8
             ),
         ) {
-            let mut values = Runs::new();
+            let mut values = CyclesBuilder::new();
             for draw in draws {
                 let (value, count) = first[usize::from(draw) % first.len()];
                 values.push(scale.0 + scale.1 * value, count);
@@ -219,7 +232,7 @@ mod tests {
             for (value, count) in late {
                 values.push(value, count);
             }
-            round_trip(&values);
+            round_trip(&values.into());
         }
 
         #[test]
@@ -261,21 +274,27 @@ mod tests {
 
     #[test]
     fn an_empty_stream_has_no_bytes() {
-        assert!(encode(&Runs::new()).is_empty());
-        assert_eq!(unpack(&[], 0, 0), Ok(Runs::new()));
+        assert!(encode(&Cycles::new()).is_empty());
+        assert_eq!(unpack(&[], 0, 0), Ok(Cycles::new()));
         assert_eq!(unpack(&[1, 2, 3, 4, 5, 6], 0, 0), Err(DecodeError::Trailing));
     }
 
     #[test]
     fn a_claimed_length_is_believed_only_as_far_as_it_is_cheap() {
-        let mut identical = Runs::new();
-        identical.push(7, 1 << 60);
+        let identical = Cycles::from_runs([(7, 1 << 60)]);
         assert_eq!(unpack(&encode(&identical), 1 << 60, 1), Ok(identical));
         // The same few bytes may be read as alternating for ever.
-        let alternating: Runs<i64> = (0..1000).map(|i| i % 2).collect();
+        let alternating: Cycles<i64> = (0..1000).map(|i| i % 2).collect();
         let bytes = encode(&alternating);
         assert!(bytes.len() < 16);
         assert_eq!(unpack(&bytes, 1 << 60, 10_000), Err(DecodeError::TooLong));
+        let irregular: Cycles<i64> = (0..1000_i64).map(|i| i * i % 1009).collect();
+        let mut bounds = Bounds { runs: 900, steps: 2000 };
+        let unpacked = decode_all(&encode(&irregular), 1000, &mut bounds);
+        assert_eq!((unpacked, bounds.runs), (Err(DecodeError::TooLong), 0));
+        bounds = Bounds { runs: 2000, steps: 2000 };
+        let unpacked = decode_all(&encode(&irregular), 1000, &mut bounds).unwrap();
+        assert_eq!(bounds, Bounds { runs: 2000 - unpacked.kept(), steps: 1000 });
     }
 
     /// Reproducible pseudorandom numbers.
@@ -290,7 +309,7 @@ mod tests {
     #[test]
     fn regular_streams_take_a_few_bytes() {
         let loops = |counts: [usize; 3]| {
-            let mut values = Runs::new();
+            let mut values = CyclesBuilder::new();
             for _ in 0..counts[0] {
                 for _ in 0..counts[1] {
                     values.push(0, counts[2] as u64);
@@ -298,12 +317,11 @@ mod tests {
                 }
                 values.push(2, 1);
             }
-            values
+            Cycles::from(values)
         };
-        let mut constant = Runs::new();
-        constant.push(7, 1_000_000);
+        let constant = Cycles::from_runs([(7, 1_000_000)]);
         let peers = [3, 5, 1, 9, 2, 5, 8];
-        let cases: [(&str, Runs<i64>, usize); 7] = [
+        let cases: [(&str, Cycles<i64>, usize); 7] = [
             ("constant", constant, 2),
             ("counter", (0..100_000).collect(), 3),
             ("stride", (0..100_000).map(|i| 1000 - 24 * i).collect(), 6),
@@ -325,7 +343,7 @@ mod tests {
         // Six message sizes that change every 20 steps by up to 8 atoms of 24 bytes: 6 x 4.09 bits
         // a change.
         let mut sizes = [1500, 1600, 1400, 1800, 1700, 1550];
-        let mut halo = Runs::new();
+        let mut halo = CyclesBuilder::new();
         for _ in 0..200 {
             for size in &mut sizes {
                 *size += random(17) - 8;
@@ -336,17 +354,20 @@ mod tests {
                 }
             }
         }
-        let few: Runs<i64> =
+        let few: Cycles<i64> =
             (0..20_000).map(|_| [96, 4096, 123_456, 77][random(4) as usize]).collect();
         let mut at = 100_000;
-        let walk: Runs<i64> = (0..20_000)
+        let walk: Cycles<i64> = (0..20_000)
             .map(|_| {
                 at += random(3) - 1;
                 at
             })
             .collect();
-        let cases =
-            [("halo", halo, 200.0 * 6.0 * 4.09), ("few", few, 40_000.0), ("walk", walk, 31_700.0)];
+        let cases = [
+            ("halo", halo.into(), 200.0 * 6.0 * 4.09),
+            ("few", few, 40_000.0),
+            ("walk", walk, 31_700.0),
+        ];
         for (name, values, bits) in cases {
             let size = round_trip(&values);
             assert!(

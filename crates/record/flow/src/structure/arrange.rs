@@ -119,7 +119,7 @@ pub(super) fn body(frame: &Frame, items: Vec<Item>) -> (Vec<Tree>, Cost) {
     let listed = by_path(frame, &items);
     let mut groups = nest(items, frame.weights.len(), DEPTH);
     let mut guards = guards(frame, &groups);
-    let trips = frame.executions.iter().map(crate::log::Runs::len).max().unwrap_or(0);
+    let trips = frame.executions.iter().map(crate::runs::Runs::len).max().unwrap_or(0);
     for guard in &guards {
         cost = cost.plus(Cost::of_guard(guard, trips));
     }

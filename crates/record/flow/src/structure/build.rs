@@ -15,7 +15,7 @@ use super::guards::Frame;
 use super::region::{Local, NONE, Span};
 use super::split::Split;
 use super::{Kind, Tree};
-use crate::log::Runs;
+use crate::runs::Runs;
 
 mod bounds;
 mod compare;

@@ -6,7 +6,7 @@
 use talea_model::{Nanos, NodeId};
 
 use super::{Guard, Kind, Tree};
-use crate::log::Runs;
+use crate::runs::Runs;
 
 impl Tree {
     /// The sequence of events; absent where a part of the tree is [`Kind::Mixed`].

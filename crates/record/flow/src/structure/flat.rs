@@ -13,7 +13,7 @@ use super::expand::{Iteration, holds};
 use super::periods::Traits;
 use super::recount::{LOOKED_AT, has_guards, new_guard, recount};
 use super::{Guard, Kind, Tree};
-use crate::log::Runs;
+use crate::runs::Runs;
 
 /// Maximum number of turns of an inner loop that are stages of a step.
 const STAGES: u64 = 6;

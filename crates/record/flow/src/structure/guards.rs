@@ -7,7 +7,7 @@
 
 use super::Guard;
 use crate::labels::{Partition, PartitionBuilder};
-use crate::log::Runs;
+use crate::runs::Runs;
 
 /// Maximum number of parts times different executions; beyond, programs are irregular and their
 /// guards are given for the whole run.

@@ -37,7 +37,7 @@ pub use steps::{Steps, steps};
 pub use thread::ThreadTree;
 
 use crate::labels::Partition;
-use crate::log::Runs;
+use crate::runs::Runs;
 
 /// One node of the structure tree, with the nodes below it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

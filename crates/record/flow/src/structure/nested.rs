@@ -9,7 +9,7 @@ use super::expand::{Iteration, holds};
 use super::recount::{LOOKED_AT, has_guards_inside, new_guard, recount};
 use super::{Guard, Kind, Tree};
 use crate::labels::{Part, Partition};
-use crate::log::Runs;
+use crate::runs::Runs;
 
 /// Maximum number of executions with a shorter last turn that are listed one by one.
 const LISTED: u64 = 1 << 20;

@@ -17,7 +17,8 @@ use super::code::CodeFrame;
 use super::columns::{Columns, LOOKED_AT, Period, period};
 use super::{Guard, Kind, Tree};
 use crate::labels::Partition;
-use crate::log::{Runs, ThreadLog};
+use crate::log::ThreadLog;
+use crate::runs::Runs;
 
 /// Traits of a node's calls that the tree may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -35,7 +35,7 @@ impl ThreadTree {
         let found: Vec<Option<Vec<bool>>> = (0..log.nodes.len())
             .map(|at| {
                 let column = log.nodes[at].columns.get(traits.get(at)?.poll?)?;
-                let nothing = column.runs().iter().any(|&(value, _)| value == 0);
+                let nothing = column.totals().any(|(value, _)| value == 0);
                 nothing.then(|| column.values().take(bound).map(|value| value != 0).collect())
             })
             .collect();

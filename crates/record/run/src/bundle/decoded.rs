@@ -7,8 +7,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use talea_flow::codec::{DecodeError, sequence};
-use talea_flow::log::Runs;
+use talea_flow::codec::DecodeError;
+use talea_flow::codec::sequence::{self, Bounds};
+use talea_flow::cycles::{Cycles, Value};
 
 use super::{Bundle, Graph};
 use crate::limits::{Limits, MOST_EVENTS};
@@ -24,8 +25,10 @@ const SHARED: u64 = 8;
 pub(super) enum Refusal {
     #[error("claims {0} calls, with those before it; expected at most {MOST_EVENTS}")]
     Events(u64),
-    #[error("unfolds to more runs of calls than the {0} that are read at most")]
+    #[error("keeps more runs of calls in memory than the {0} that are read at most")]
     Runs(u64),
+    #[error("unfolds to more runs of calls than the {0} that are read at most")]
+    Steps(u64),
 }
 
 /// A column of arguments: its stream, length and scale, and the meaning of its numbers. Columns
@@ -53,10 +56,10 @@ pub(super) enum Meaning {
 }
 
 /// Streams that were decoded before.
-struct Known<K, T>(RefCell<HashMap<K, Runs<T>>>);
+struct Known<K, T>(RefCell<HashMap<K, Cycles<T>>>);
 
-impl<K: Eq + Hash, T: Clone> Known<K, T> {
-    fn get_or_make(&self, key: K, make: impl FnOnce() -> Option<Runs<T>>) -> Option<Runs<T>> {
+impl<K: Eq + Hash, T: Value> Known<K, T> {
+    fn get_or_make(&self, key: K, make: impl FnOnce() -> Option<Cycles<T>>) -> Option<Cycles<T>> {
         if let Some(runs) = self.0.borrow().get(&key) {
             return Some(runs.clone());
         }
@@ -80,7 +83,7 @@ pub(super) struct Decoded<'a> {
     polls: Known<(u32, u64), u64>,
     columns: Known<ColumnKey, i64>,
     limits: Limits,
-    runs_left: Cell<u64>,
+    left: Cell<Bounds>,
     events: Cell<u64>,
     /// Reason for the last refusal, unless the data are damaged.
     pub(super) refusal: Cell<Option<Refusal>>,
@@ -95,7 +98,7 @@ impl<'a> Decoded<'a> {
             polls: Known::default(),
             columns: Known::default(),
             limits,
-            runs_left: Cell::new(limits.runs),
+            left: Cell::new(limits.bounds()),
             events: Cell::new(0),
             refusal: Cell::new(None),
         }
@@ -116,28 +119,31 @@ impl<'a> Decoded<'a> {
     }
 
     /// A stream of `length` values.
-    fn stream(&self, id: u32, length: u64) -> Option<Runs<i64>> {
+    fn stream(&self, id: u32, length: u64) -> Option<Cycles<i64>> {
         self.streams.get_or_make((id, length), || {
-            let mut left = self.runs_left.get();
+            let mut left = self.left.get();
             let read = sequence::decode_all(self.bundle.streams.get(id)?, length, &mut left);
             // Unreadable streams take time, too.
-            self.runs_left.set(left);
+            self.left.set(left);
             if read == Err(DecodeError::TooLong) {
-                self.refusal.set(Some(Refusal::Runs(self.limits.runs)));
+                self.refusal.set(Some(match left.steps {
+                    0 => Refusal::Steps(self.limits.steps),
+                    _ => Refusal::Runs(self.limits.runs),
+                }));
             }
             read.ok()
         })
     }
 
     /// The choices of a node.
-    pub(super) fn choices(&self, stream: u32, length: u64) -> Option<Runs<u32>> {
+    pub(super) fn choices(&self, stream: u32, length: u64) -> Option<Cycles<u32>> {
         self.choices.get_or_make((stream, length), || {
             self.mapped(&self.stream(stream, length)?, |one| u32::try_from(one).unwrap_or(u32::MAX))
         })
     }
 
     /// The polls of a node.
-    pub(super) fn polls(&self, stream: u32, length: u64) -> Option<Runs<u64>> {
+    pub(super) fn polls(&self, stream: u32, length: u64) -> Option<Cycles<u64>> {
         self.polls.get_or_make((stream, length), || {
             let meaning = |one| u64::try_from(one).unwrap_or(0).min(MOST_EVENTS);
             self.mapped(&self.stream(stream, length)?, meaning)
@@ -145,7 +151,11 @@ impl<'a> Decoded<'a> {
     }
 
     /// A column of arguments, whose numbers become values by `meaning`.
-    pub(super) fn column(&self, key: ColumnKey, meaning: impl Fn(i64) -> i64) -> Option<Runs<i64>> {
+    pub(super) fn column(
+        &self,
+        key: ColumnKey,
+        meaning: impl Fn(i64) -> i64,
+    ) -> Option<Cycles<i64>> {
         let ColumnKey { stream, length, base, step, .. } = key;
         let column = || {
             let numbers = self.stream(stream, length)?;
@@ -163,22 +173,25 @@ impl<'a> Decoded<'a> {
     }
 
     /// A stream with other values.
-    fn mapped<T: Copy + PartialEq>(
+    fn mapped<T: Value>(
         &self,
-        runs: &Runs<i64>,
+        runs: &Cycles<i64>,
         meaning: impl Fn(i64) -> T,
-    ) -> Option<Runs<T>> {
-        self.spend(runs.runs().len() as u64 + SHARED)?;
-        Some(Runs::from_runs(runs.runs().iter().map(|&(value, count)| (meaning(value), count))))
+    ) -> Option<Cycles<T>> {
+        let mapped = runs.map(meaning);
+        self.spend(mapped.kept() + SHARED)?;
+        Some(mapped)
     }
 
     /// Counts memory that is kept.
     fn spend(&self, runs: u64) -> Option<()> {
-        let Some(left) = self.runs_left.get().checked_sub(runs) else {
+        let mut left = self.left.get();
+        let Some(rest) = left.runs.checked_sub(runs) else {
             self.refusal.set(Some(Refusal::Runs(self.limits.runs)));
             return None;
         };
-        self.runs_left.set(left);
+        left.runs = rest;
+        self.left.set(left);
         Some(())
     }
 }

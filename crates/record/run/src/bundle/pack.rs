@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use talea_flow::codec::sequence;
-use talea_flow::log::{NodeLog, Runs};
+use talea_flow::cycles::Cycles;
+use talea_flow::log::NodeLog;
 use talea_flow::times::Quantiser;
 use talea_model::{ArgKind, ProcedureSpec};
 
@@ -173,9 +174,7 @@ impl Bundle {
                     packer.column(self, column)
                 });
             }
-            let poll_counts = Runs::from_runs(
-                log.polls.runs().iter().map(|&(value, count)| (value as i64, count)),
-            );
+            let poll_counts = log.polls.map(|value| value as i64);
             polls.push(if poll_counts.is_empty() {
                 0
             } else {
@@ -257,15 +256,15 @@ fn packed_times(live: &LiveProcess) -> Vec<u8> {
 /// Streams that were packed already, as packing is slow.
 #[derive(Default)]
 struct Packer {
-    packed: HashMap<Runs<i64>, u32>,
+    packed: HashMap<Cycles<i64>, u32>,
 }
 
 /// Minimum number of runs of a stream that is scaled: for fewer the scale would take more room than
 /// they do.
-const SCALED_RUNS: usize = 32;
+const SCALED_RUNS: u64 = 32;
 
 impl Packer {
-    fn stream(&mut self, bundle: &mut Bundle, numbers: Runs<i64>) -> u32 {
+    fn stream(&mut self, bundle: &mut Bundle, numbers: Cycles<i64>) -> u32 {
         match self.packed.entry(numbers) {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(place) => {
@@ -275,8 +274,8 @@ impl Packer {
         }
     }
 
-    fn column(&mut self, bundle: &mut Bundle, values: &Runs<i64>) -> Column {
-        let (base, step, numbers) = if values.runs().len() < SCALED_RUNS {
+    fn column(&mut self, bundle: &mut Bundle, values: &Cycles<i64>) -> Column {
+        let (base, step, numbers) = if values.run_count() < SCALED_RUNS {
             (0, 1, values.clone())
         } else {
             sequence::scaled(values)
@@ -301,8 +300,8 @@ fn common(comm: &CommSymbol) -> CommSymbol {
     }
 }
 
-fn choices_of(log: &NodeLog) -> Runs<i64> {
-    Runs::from_runs(log.choices.runs().iter().map(|&(choice, count)| (i64::from(choice), count)))
+fn choices_of(log: &NodeLog) -> Cycles<i64> {
+    log.choices.map(i64::from)
 }
 
 /// The call that had not returned, then the sites of the series of polls that had not ended;

@@ -5,22 +5,22 @@
 
 use std::collections::HashMap;
 
-use talea_flow::log::Runs;
+use talea_flow::cycles::Cycles;
 use talea_model::args::special;
 
 /// A column of peers as numbers in the order of first use. Their meaning is appended to `peers`:
 /// their number, then for each the difference to the own rank, doubled; odd numbers are values that
 /// are no ranks.
-pub(super) fn by_first_use(column: &Runs<i64>, rank: i32, peers: &mut Vec<i64>) -> Runs<i64> {
+pub(super) fn by_first_use(column: &Cycles<i64>, rank: i32, peers: &mut Vec<i64>) -> Cycles<i64> {
     let mut seen: Vec<i64> = Vec::new();
     let mut numbers: HashMap<i64, i64> = HashMap::new();
-    let mut number = |value| {
+    let number = |value| {
         *numbers.entry(value).or_insert_with(|| {
             seen.push(value);
             seen.len() as i64 - 1
         })
     };
-    let out = Runs::from_runs(column.runs().iter().map(|&(value, count)| (number(value), count)));
+    let out = column.map(number);
     peers.push(seen.len() as i64);
     peers.extend(seen.iter().map(|&value| meaning_of(value, rank)));
     out

@@ -29,7 +29,7 @@ impl Bundle {
             for (column, _) in
                 log.columns.iter().zip(args).filter(|(_, arg)| arg.kind == ArgKind::Datatypes)
             {
-                used.extend(column.runs().iter().map(|&(list, _)| list));
+                used.extend(column.totals().map(|(list, _)| list));
             }
         }
         let mut cursor = live.lists.cursor();

@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use talea_flow::log::{NodeLog, Runs, ThreadLog};
+use talea_flow::cycles::Cycles;
+use talea_flow::log::{NodeLog, ThreadLog};
 use talea_model::{
     ArgKind, Frame, GapKind, Gaps, Location, NodeId, PathId, ProcedureId, Rank, Signature,
 };
@@ -248,7 +249,7 @@ impl Bundle {
             let choices = if node.choices == 0 {
                 // Only a last event without successors has no choice at all.
                 let count = if node.successors.is_empty() { 0 } else { node.visits };
-                Runs::from_runs([(0, count)])
+                Cycles::from_runs([(0, count)])
             } else {
                 let last = u64::from(nodes.len() as u32 == graph.last);
                 decoded.choices(node.choices - 1, node.visits.checked_sub(last)?)?
@@ -287,7 +288,7 @@ impl Bundle {
                 });
             }
             let polls =
-                if polls == 0 { Runs::new() } else { decoded.polls(polls - 1, node.visits)? };
+                if polls == 0 { Cycles::new() } else { decoded.polls(polls - 1, node.visits)? };
             nodes.push(NodeLog {
                 signature: Signature {
                     procedure: ProcedureId(node.procedure as u16),

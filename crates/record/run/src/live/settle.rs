@@ -13,7 +13,7 @@ pub(super) fn settle(log: &mut ThreadLog) {
         *first = 1;
     }
     for node in &log.nodes {
-        for &(choice, count) in node.choices.runs() {
+        for (choice, count) in node.choices.totals() {
             let to = node.successors.get(choice as usize);
             if let Some(arrivals) = to.and_then(|to| arrivals.get_mut(to.0 as usize)) {
                 *arrivals = arrivals.saturating_add(count);
@@ -26,7 +26,8 @@ pub(super) fn settle(log: &mut ThreadLog) {
         }
     }
     let visits = log.nodes.iter().fold(0_u64, |sum, node| sum.saturating_add(node.visits));
-    if log.events.checked_add(1) == Some(visits) {
+    let is_consistent = log.nodes.iter().map(|node| node.visits).eq(arrivals);
+    if is_consistent && log.events.checked_add(1) == Some(visits) {
         without_number(log);
     }
 }
@@ -42,31 +43,51 @@ fn take_back(node: &mut NodeLog) {
     }
 }
 
+/// Events that are walked through at most: a damaged file may claim any number.
+const MOST_WALKED: u64 = 1 << 30;
+
 /// Removes the event after the counted ones, if the streams lead to one.
 fn without_number(log: &mut ThreadLog) {
-    let events = log.events;
-    log.events += 1;
-    let (mut before, mut last, mut walked) = (None, None, 0_u64);
+    // Only the last event has no successor.
+    let without = |node: &NodeLog| node.choices.len() < node.visits;
+    let Some(last) = log.nodes.iter().position(without) else { return };
+    let leads_there = |node: &NodeLog| {
+        let choice = node.visits.checked_sub(1 + u64::from(without(node)));
+        let choice = choice.and_then(|visit| node.choices.position(visit).0.next());
+        let to = choice.and_then(|(choice, _)| node.successors.get(choice as usize));
+        to.is_some_and(|to| to.0 as usize == last)
+    };
+    let mut leading = (0..log.nodes.len()).filter(|&at| leads_there(&log.nodes[at]));
+    let before = match (leading.next(), leading.next()) {
+        _ if log.events == 0 => None,
+        (None, _) => return,
+        (one, None) => one,
+        _ if log.events > MOST_WALKED => return,
+        _ => {
+            let Some(before) = last_counted(log) else { return };
+            Some(before)
+        }
+    };
+    take_back(&mut log.nodes[last]);
+    if let Some(before) = before {
+        log.nodes[before].choices.pop();
+    }
+}
+
+/// The node of the last event that counts; `None` where the streams contradict each other.
+fn last_counted(log: &ThreadLog) -> Option<usize> {
+    let (mut last, mut walked) = (None, 0_u64);
     for node in log.walk() {
-        (before, last) = (last, Some(node));
+        last = Some(node.0 as usize);
         walked += 1;
     }
-    let is_whole = walked == log.events;
-    log.events = events;
-    if !is_whole {
-        return;
-    }
-    if let Some(node) = last.and_then(|last| log.nodes.get_mut(last.0 as usize)) {
-        take_back(node);
-    }
-    if let Some(node) = before.and_then(|before| log.nodes.get_mut(before.0 as usize)) {
-        node.choices.pop();
-    }
+    last.filter(|_| walked == log.events)
 }
 
 #[cfg(test)]
 mod tests {
-    use talea_flow::log::{NodeLog, Runs};
+    use talea_flow::cycles::{Cycles, Value};
+    use talea_flow::log::NodeLog;
     use talea_model::{NodeId, PathId, ProcedureId, Signature};
 
     use super::*;
@@ -79,9 +100,13 @@ mod tests {
             successors: successors.iter().map(|&to| NodeId(to)).collect(),
             choices: (0..choices).map(|_| 0).collect(),
             columns: vec![(0..visits as i64).collect()],
-            polls: Runs::new(),
+            polls: Cycles::new(),
         };
         ThreadLog { nodes: vec![node(3, &[1], 2), node(2, &[0, 1], 2)], events: 5 }
+    }
+
+    fn push<T: Value>(stream: &mut Cycles<T>, value: T) {
+        *stream = stream.values().chain([value]).collect();
     }
 
     #[test]
@@ -95,7 +120,7 @@ mod tests {
     fn arguments_without_a_way_are_taken_back() {
         let mut settled = log();
         settled.nodes[1].visits = 3;
-        settled.nodes[1].columns[0].push(99, 1);
+        push(&mut settled.nodes[1].columns[0], 99);
         settle(&mut settled);
         assert_eq!(settled, log());
     }
@@ -105,11 +130,11 @@ mod tests {
         // Node 0 is visited a fourth time: its arguments and the edge from node 1 are there.
         let mut settled = log();
         settled.nodes[0].visits = 4;
-        settled.nodes[0].columns[0].push(99, 1);
-        settled.nodes[0].choices.push(0, 1);
+        push(&mut settled.nodes[0].columns[0], 99);
+        push(&mut settled.nodes[0].choices, 0);
         settled.nodes[1].visits = 3;
-        settled.nodes[1].columns[0].push(98, 1);
-        settled.nodes[1].choices.push(0, 1);
+        push(&mut settled.nodes[1].columns[0], 98);
+        push(&mut settled.nodes[1].choices, 0);
         settled.events = 7;
         let whole = settled.clone();
         settle(&mut settled);
@@ -131,13 +156,51 @@ mod tests {
         let mut settled = log();
         settled.nodes.truncate(1);
         let node = &mut settled.nodes[0];
-        (node.visits, node.choices) = (1, Runs::new());
-        (node.columns, node.polls) = (vec![Runs::from_runs([(5, 1)])], Runs::from_runs([(2, 1)]));
+        (node.visits, node.choices) = (1, Cycles::new());
+        (node.columns, node.polls) =
+            (vec![Cycles::from_runs([(5, 1)])], Cycles::from_runs([(2, 1)]));
         settled.events = 0;
         settle(&mut settled);
         let node = &settled.nodes[0];
         assert_eq!((settled.events, node.visits, settled.walk().count()), (0, 0, 0));
         assert!(node.columns[0].is_empty() && node.polls.is_empty());
+    }
+
+    #[test]
+    fn the_node_before_is_found_by_a_walk_if_several_lead_there() {
+        // The sequence 0 1 0 2 0 1 0, without the number of its last event.
+        let mut settled = log();
+        let mut third = settled.nodes[1].clone();
+        third.successors = vec![NodeId(0)];
+        let nodes =
+            [(4, vec![1, 2], vec![0, 1, 0]), (2, vec![0], vec![0, 0]), (1, vec![0], vec![0])];
+        settled.nodes.push(third);
+        for (node, (visits, successors, choices)) in settled.nodes.iter_mut().zip(nodes) {
+            node.visits = visits;
+            node.successors = successors.into_iter().map(NodeId).collect();
+            node.choices = choices.into_iter().collect();
+            node.columns = vec![(0..visits as i64).collect()];
+        }
+        settled.events = 6;
+        settle(&mut settled);
+        let walked: Vec<u32> = settled.walk().map(|node| node.0).collect();
+        assert_eq!(walked, [0, 1, 0, 2, 0, 1]);
+        let choices: Vec<u64> = settled.nodes.iter().map(|node| node.choices.len()).collect();
+        assert_eq!((settled.nodes[0].visits, choices), (3, vec![3, 1, 1]));
+    }
+
+    #[test]
+    fn claims_without_end_are_not_walked_through() {
+        let mut settled = log();
+        settled.nodes.truncate(1);
+        let node = &mut settled.nodes[0];
+        node.successors = vec![NodeId(0)];
+        node.choices = Cycles::from_runs([(0, (1 << 50) - 1)]);
+        (node.visits, node.columns) = (1 << 50, vec![Cycles::from_runs([(7, 1 << 50)])]);
+        settled.events = (1 << 50) - 1;
+        settle(&mut settled);
+        assert_eq!(settled.nodes[0].visits, settled.events);
+        assert_eq!(settled.nodes[0].choices.len(), settled.events - 1);
     }
 
     #[test]

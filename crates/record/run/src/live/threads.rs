@@ -6,7 +6,8 @@
 use std::collections::HashMap;
 use std::mem::offset_of;
 
-use talea_flow::log::{NodeLog, Runs, RunsBuilder, ThreadLog};
+use talea_flow::cycles::{Cycles, CyclesBuilder};
+use talea_flow::log::{NodeLog, ThreadLog};
 use talea_flow::times::Quantiser;
 use talea_model::{Nanos, NodeId, PathId, ProcedureId, ProcedureSpec, Signature};
 
@@ -14,7 +15,7 @@ use super::layout::{Header, INLINE_FRAMES, Node, PathFrame, Thread, TimesMode};
 use super::numbers::Cursor;
 use super::pieces::{Joined, KeptThread, Piece, join};
 use super::settle::settle;
-use super::streams::File;
+use super::streams::{Circle, File};
 use crate::limits::{MOST_EVENTS, MOST_FRAMES};
 
 /// One thread of the recorded program.
@@ -213,37 +214,47 @@ impl<'a> Threads<'a> {
             .take_while(|_| file.spend(size_of::<u32>()))
             .map(NodeId)
             .collect();
-        let mut choices = RunsBuilder::new();
-        file.symbols(&node.choices, false, events, 1, |symbol, run, _| choices.push(symbol, run));
+        let mut choices = CyclesBuilder::new();
+        file.symbols(&node.choices, false, events, 1, |next| {
+            choices.repeat(next.cycle, next.laps);
+            choices.kept()
+        });
 
         let columns_count = node.columns.min(64) as usize;
-        let mut columns = vec![RunsBuilder::new(); columns_count];
+        let mut columns = vec![CyclesBuilder::new(); columns_count];
         let values = file.stream(&node.values);
         let mut from = Cursor::new(&values);
         let mut slots: Vec<Vec<i64>> = Vec::new();
         let mut newest = vec![0_i64; columns_count];
         let mut complete = true;
         let mut visits = 0_u64;
-        file.symbols(&node.tuples, true, events, 1 + columns_count as u64, |slot, run, new| {
-            let slot = slot as usize;
-            visits = visits.saturating_add(run);
+        let mut column_cycle = Vec::new();
+        file.symbols(&node.tuples, true, events, 1 + columns_count as u64, |circle| {
+            let Circle { cycle, laps, new } = circle;
+            let lap = cycle.iter().fold(0_u64, |sum, &(_, run)| sum.saturating_add(run));
+            visits = visits.saturating_add(lap.saturating_mul(laps));
             if new {
                 complete &= next_tuple(&mut from, &mut newest).is_some();
+                let slot = cycle[0].0 as usize;
                 if slot == slots.len() {
                     slots.push(newest.clone());
                 } else if let Some(place) = slots.get_mut(slot) {
                     place.clone_from(&newest);
                 }
             }
-            let Some(tuple) = slots.get(slot) else { return };
-            for (column, &value) in columns.iter_mut().zip(tuple) {
-                column.push(value, run);
+            for (at, column) in columns.iter_mut().enumerate() {
+                let value = |slot: u32| slots.get(slot as usize).and_then(|tuple| tuple.get(at));
+                column_cycle.clear();
+                column_cycle
+                    .extend(cycle.iter().filter_map(|&(slot, run)| Some((*value(slot)?, run))));
+                column.repeat(&column_cycle, laps);
             }
+            columns.iter().map(CyclesBuilder::kept).sum::<u64>() + slots.len() as u64
         });
         if !complete {
             self.damage.push(format!("node {}: arguments end early", node.index));
         }
-        let mut polls = RunsBuilder::new();
+        let mut polls = CyclesBuilder::new();
         let content = file.stream(&node.polls);
         let mut from = Cursor::new(&content);
         while let (Some(single), Some(count)) = (from.number(), from.number()) {
@@ -258,7 +269,7 @@ impl<'a> Threads<'a> {
             visits,
             successors,
             choices: choices.into(),
-            columns: columns.into_iter().map(Runs::from).collect(),
+            columns: columns.into_iter().map(Cycles::from).collect(),
             polls: polls.into(),
         }
     }

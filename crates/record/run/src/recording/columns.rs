@@ -3,20 +3,20 @@
 //! Owns the current values of every node. Most arguments of a call are the same from visit to
 //! visit, so that a node is looked at again only when one of its values changes.
 
-use talea_flow::log::{NodeLog, Runs};
+use talea_flow::cycles::Iter;
+use talea_flow::log::NodeLog;
 
 /// Arguments and polls of a thread's nodes, visit by visit.
 pub(super) struct Columns<'a> {
     nodes: &'a [NodeLog],
-    places: Vec<Place>,
+    places: Vec<Place<'a>>,
     /// Current values of all columns, one node after the other.
     values: Vec<i64>,
-    streams: Vec<Stream>,
+    streams: Vec<Rest<'a, i64>>,
 }
 
 /// A node's place in the columns.
-#[derive(Clone, Copy)]
-struct Place {
+struct Place<'a> {
     /// Its columns.
     first: u32,
     end: u32,
@@ -25,68 +25,39 @@ struct Place {
     /// The same when they were looked at last.
     stretch: u64,
     polls: u64,
-    poll_stream: Stream,
+    poll_stream: Rest<'a, u64>,
 }
 
-/// Sums of a stream's runs here and there, so that a value is found without adding all before it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Marks(Vec<u64>);
-
-impl Marks {
-    /// Runs from one sum to the next.
-    const APART: usize = 256;
-
-    pub(crate) fn new(runs: &Runs<i64>) -> Self {
-        let mut sum = 0_u64;
-        let sums = runs.runs().chunks_exact(Self::APART).map(|chunk| {
-            sum = chunk.iter().fold(sum, |sum, &(_, count)| sum.saturating_add(count));
-            sum
-        });
-        Self(sums.collect())
-    }
-
-    /// The place of the value after `passed` others: its run, and the values of the run before it.
-    fn position(&self, runs: &[(i64, u64)], passed: u64) -> (usize, u64) {
-        let chunk = self.0.partition_point(|&sum| sum <= passed);
-        let mut left = passed - chunk.checked_sub(1).map_or(0, |before| self.0[before]);
-        let begin = chunk * Self::APART;
-        for (run, &(_, count)) in runs.iter().enumerate().skip(begin) {
-            if left < count {
-                return (run, left);
-            }
-            left -= count;
-        }
-        (runs.len(), 0)
-    }
-}
-
-/// A position in a stream.
-#[derive(Clone, Copy, Default)]
-struct Stream {
-    /// The next run.
-    run: usize,
-    /// Values left of the run before it.
+/// The rest of a stream.
+#[derive(Clone)]
+struct Rest<'a, T> {
+    /// The runs after the current one.
+    runs: Iter<'a, T>,
+    /// Values left of the current run.
     left: u64,
 }
 
-impl Stream {
+impl<'a, T: Copy> Rest<'a, T> {
+    /// Before the first value.
+    const fn new(runs: Iter<'a, T>) -> Self {
+        Self { runs, left: 0 }
+    }
+
     /// At a position, and the value there.
-    fn at<T: Copy>(runs: &[(T, u64)], (run, used): (usize, u64)) -> (Self, Option<T>) {
-        match runs.get(run) {
-            Some(&(value, count)) => (Self { run: run + 1, left: count - used }, Some(value)),
-            None => (Self { run, left: 0 }, None),
-        }
+    fn at((mut runs, used): (Iter<'a, T>, u64)) -> (Self, Option<T>) {
+        let run = runs.next();
+        (Self { runs, left: run.map_or(0, |(_, count)| count - used) }, run.map(|run| run.0))
     }
 
     /// Moves on by `passed` values, no more than are left; false at the end of the stream.
     #[inline]
-    fn advance<T: Copy>(&mut self, runs: &[(T, u64)], passed: u64, current: &mut T) -> bool {
+    fn advance(&mut self, passed: u64, current: &mut T) -> bool {
         // Not less than that, unless a stream has ended before its node's others.
         self.left = self.left.saturating_sub(passed);
         if self.left == 0 {
-            let Some(&(value, count)) = runs.get(self.run) else { return false };
+            let Some((value, count)) = self.runs.next() else { return false };
             *current = value;
-            *self = Self { run: self.run + 1, left: count.max(1) };
+            self.left = count;
         }
         true
     }
@@ -99,12 +70,13 @@ impl<'a> Columns<'a> {
         let places = nodes.iter().map(|node| {
             let first = end;
             end += node.columns.len() as u32;
-            let poll_stream = Stream::default();
+            let poll_stream = Rest::new(node.polls.runs());
             Place { first, end, left: 0, stretch: 0, polls: 1, poll_stream }
         });
         let places = places.collect();
-        let all = end as usize;
-        Self { nodes, places, values: vec![0; all], streams: vec![Stream::default(); all] }
+        let columns = nodes.iter().flat_map(|node| &node.columns);
+        let streams = columns.map(|column| Rest::new(column.runs())).collect();
+        Self { nodes, places, values: vec![0; end as usize], streams }
     }
 
     /// Leaves out arguments: visits then have polls alone.
@@ -112,27 +84,17 @@ impl<'a> Columns<'a> {
         self.places.iter_mut().for_each(|place| place.end = place.first);
     }
 
-    /// Goes on after so many visits of each node; `marks` are those of all columns in order.
-    pub(super) fn go_to(&mut self, visits: &[u64], marks: &[Marks]) {
+    /// Goes on after so many visits of each node.
+    pub(super) fn go_to(&mut self, visits: &[u64]) {
         for ((node, place), &visits) in self.nodes.iter().zip(&mut self.places).zip(visits) {
             (place.left, place.stretch) = (0, 0);
             let range = place.first as usize..place.end as usize;
             for (column, at) in node.columns.iter().zip(range) {
-                let value;
-                let position = match marks.get(at) {
-                    Some(marks) => marks.position(column.runs(), visits),
-                    None => column.position(visits),
-                };
-                (self.streams[at], value) = Stream::at(column.runs(), position);
-                self.values[at] = value.unwrap_or_default();
+                let (rest, value) = Rest::at(column.position(visits));
+                (self.streams[at], self.values[at]) = (rest, value.unwrap_or_default());
             }
-            let (runs, polls) = (node.polls.runs(), node.polls.position(visits));
-            let polls = {
-                let value;
-                (place.poll_stream, value) = Stream::at(runs, polls);
-                value
-            };
-            place.polls = polls.unwrap_or(1);
+            let (rest, polls) = Rest::at(node.polls.position(visits));
+            (place.poll_stream, place.polls) = (rest, polls.unwrap_or(1));
         }
     }
 
@@ -151,16 +113,16 @@ impl<'a> Columns<'a> {
     fn change(&mut self, node: usize) -> Option<()> {
         let (log, place) = (&self.nodes[node], &mut self.places[node]);
         let mut stretch = u64::MAX;
-        for (column, at) in log.columns.iter().zip(place.first as usize..place.end as usize) {
+        for at in place.first as usize..place.end as usize {
             let stream = &mut self.streams[at];
-            if !stream.advance(column.runs(), place.stretch, &mut self.values[at]) {
+            if !stream.advance(place.stretch, &mut self.values[at]) {
                 return None;
             }
             stretch = stretch.min(stream.left);
         }
         if !log.polls.is_empty() {
             let polls = &mut place.polls;
-            if !place.poll_stream.advance(log.polls.runs(), place.stretch, polls) {
+            if !place.poll_stream.advance(place.stretch, polls) {
                 // Each later visit is one call.
                 (place.polls, place.poll_stream.left) = (1, u64::MAX);
             }
@@ -174,6 +136,7 @@ impl<'a> Columns<'a> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use talea_flow::cycles::Cycles;
     use talea_model::{PathId, ProcedureId, Signature};
 
     use super::*;
@@ -183,7 +146,7 @@ mod tests {
             signature: Signature { procedure: ProcedureId(0), path: PathId(0) },
             visits: 0,
             successors: Vec::new(),
-            choices: Runs::new(),
+            choices: Cycles::new(),
             columns: columns.iter().map(|column| column.iter().copied().collect()).collect(),
             polls: polls.iter().copied().collect(),
         }
@@ -214,21 +177,10 @@ mod tests {
                 prop_assert!(all.next(0).is_none() && all.next(0).is_none());
             }
             let mut later = Columns::new(&nodes);
-            later.go_to(&[from], &[]);
+            later.go_to(&[from]);
             let expected = expected.get(from as usize..).unwrap_or_default();
             let found = rest(&mut later, expected.len());
             prop_assert_eq!(&found[..], expected);
-        }
-    }
-
-    #[test]
-    fn marks_find_every_value() {
-        let runs: Runs<i64> =
-            (0..3000).flat_map(|i: i64| [i; 3].into_iter().take(1 + i as usize % 3)).collect();
-        let marks = Marks::new(&runs);
-        assert!(marks.0.len() == 3000 / Marks::APART);
-        for passed in 0..runs.len() + 5 {
-            assert_eq!(marks.position(runs.runs(), passed), runs.position(passed));
         }
     }
 }

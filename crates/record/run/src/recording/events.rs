@@ -147,9 +147,7 @@ impl<'a> Events<'a> {
             self.end = end;
             visits[ahead.node.0 as usize] += 1;
         }
-        // Nothing is passed where reading begins with the first event.
-        let is_begin = visits.iter().all(|&passed| passed == 0);
-        self.columns.go_to(&visits, if is_begin { &[] } else { self.thread.marks() });
+        self.columns.go_to(&visits);
         visits
     }
 

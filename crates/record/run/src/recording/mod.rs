@@ -10,7 +10,7 @@ pub mod events;
 pub(crate) mod holes;
 pub(crate) mod restarts;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use talea_flow::codec::times;
 use talea_flow::history::Group;
@@ -173,8 +173,6 @@ pub struct Thread {
     pub counts: Vec<(ProcedureId, u64)>,
     /// Running times, and waiting times for PUs, about once a second.
     pub pu_times: Vec<PuTime>,
-    /// Sums of the streams of all columns, one node after the other, for reading from the middle.
-    pub(crate) marks: OnceLock<Vec<columns::Marks>>,
     /// Times, packed.
     pub(crate) times: Times,
 }
@@ -220,12 +218,6 @@ pub(crate) struct Times {
 }
 
 impl Thread {
-    /// Sums of the streams of all columns, made when they are first asked for.
-    pub(crate) fn marks(&self) -> &[columns::Marks] {
-        let columns = || self.log.nodes.iter().flat_map(|node| &node.columns);
-        self.marks.get_or_init(|| columns().map(columns::Marks::new).collect())
-    }
-
     /// Number of its events that have times.
     pub fn timed(&self) -> u64 {
         self.times.kept

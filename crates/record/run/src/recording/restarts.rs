@@ -3,8 +3,8 @@
 //! Owns their bytes. Each has, beside the offset in the packed times, the position of the walk
 //! through the thread's graph: the number of visits of every node so far.
 
-use talea_flow::codec::sequence;
-use talea_flow::log::RunsBuilder;
+use talea_flow::codec::sequence::{self, Bounds};
+use talea_flow::cycles::CyclesBuilder;
 use talea_model::NodeId;
 
 use crate::live::numbers::{Cursor, put_number};
@@ -36,7 +36,7 @@ pub(crate) fn put_restarts(out: &mut Vec<u8>, restarts: &[Restart]) {
         (offset, end) = (restart.offset, restart.end);
     }
     let Some(first) = restarts.first() else { return };
-    let mut visits = RunsBuilder::new();
+    let mut visits = CyclesBuilder::new();
     for node in 0..first.visits.len() {
         let mut before = 0;
         for restart in restarts {
@@ -64,7 +64,8 @@ pub(crate) fn get_restarts(bytes: &[u8], nodes: usize) -> Option<Vec<Restart>> {
         return from.is_done().then_some(restarts);
     }
     let rest = from.take(from.left())?;
-    let visits = sequence::decode_all(rest, entries as u64, &mut (entries as u64)).ok()?;
+    let mut bounds = Bounds { runs: u64::MAX, steps: entries as u64 };
+    let visits = sequence::decode_all(rest, entries as u64, &mut bounds).ok()?;
     let mut visits = visits.values();
     for _ in 0..nodes {
         let mut sum = 0_u64;

@@ -5,7 +5,8 @@
 
 use std::path::Path;
 
-use talea_flow::codec::{sequence, times};
+use talea_flow::codec::sequence::{self, Bounds};
+use talea_flow::codec::times;
 use talea_flow::times::Quantiser;
 use talea_model::Nanos;
 use talea_run::bundle::{Bundle, ProcessTimes};
@@ -22,7 +23,7 @@ use talea_run::recording::{Recording, Sizes};
 use super::mutate::Random;
 
 /// Small, so that what goes up to it takes no time.
-const LIMITS: Limits = Limits { runs: 1 << 16 };
+const LIMITS: Limits = Limits { runs: 1 << 16, steps: 1 << 17 };
 /// Maximum number of events that are read; a legal file may claim any number of identical ones.
 const LOOKED_AT: usize = 1 << 14;
 
@@ -146,10 +147,10 @@ pub(crate) fn records_of_lists(random: &mut Random) -> Vec<u8> {
 
 /// A stream of numbers.
 pub(crate) fn numbers(bytes: &[u8], length: u64) {
-    let mut left = LIMITS.runs;
-    if let Ok(values) = sequence::decode_all(bytes, length, &mut left) {
+    let mut bounds = Bounds { runs: LIMITS.runs, steps: LIMITS.steps };
+    if let Ok(values) = sequence::decode_all(bytes, length, &mut bounds) {
         assert_eq!(values.len(), length);
-        assert!(values.runs().len() as u64 <= LIMITS.runs);
+        assert!(values.kept() <= LIMITS.runs && values.run_count() <= LIMITS.steps);
     }
 }
 

@@ -3,7 +3,7 @@
 //! Owns the limit of a column's claim. A column of equal numbers takes a few bytes however long it
 //! is, so that bytes alone do not bound its length.
 
-use talea_flow::codec::sequence;
+use talea_flow::codec::sequence::{self, Bounds};
 
 use crate::limits::MOST_TABLE;
 use crate::live::numbers::{Cursor, put_number, put_signed};
@@ -52,7 +52,8 @@ impl Columns {
             return (0..count).map(|_| from.signed()).collect();
         }
         let length = usize::try_from(from.number()?).ok()?;
-        let runs = sequence::decode_all(from.take(length)?, count, &mut count.clone()).ok()?;
+        let mut bounds = Bounds { runs: u64::MAX, steps: count };
+        let runs = sequence::decode_all(from.take(length)?, count, &mut bounds).ok()?;
         Some(runs.values().collect())
     }
 
