@@ -235,8 +235,8 @@ impl PartitionBuilder {
     }
 }
 
-/// The visits on which a successor was chosen: the label of an edge. `None` where that are more than
-/// `parts` parts.
+/// The visits on which a successor was chosen: the label of an edge. `None` where that are more
+/// than `parts` parts.
 pub fn edge_partition(choices: &Cycles<u32>, successor: u32, parts: usize) -> Option<Partition> {
     let mut builder = PartitionBuilder::default();
     let mut visit = 0_u64;

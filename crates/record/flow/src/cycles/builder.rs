@@ -189,7 +189,7 @@ impl<T: Value> CyclesBuilder<T> {
         if runs >= cycle.len() as u64 {
             return self.push_part(cycle, runs);
         }
-        // What follows the latest place is not written again; what follows this one is.
+        // The runs after the latest place are not written again; those after this one are.
         if let Some(slot) = self.slot(cycle.start) {
             self.known[slot] = cycle.start as u32;
         }

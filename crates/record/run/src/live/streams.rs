@@ -160,8 +160,9 @@ impl<'a> File<'a> {
         pieces
     }
 
-    /// Runs of a [`layout::Symbols`] as laps of cycles, of about `limit` visits at most. Each run of
-    /// a cycle is unfolded to `width` runs; `each` gives the number of runs that it keeps by then.
+    /// Runs of a [`layout::Symbols`] as laps of cycles, of about `limit` visits at most. Each run
+    /// of a cycle is unfolded to `width` runs; `each` gives the number of runs that it keeps by
+    /// then.
     pub(super) fn symbols(
         &self,
         symbols: &layout::Symbols,
