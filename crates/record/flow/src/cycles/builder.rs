@@ -110,7 +110,9 @@ impl<T: Value> CyclesBuilder<T> {
     }
 
     fn push_once(&mut self, cycle: &[(T, u64)]) {
-        cycle.iter().for_each(|&(value, count)| self.push(value, count));
+        for &(value, count) in cycle {
+            self.push(value, count);
+        }
     }
 
     /// Appends laps of a cycle of at least two runs, whose ends differ.
