@@ -110,14 +110,12 @@ fn label(thread: &Thread, from: NodeId, to: NodeId) -> String {
         return String::new();
     };
     let choice = choice as u32;
-    match edge_partition(&node.choices, choice, PARTS) {
-        Some(partition) => partition.label(Notation::Short, Counting::FromOne),
-        None => {
-            let chosen = node.choices.totals().filter(|total| total.0 == choice);
-            let visits = chosen.fold(0_u64, |sum, (_, visits)| sum.saturating_add(visits));
-            format!("{visits} of {} visits", node.visits)
-        }
+    if let Some(partition) = edge_partition(&node.choices, choice, PARTS) {
+        return partition.label(Notation::Short, Counting::FromOne);
     }
+    let chosen = node.choices.totals().filter(|total| total.0 == choice);
+    let visits = chosen.fold(0_u64, |sum, (_, visits)| sum.saturating_add(visits));
+    format!("{visits} of {} visits", node.visits)
 }
 
 fn loops(analysis: &Analysis<'_>, thread: &Thread, shown: &Shown, first: u32) -> Vec<GraphLoop> {
