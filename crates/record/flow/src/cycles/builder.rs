@@ -192,8 +192,9 @@ impl<T: Value> CyclesBuilder<T> {
             return self.push_part(cycle, runs);
         }
         // The runs after the latest place are not written again; those after this one are.
-        if let Some(slot) = self.slot(cycle.start) {
-            self.known[slot] = cycle.start as u32;
+        let slot = self.slot(cycle.start).and_then(|slot| self.known.get_mut(slot));
+        if let (Some(slot), Ok(place)) = (slot, u32::try_from(cycle.start)) {
+            *slot = place;
         }
         let mut from = cycle.start;
         let end = from + runs as usize;

@@ -11,7 +11,11 @@ type Block = (Vec<(i64, u64)>, u64);
 
 /// Cycles of few values, in loops: many parts look like others.
 fn blocks() -> impl Strategy<Value = Vec<Block>> {
-    let cycle = prop::collection::vec((0..4_i64, 0..3_u64), 0..6);
+    let run = (0..4_i64, 0..3_u64);
+    let cycle = prop_oneof![
+        4 => prop::collection::vec(run.clone(), 0..6),
+        1 => prop::collection::vec(run, 12..50),
+    ];
     let block = (cycle, prop_oneof![Just(1), 0..3_u64, 10..60_u64]);
     (prop::collection::vec(block, 0..8), 1..5_usize).prop_map(|(blocks, times)| {
         let all = blocks.iter().cycle().take(blocks.len() * times);
