@@ -141,7 +141,7 @@ impl<T: Value> Cycles<T> {
         if let Some(part) = content.parts.last_mut() {
             part.period = part.period.min(part.runs.try_into().unwrap_or(usize::MAX));
         }
-        // `map` must not meet runs that no part uses any more.
+        // Removes runs without a part: `map` would pass them on.
         let ends = content.parts.iter().map(|part| part.from + part.period);
         content.runs.truncate(ends.max().unwrap_or(0));
         content.count -= 1;
@@ -177,6 +177,13 @@ impl<T> Cycles<T> {
         self.0.as_ref().map_or(0, |content| content.count)
     }
 
+    /// Number of runs in the cycles of all parts, which [`Self::map`] and [`Self::totals`] may
+    /// visit.
+    pub fn visited(&self) -> u64 {
+        let parts = self.0.iter().flat_map(|content| &content.parts);
+        parts.map(|part| part.period as u64).sum()
+    }
+
     /// Memory of the sequence, in runs.
     pub fn kept(&self) -> u64 {
         self.0
@@ -208,14 +215,17 @@ impl<T: Copy> Cycles<T> {
     /// Every value with a number of its repetitions, in the order of first use: a value may come
     /// several times. Takes the time of what is kept.
     pub fn totals(&self) -> impl Iterator<Item = (T, u64)> + '_ {
+        self.counts().map(|((value, count), times)| (value, count.saturating_mul(times)))
+    }
+
+    /// Every run with a number of its repetitions; see [`Self::totals`].
+    fn counts(&self) -> impl Iterator<Item = ((T, u64), u64)> + '_ {
         self.0.iter().flat_map(|content| {
             content.parts.iter().flat_map(|part| {
                 let period = part.period as u64;
                 let (laps, rest) = (part.runs / period, part.runs % period);
-                (0..).zip(content.cycle(part)).filter_map(move |(at, &(value, count))| {
-                    let times = laps + u64::from(at < rest);
-                    (times > 0).then(|| (value, count.saturating_mul(times)))
-                })
+                let times = move |at| laps + u64::from(at < rest);
+                (0..).zip(content.cycle(part)).map(move |(at, &run)| (run, times(at)))
             })
         })
     }
@@ -243,7 +253,7 @@ impl<T: Copy> Cycles<T> {
             left -= count;
             place += 1;
         }
-        // Sums at the largest number may lie about places, not about the number of runs.
+        // Saturated sums give wrong places; the number of runs stays right.
         done = done.saturating_add(place as u64);
         iter.parts = content.parts[number + 1..].iter();
         (iter.from, iter.end) = (part.from, part.from + part.period);
@@ -319,10 +329,10 @@ impl<T: Value> Eq for Cycles<T> {}
 
 impl<T: Value> Hash for Cycles<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // A sum over visits, which is the same for all parts that give the sequence.
-        let sum = self.totals().fold(0_u64, |sum, (value, visits)| {
+        // The sum over visits does not depend on the division into parts.
+        let sum = self.counts().fold(0_u64, |sum, ((value, count), times)| {
             let one = value.bits().wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            sum.wrapping_add((one ^ one >> 32).wrapping_mul(visits))
+            sum.wrapping_add((one ^ one >> 32).wrapping_mul(count).wrapping_mul(times))
         });
         (self.len(), self.run_count(), sum).hash(state);
         for (value, count) in self.runs().take(FIRST_RUNS) {

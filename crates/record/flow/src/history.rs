@@ -77,7 +77,8 @@ impl History {
     /// Joins pairs of the oldest groups that were not joined yet.
     fn join(&mut self) {
         let rest = self.groups.split_off(self.joined);
-        let (old, new) = rest.split_at(rest.len().min(2 * self.most.div_ceil(4)));
+        let pairs = (self.most / 4).max(1);
+        let (old, new) = rest.split_at(rest.len().min(2 * pairs));
         self.groups.extend(old.chunks(2).map(|pair| {
             let mut first = pair[0];
             pair[1..].iter().for_each(|second| first.add(second));

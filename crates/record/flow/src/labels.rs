@@ -235,9 +235,15 @@ impl PartitionBuilder {
     }
 }
 
-/// The visits on which a successor was chosen: the label of an edge. `None` where that are more
-/// than `parts` parts.
+/// Maximum number of runs of choices for a label, which takes time for each.
+const MOST_RUNS: u64 = 1 << 26;
+
+/// The visits on which a successor was chosen: the label of an edge. `None` if it has more than
+/// `parts` parts, or the node too many runs of choices.
 pub fn edge_partition(choices: &Cycles<u32>, successor: u32, parts: usize) -> Option<Partition> {
+    if choices.run_count() > MOST_RUNS {
+        return None;
+    }
     let mut builder = PartitionBuilder::default();
     let mut visit = 0_u64;
     for (choice, count) in choices.runs() {

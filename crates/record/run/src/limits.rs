@@ -2,7 +2,7 @@
 //!
 //! Owns the numbers. Repetition is free in a recording: a billion identical calls are as few bytes
 //! as two, and stay one run in memory. Calls that alternate as predicted are free, too, and stay
-//! one cycle of runs. To pack or to unpack them takes time, however: some nanoseconds for each run.
+//! one cycle of runs. Packing and unpacking take time for each run, however.
 //! Equal threads and processes are not free in memory. Beyond these limits a claim is damage, not a
 //! reason to run out of memory or time.
 
@@ -24,8 +24,8 @@ pub const MOST_FRAMES_IN_ALL: usize = 1 << 24;
 const MOST_RUNS: u64 = 1 << 27;
 /// The same for each process that has a section of its own.
 const RUNS_OF_PROCESS: u64 = 1 << 20;
-/// Maximum number of runs that a recording may unfold to, besides those for each process: those of
-/// some billion calls, a minute of reading.
+/// Maximum number of unfolded runs, besides those for each process: about a billion alternating
+/// calls, or a minute of reading.
 const MOST_STEPS: u64 = 1 << 33;
 
 /// Limits of reading.

@@ -143,7 +143,7 @@ fn more_calls_than_any_machine_makes_are_refused() {
 #[test]
 fn alternating_calls_without_end_are_refused() {
     let process = Loop::alternating(MOST_EVENTS, 1 << 40).read();
-    let wanted = "the record claims more runs of calls than the 131072 that are read at most";
+    let wanted = "the record unfolds to more than 131072 runs of calls; later ones are left out";
     assert_eq!(process.damage, [wanted]);
     recording(&process);
 }
@@ -164,8 +164,25 @@ fn millions_of_alternating_calls_take_no_room() {
     assert_eq!((choices.run_count(), choices.len()), (count - 1, count - 1));
     assert!(choices.values().take(5).eq([0, 1, 0, 1, 0]));
     let fewer = recording_within(&process, Limits { steps: count - 2, ..limits });
-    let wanted = "unfolds to more runs of calls than the 9999998 that are read at most";
+    let wanted = "unfolds to more than 9999998 runs of calls; it is left out";
     assert!(fewer.gaps.iter().any(|gap| gap.detail.contains(wanted)), "{:?}", fewer.gaps);
+}
+
+#[test]
+fn laps_of_long_cycles_take_memory() {
+    // As many symbols as there are in the cycle, then laps of them.
+    let symbols = 1 << 16;
+    let mut claim = Loop::of(MOST_EVENTS);
+    claim.choices = Symbols { run: 1, count: 2, hits: 1 << 40, ..Symbols::default() };
+    for symbol in 0..symbols {
+        put_number(&mut claim.tokens, (1 + symbol % 7) << 1 | 1);
+        put_number(&mut claim.tokens, u64::from(symbol + 1 == symbols));
+    }
+    let limits = Limits { runs: 1 << 20, steps: u64::MAX - 1 };
+    let process = claim.read_within(limits);
+    let wanted =
+        "the record needs memory for more than 1048576 runs of calls; later ones are left out";
+    assert_eq!(process.damage, [wanted]);
 }
 
 #[test]

@@ -13,6 +13,9 @@ use crate::cycles::{Cycles, CyclesBuilder};
 
 /// Largest distance of a difference.
 pub(super) const LAG_MAX: usize = 256;
+/// Memory of a transformed stream: at most so many times that of the values, and so many runs.
+const MORE: u64 = 2 * LAG_MAX as u64;
+const MORE_RUNS: u64 = 1 << 20;
 /// Largest table of distinct values.
 pub(super) const TABLE_MAX: usize = 1 << 12;
 
@@ -72,7 +75,7 @@ impl Scale {
         (table.len() <= TABLE_MAX && !dense).then_some(Self::Table(table))
     }
 
-    fn number(&self, value: i64) -> i64 {
+    pub(super) fn number(&self, value: i64) -> i64 {
         match self {
             Self::Plain => value,
             Self::Steps { base, step } => (value.wrapping_sub(*base) as u64 / step) as i64,
@@ -163,8 +166,12 @@ impl Form {
         Ok(Self { scale, lag: lag as usize })
     }
 
-    /// Applies both stages.
-    pub(super) fn apply(&self, values: &Cycles<i64>) -> Cycles<i64> {
+    /// Applies both stages; `None` where the result would take much more memory than the values.
+    pub(super) fn apply(&self, values: &Cycles<i64>) -> Option<Cycles<i64>> {
+        if self.lag == 0 {
+            return Some(values.map(|value| self.scale.number(value)));
+        }
+        let most = values.kept().saturating_mul(MORE).saturating_add(MORE_RUNS);
         let mut result = CyclesBuilder::new();
         let mut past = vec![0_i64; self.lag];
         let mut at = 0;
@@ -176,12 +183,13 @@ impl Form {
                 past[at] = number;
                 at = if at + 1 == self.lag { 0 } else { at + 1 };
             }
-            result.push(if self.lag == 0 { number } else { 0 }, count - single);
-            if self.lag > 0 {
-                at = (at + ((count - single) % self.lag as u64) as usize) % self.lag;
+            result.push(0, count - single);
+            at = (at + ((count - single) % self.lag as u64) as usize) % self.lag;
+            if result.kept() > most {
+                return None;
             }
         }
-        result.into()
+        Some(result.into())
     }
 }
 
@@ -255,7 +263,7 @@ mod tests {
     fn undone(form: &Form, values: &Cycles<i64>) -> Cycles<i64> {
         let mut undo = Undo::new(form.clone());
         let mut result = CyclesBuilder::new();
-        for (number, count) in form.apply(values).runs() {
+        for (number, count) in form.apply(values).unwrap().runs() {
             undo.give(number, count);
             while !undo.is_empty() {
                 let (value, count) = undo.take().unwrap();
@@ -286,6 +294,9 @@ mod tests {
     fn interleaved_counters_become_constants() {
         let values: Cycles<i64> = (0..300).map(|i| [5, 100 + i, -7 * i][i as usize % 3]).collect();
         let form = Form { scale: Scale::Plain, lag: 3 };
-        assert_eq!(form.apply(&values).values().skip(3).take(3).collect::<Vec<_>>(), [0, 3, -21]);
+        assert_eq!(
+            form.apply(&values).unwrap().values().skip(3).take(3).collect::<Vec<_>>(),
+            [0, 3, -21]
+        );
     }
 }

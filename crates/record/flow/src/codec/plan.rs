@@ -25,7 +25,7 @@ const SAMPLE_REPEATS: usize = 600;
 const SAMPLE_RUNS: usize = 1 << 14;
 /// Number of values on which differences are compared.
 const SAMPLE_VALUES: usize = 2048;
-/// Number of runs from which on repeats are always sought.
+/// Maximum number of runs that are written without a search for repeats.
 const MANY_RUNS: u64 = 1 << 21;
 /// Maximum bytes of a stream that is not worth a search.
 const SMALL: usize = 4;
@@ -67,11 +67,7 @@ pub(super) fn best(values: &Cycles<i64>) -> Vec<u8> {
     if is_whole(&more) {
         return search.bytes;
     }
-    let mut chosen = search.best;
-    // Runs that are all written anew take memory.
-    if values.run_count() > MANY_RUNS {
-        chosen.shortest = chosen.shortest.min(32);
-    }
+    let chosen = search.best;
     let fitting = chosen.or_simpler().into_iter().find_map(|plan| plan.encode(values));
     let mut best = fitting.unwrap_or_default();
     debug_assert!(!best.is_empty(), "the plain plan fits all values");
@@ -117,11 +113,14 @@ impl Plan {
             Fit::Table => Scale::table(values)?,
         };
         let form = Form { scale, lag: self.lag };
-        let values = form.apply(values);
+        let values = form.apply(values)?;
         if values.is_empty() {
             return None;
         }
-        let pieces = parse(values.runs(), values.run_count(), self.shortest);
+        // Without copies, each run takes a piece in memory.
+        let is_long = values.run_count() > MANY_RUNS;
+        let shortest = if is_long { self.shortest.min(32) } else { self.shortest };
+        let pieces = parse(values.runs(), values.run_count(), shortest);
         Some(Layout { form, values, pieces })
     }
 

@@ -138,7 +138,7 @@ impl<'a> Decoder<'a> {
 pub fn scaled(values: &Cycles<i64>) -> (i64, u64, Cycles<i64>) {
     let Some(scale) = Scale::steps(values) else { return (0, 1, values.clone()) };
     let Scale::Steps { base, step } = scale else { return (0, 1, values.clone()) };
-    (base, step, Form { scale, lag: 0 }.apply(values))
+    (base, step, values.map(|value| scale.number(value)))
 }
 
 /// The value of a number from [`scaled`].

@@ -1,7 +1,7 @@
 //! Appends to a sequence, and finds the cycles in it.
 //!
-//! Owns the search: after two runs that came before, in this order, the next runs are compared with
-//! those that came next then. As long as they are equal, nothing is written.
+//! Owns the search: where the last two runs occurred before, the next runs are compared with those
+//! after that place. As long as they are equal, nothing is written.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub struct CyclesBuilder<T> {
     /// The last run: the next value may be equal.
     last: Option<(T, u64)>,
     following: Option<Following>,
-    /// The cycle that was given last.
+    /// The cycle of the latest [`Self::repeat`].
     given: Range<usize>,
     /// The place after each pair of runs, by hash; empty for few runs.
     known: Vec<u32>,
@@ -100,7 +100,7 @@ impl<T: Value> CyclesBuilder<T> {
         if first.0 != last.0 {
             return self.push_laps(&merged, laps);
         }
-        // The end of each lap and the begin of the next are one run.
+        // The last run of a lap and the first of the next are one.
         self.push(first.0, first.1);
         let end = merged.len() - 1;
         merged[end].1 = last.1.saturating_add(first.1);
@@ -118,13 +118,13 @@ impl<T: Value> CyclesBuilder<T> {
     /// Appends laps of a cycle of at least two runs, whose ends differ.
     fn push_laps(&mut self, cycle: &[(T, u64)], laps: u64) {
         let length = cycle.len() as u64;
-        // The first run may go on with what was before.
+        // The first run may extend the run before it.
         let Some(laps) = laps.checked_sub(1) else { return };
         self.push_once(cycle);
         if laps.saturating_mul(length) < SHORTEST {
             return (0..laps).for_each(|_| self.push_once(cycle));
         }
-        // The last run is left out, as always.
+        // The last run stays in `last`: the next value may extend it.
         let Some(last) = self.last.take() else { return };
         self.push_run(last);
         self.last = Some(last);
@@ -146,7 +146,7 @@ impl<T: Value> CyclesBuilder<T> {
             self.given = from..self.runs.len();
             self.open = self.runs.len();
         }
-        // It may go on with what comes next.
+        // The next runs may continue the cycle.
         let cycle = self.given.clone();
         self.following = Some(Following { at: cycle.end - 1, cycle, runs });
     }
@@ -191,7 +191,8 @@ impl<T: Value> CyclesBuilder<T> {
         if runs >= cycle.len() as u64 {
             return self.push_part(cycle, runs);
         }
-        // The runs after the latest place are not written again; those after this one are.
+        // The latest occurrence is not stored again. The slot returns to the stored one, so that a
+        // later search compares stored runs.
         let slot = self.slot(cycle.start).and_then(|slot| self.known.get_mut(slot));
         if let (Some(slot), Ok(place)) = (slot, u32::try_from(cycle.start)) {
             *slot = place;

@@ -25,9 +25,9 @@ const SHARED: u64 = 8;
 pub(super) enum Refusal {
     #[error("claims {0} calls, with those before it; expected at most {MOST_EVENTS}")]
     Events(u64),
-    #[error("keeps more runs of calls in memory than the {0} that are read at most")]
+    #[error("needs memory for more than {0} runs of calls; it is left out")]
     Runs(u64),
-    #[error("unfolds to more runs of calls than the {0} that are read at most")]
+    #[error("unfolds to more than {0} runs of calls; it is left out")]
     Steps(u64),
 }
 
@@ -178,9 +178,15 @@ impl<'a> Decoded<'a> {
         runs: &Cycles<i64>,
         meaning: impl Fn(i64) -> T,
     ) -> Option<Cycles<T>> {
-        let mapped = runs.map(meaning);
-        self.spend(mapped.kept() + SHARED)?;
-        Some(mapped)
+        self.spend(runs.kept() + SHARED)?;
+        let mut left = self.left.get();
+        let Some(steps) = left.steps.checked_sub(runs.visited()) else {
+            self.refusal.set(Some(Refusal::Steps(self.limits.steps)));
+            return None;
+        };
+        left.steps = steps;
+        self.left.set(left);
+        Some(runs.map(meaning))
     }
 
     /// Counts memory that is kept.

@@ -43,45 +43,37 @@ fn take_back(node: &mut NodeLog) {
     }
 }
 
-/// Events that are walked through at most: a damaged file may claim any number.
-const MOST_WALKED: u64 = 1 << 30;
-
-/// Removes the event after the counted ones, if the streams lead to one.
+/// Removes the event after the last counted one, if the streams contain it.
 fn without_number(log: &mut ThreadLog) {
     // Only the last event has no successor.
     let without = |node: &NodeLog| node.choices.len() < node.visits;
     let Some(last) = log.nodes.iter().position(without) else { return };
-    let leads_there = |node: &NodeLog| {
-        let choice = node.visits.checked_sub(1 + u64::from(without(node)));
-        let choice = choice.and_then(|visit| node.choices.position(visit).0.next());
-        let to = choice.and_then(|(choice, _)| node.successors.get(choice as usize));
-        to.is_some_and(|to| to.0 as usize == last)
+    // The node after the last choice of each.
+    let exit = |at: usize| -> Option<usize> {
+        let node = &log.nodes[at];
+        let visit = node.visits.checked_sub(1 + u64::from(at == last))?;
+        let (choice, _) = node.choices.position(visit).0.next()?;
+        let to = node.successors.get(choice as usize)?.0 as usize;
+        (to < log.nodes.len()).then_some(to)
     };
-    let mut leading = (0..log.nodes.len()).filter(|&at| leads_there(&log.nodes[at]));
-    let before = match (leading.next(), leading.next()) {
-        _ if log.events == 0 => None,
-        (None, _) => return,
-        (one, None) => one,
-        _ if log.events > MOST_WALKED => return,
-        _ => {
-            let Some(before) = last_counted(log) else { return };
-            Some(before)
-        }
+    let before = if log.events == 0 {
+        None
+    } else {
+        // After its last counted visit the way from that node leads through last choices only.
+        let first = match log.nodes[last].visits {
+            1 => (0..log.nodes.len()).find(|&at| exit(at) == Some(last)),
+            _ => Some(last),
+        };
+        let way = std::iter::successors(first, |&at| exit(at));
+        let Some(before) = way.take(log.nodes.len()).find(|&at| exit(at) == Some(last)) else {
+            return;
+        };
+        Some(before)
     };
     take_back(&mut log.nodes[last]);
     if let Some(before) = before {
         log.nodes[before].choices.pop();
     }
-}
-
-/// The node of the last event that counts; `None` where the streams contradict each other.
-fn last_counted(log: &ThreadLog) -> Option<usize> {
-    let (mut last, mut walked) = (None, 0_u64);
-    for node in log.walk() {
-        last = Some(node.0 as usize);
-        walked += 1;
-    }
-    last.filter(|_| walked == log.events)
 }
 
 #[cfg(test)]

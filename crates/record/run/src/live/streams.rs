@@ -14,7 +14,7 @@ use super::numbers::Cursor;
 use super::pieces::Piece;
 use crate::limits::Limits;
 
-/// Symbols that follow each other, and the lengths of their runs.
+/// Laps of a cycle of symbols, each with the length of its run.
 pub(super) struct Circle<'a> {
     pub(super) cycle: &'a [(u32, u64)],
     /// Number of laps.
@@ -22,6 +22,11 @@ pub(super) struct Circle<'a> {
     /// True if the first symbol is new; it is the only one then.
     pub(super) new: bool,
 }
+
+/// Symbols that are read before the memory for them is checked.
+const PIECE: usize = 4096;
+/// Maximum number of symbols in a cycle whose laps take no memory.
+const LONG: usize = 1 << 15;
 
 /// Bytes with checked access.
 pub(super) struct File<'a> {
@@ -48,13 +53,11 @@ impl<'a> File<'a> {
         let Limits { runs, steps } = self.limits;
         let long = |(left, most, what): (&Cell<u64>, u64, &str)| {
             (left.get() == u64::MAX).then(|| {
-                format!(
-                    "the record {what} more runs of calls than the {most} that are read at most"
-                )
+                format!("the record {what} more than {most} runs of calls; later ones are left out")
             })
         };
-        let runs = (&self.runs_left, runs, "keeps");
-        let steps = (&self.steps_left, steps, "claims");
+        let runs = (&self.runs_left, runs, "needs memory for");
+        let steps = (&self.steps_left, steps, "unfolds to");
         shared.into_iter().chain([runs, steps].into_iter().filter_map(long))
     }
 
@@ -180,9 +183,11 @@ impl<'a> File<'a> {
             let laps = self.unfold(runs, circle.laps);
             let is_whole = laps == circle.laps;
             circle.laps = laps;
+            // Long cycles are not found again when they are packed: there each lap takes memory.
+            let again = if circle.cycle.len() > LONG { runs.saturating_mul(laps) } else { 0 };
             let before = kept;
             kept = each(circle).max(kept);
-            self.keep(kept - before) && is_whole
+            self.keep((kept - before).saturating_add(again)) && is_whole
         };
         if symbols.run == 0 {
             return;
@@ -198,7 +203,7 @@ impl<'a> File<'a> {
             if token & 1 == 0 {
                 let mut hits = token >> 1;
                 while hits > 0 {
-                    // Predictions lead from symbol to symbol and, after some, in a circle.
+                    // A chain of predictions ends in a cycle.
                     let first = current;
                     cycle.clear();
                     let mut lap = 0_u64;
@@ -217,8 +222,12 @@ impl<'a> File<'a> {
                     }
                     let all = limit.saturating_sub(visits) / lap + 1;
                     let laps = if current == first { (hits / length).min(all) } else { 1 };
-                    if !each(visits, Circle { cycle: &cycle, laps, new: false }) {
-                        return;
+                    // Symbols that are not repeated are checked piece by piece.
+                    let piece = if laps == 1 { PIECE } else { cycle.len() };
+                    for cycle in cycle.chunks(piece) {
+                        if !each(visits, Circle { cycle, laps, new: false }) {
+                            return;
+                        }
                     }
                     visits = visits.saturating_add(lap.saturating_mul(laps));
                     hits -= length * laps;
