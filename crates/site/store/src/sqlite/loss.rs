@@ -10,7 +10,7 @@ use rusqlite::{Connection, Row, params};
 use talea_model::{Gap, GapKind, Gaps, Rank};
 
 use crate::question::{Question, Visible};
-use crate::sqlite::levels::Grain;
+use crate::sqlite::levels::{BESIDE, FINE, Grain};
 use crate::sqlite::removals;
 use crate::sqlite::scan::Scan;
 
@@ -168,13 +168,24 @@ impl Told {
     }
 }
 
+/// `FROM` of the losses and nodes of a scan's slices. A fine slice that is in its hour's sum and one
+/// beside it, of batches that came late, are one slice to those who ask.
+fn losses(scan: &Scan) -> String {
+    format!(
+        "FROM (SELECT DISTINCT s.node, s.begin, CASE s.level WHEN {BESIDE} THEN {FINE} ELSE s.level END AS level {}) x
+         CROSS JOIN slice t INDEXED BY slice_node ON t.node = x.node AND t.begin = x.begin
+             AND t.level IN (x.level, CASE x.level WHEN {FINE} THEN {BESIDE} ELSE x.level END)
+         CROSS JOIN loss l ON l.slice = t.id JOIN node n ON n.id = x.node",
+        scan.slices()
+    )
+}
+
 fn told(connection: &Connection, scan: &Scan) -> rusqlite::Result<Gaps> {
     let sql = format!(
         "SELECT n.name, l.kind, l.rank, l.detail, sum(l.count >> 32), sum(l.count & 4294967295)
-         FROM (SELECT DISTINCT s.id, s.node {}) x
-         CROSS JOIN loss l ON l.slice = x.id JOIN node n ON n.id = x.node
+         {}
          GROUP BY 2, 3, 4, 1 ORDER BY 2, 3, 4, 1",
-        scan.slices()
+        losses(scan)
     );
     let mut select = connection.prepare_cached(&sql)?;
     let mut rows = select.query(rusqlite::params_from_iter(scan.slice_values()))?;
@@ -190,11 +201,7 @@ fn told(connection: &Connection, scan: &Scan) -> rusqlite::Result<Gaps> {
 
 /// The nodes alone.
 fn nodes(connection: &Connection, scan: &Scan) -> rusqlite::Result<Gaps> {
-    let sql = format!(
-        "SELECT DISTINCT n.name FROM (SELECT DISTINCT s.id, s.node {}) x
-         CROSS JOIN loss l ON l.slice = x.id JOIN node n ON n.id = x.node ORDER BY 1",
-        scan.slices()
-    );
+    let sql = format!("SELECT DISTINCT n.name {} ORDER BY 1", losses(scan));
     let mut select = connection.prepare_cached(&sql)?;
     let mut rows = select.query(rusqlite::params_from_iter(scan.slice_values()))?;
     let mut told = Told::default();
