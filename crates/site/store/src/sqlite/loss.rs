@@ -168,8 +168,8 @@ impl Told {
     }
 }
 
-/// `FROM` of the losses and nodes of a scan's slices. A fine slice that is in its hour's sum and one
-/// beside it, of batches that came late, are one slice to those who ask.
+/// `FROM` of the losses and nodes of a scan's slices. A fine slice that is in its hour's sum, and
+/// the one for batches that came later, count as one slice.
 fn losses(scan: &Scan) -> String {
     format!(
         "FROM (SELECT DISTINCT s.node, s.begin, CASE s.level WHEN {BESIDE} THEN {FINE} ELSE s.level END AS level {}) x
