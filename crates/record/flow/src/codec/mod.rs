@@ -16,6 +16,7 @@ mod pieces;
 mod plan;
 mod range;
 mod repeats;
+pub mod rows;
 pub mod sequence;
 pub mod times;
 

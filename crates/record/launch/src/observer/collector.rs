@@ -25,6 +25,8 @@ const MAX_KEPT_BYTES: usize = 16 << 20;
 const MARKS: usize = 4096;
 /// Maximum number of groups of durations of iterations.
 const GROUPS_OF_ITERATIONS: usize = 1024;
+/// Maximum number of loops whose durations are kept; only those of the main loop are written.
+const LOOPS: usize = 4;
 /// Groups of durations for each node, to find the main loop.
 const GROUPS: usize = 4;
 
@@ -44,8 +46,9 @@ pub(super) struct Collector {
     segments: u64,
     kinds: Kinds<Key, Piece>,
     marks: Marks,
-    /// Durations of iterations.
-    history: History,
+    /// Durations of the iterations of the loops that were the main loop at some time, by the calls
+    /// that begin them; the present one last.
+    histories: Vec<(NodeId, History)>,
     /// Bytes of the pieces of all kinds.
     bytes: usize,
 }
@@ -85,7 +88,7 @@ impl Collector {
             segments: 0,
             kinds: Kinds::new(Plan::new(KEPT, 0)),
             marks: Marks { stride: 1, kept: Vec::new() },
-            history: History::new(GROUPS_OF_ITERATIONS),
+            histories: Vec::new(),
             bytes: 0,
         }
     }
@@ -137,8 +140,11 @@ impl Collector {
         // A part of an iteration that is too long is none.
         let iteration = iteration.filter(|_| piece.bytes.len() < MAX_SEGMENT_BYTES);
         let duration = now - begin;
-        if iteration.is_some() {
-            self.history.push(begin, duration);
+        let mut histories = self.histories.iter_mut();
+        if let Some((loop_node, _)) = iteration
+            && let Some((_, history)) = histories.find(|(node, _)| *node == loop_node)
+        {
+            history.push(begin, duration);
         }
         let numbers = (0_u32..).zip(&calls).flat_map(|(word, &bits)| {
             (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| 64 * word + bit)
@@ -161,7 +167,18 @@ impl Collector {
     pub(super) fn look(&mut self, successors: &[Vec<u32>]) {
         self.loops.look(successors);
         let main = self.loops.main_loop().map(|main| main.counted_by);
-        self.counted_by = main.or(self.counted_by);
+        let Some(main) = main.filter(|&main| self.counted_by != Some(main)) else { return };
+        self.counted_by = Some(main);
+        // A loop of the set-up may be the main loop for a while, and one of two may be it again.
+        let known = self.histories.iter().position(|(node, _)| *node == main);
+        let history = match known {
+            Some(at) => self.histories.remove(at),
+            None => (main, History::new(GROUPS_OF_ITERATIONS)),
+        };
+        if self.histories.len() == LOOPS {
+            self.histories.remove(0);
+        }
+        self.histories.push(history);
     }
 
     /// The selection so far, with the open segment; `offset` is the place of the thread's
@@ -175,7 +192,8 @@ impl Collector {
         let mut pieces: Vec<Piece> = chosen.chain(open).cloned().collect();
         pieces.sort_by_key(|piece| piece.first);
         let marks = self.marks.kept.iter().map(|(_, mark)| *mark).collect();
-        let history = self.history.groups().to_vec();
+        let main = self.histories.last();
+        let history = main.map_or_else(Vec::new, |(_, history)| history.groups().to_vec());
         KeptThread { offset, events: self.events, pieces, marks, history }
     }
 }
@@ -285,6 +303,25 @@ mod tests {
             let iteration = (mark.event - 1) / 2;
             assert_eq!((mark.event % 2, mark.begin), (1, 10 + 1700 * iteration + 1000));
         }
+    }
+
+    #[test]
+    fn durations_are_those_of_the_main_loop_alone() {
+        let set_up: Vec<_> = (0..60).map(|_| (4, 100, Some(100))).collect();
+        let main = program(1000, &[], &[]);
+        // The set-up's loop is known first; of two loops the one that took more time counts.
+        let other: Vec<_> = (0..400).map(|_| (5, 100_000, Some(100))).collect();
+        let counted = |kept: &KeptThread| kept.history.iter().map(|one| one.count).sum::<u64>();
+        let both = collected(&[set_up.clone(), main.clone()].concat(), 20).kept(0);
+        assert!((950..1000).contains(&counted(&both)), "{}", counted(&both));
+        assert!(both.history[0].begin.0 > 12_000, "{:?}", both.history[0]);
+        let later = program(30_000, &[], &[]).split_off(1);
+        let all = collected(&[set_up, main, other, later].concat(), 20).kept(0);
+        // Its iterations before the other loop, too.
+        assert!(all.history[0].begin.0 < 60_000, "{:?}", all.history[0]);
+        // The last one before it lasts until the other loop is the main one.
+        let long = all.history.iter().filter(|one| one.max.0 >= 100_000).count();
+        assert!(long <= 1 && counted(&all) > 30_500, "{long} of {}", counted(&all));
     }
 
     #[test]

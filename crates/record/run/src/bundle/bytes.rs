@@ -22,8 +22,9 @@ use crate::live::record::{Symbol, get_module, get_procedure, put_module, put_pro
 /// Version of this format.
 ///
 /// 2: lists may be changes of others, and paths share their frames. 3: the times of a thread say
-/// their form. 4: they may have holes. 5: with the durations of iterations.
-pub const VERSION: u64 = 5;
+/// their form. 4: they may have holes. 5: with the durations of iterations. 6: holes and durations
+/// of iterations are packed.
+pub const VERSION: u64 = 6;
 
 /// In the place of the version: messages between ranks of one run, which are never in a file.
 const MESSAGE: u64 = 0;

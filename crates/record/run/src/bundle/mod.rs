@@ -15,6 +15,7 @@ mod lists;
 mod merge;
 mod pack;
 mod peers;
+mod series;
 mod source;
 mod table;
 mod times;

@@ -1,9 +1,9 @@
 //! The packed times of one thread, in the form after the clock of their process.
 //!
 //! Owns their bytes: the number of events with times; since version 4 the holes between them; since
-//! version 5 the durations of iterations, where a reader of the rings noted them; since version 3
-//! the form of the packed cells; these; in long streams the places from which they can be
-//! read; where there are holes the extremes of each node; and packed for each node the difference
+//! version 5 the durations of iterations, where a reader of the rings noted them (packed with the
+//! holes since version 6); since version 3 the form of the packed cells; these; in long streams the
+//! places from which they can be read; where there are holes the extremes of each node; and packed for each node the difference
 //! of its exact sums from those of its restored times, or, where times were not kept, sums and
 //! extremes of each node.
 
@@ -13,20 +13,23 @@ use talea_flow::log::ThreadLog;
 use talea_flow::times::Quantiser;
 
 use crate::live::cells::cell;
-use crate::live::history::{get_history, put_history};
+use crate::live::history::get_history;
 use crate::live::layout::TimesMode;
 use crate::live::numbers::{Cursor, put_number};
 use crate::live::read::NodeSums;
-use crate::recording::holes::{Hole, Holes, get_holes, put_holes};
+use crate::recording::holes::{Hole, Holes, get_holes};
 use crate::recording::restarts::{Restart, put_restarts};
 use crate::recording::{Coding, Times};
+
+use super::series::{get_series, put_series};
 use talea_model::{Nanos, NodeId};
 
-/// Versions of bundles from which on times say their form, have holes, and have the durations of
-/// iterations.
+/// Versions of bundles from which on times say their form, have holes, have the durations of
+/// iterations, and have both packed.
 const WITH_FORMS: u64 = 3;
 const WITH_HOLES: u64 = 4;
 const WITH_HISTORY: u64 = 5;
+const WITH_SERIES: u64 = 6;
 
 /// Times of a thread in the recorder's form.
 #[derive(Clone, Copy, Debug)]
@@ -99,8 +102,7 @@ pub(super) fn pack_times(
     }
     let mut out = Vec::new();
     put_number(&mut out, kept);
-    put_holes(&mut out, live.holes);
-    put_history(&mut out, live.history);
+    put_series(&mut out, live.holes, live.history);
     put_number(&mut out, form.number());
     put_number(&mut out, packed.len() as u64);
     out.extend_from_slice(&packed);
@@ -154,8 +156,12 @@ fn get_extremes(from: &mut Cursor<'_>) -> Option<Vec<[u64; 2]>> {
 /// Packed cells and everything after them, in the form of a version of bundles.
 pub(super) fn read_times(from: &mut Cursor<'_>, version: u64) -> Option<Times> {
     let kept = from.number()?;
-    let holes = if version >= WITH_HOLES { get_holes(from)? } else { Vec::new() };
-    let history = if version >= WITH_HISTORY { get_history(from)? } else { Vec::new() };
+    let (holes, history) = match version {
+        WITH_SERIES.. => get_series(from)?,
+        WITH_HISTORY => (get_holes(from)?, get_history(from)?),
+        WITH_HOLES => (get_holes(from)?, Vec::new()),
+        _ => (Vec::new(), Vec::new()),
+    };
     let has_form = version >= WITH_FORMS;
     let form = if has_form { Form::from_number(from.number()?)? } else { Form::Bits };
     let length = usize::try_from(from.number()?).ok()?;
