@@ -28,7 +28,7 @@ fn input() -> tempfile::TempDir {
     copy(&golden().join("halo"), &folder.path().join("halo"));
     let crates = talea_testing::checkout().join("crates");
     let samples = crates.join("record/run/tests/samples");
-    for version in ["version-1", "version-2", "version-4", "version-5"] {
+    for version in ["version-1", "version-2", "version-4", "version-5", "version-6"] {
         copy(&samples.join(version), &folder.path().join(version));
     }
     let machine = crates.join("machine/topology/tests/samples/version3.xml");
@@ -152,6 +152,8 @@ const COMMANDS: &[(&str, &str, &str)] = &[
     ("version-4-killed", "show version-4/killed stats", "stats"),
     ("version-5-collection", "show version-5/finished collection --rank 1", "collection"),
     ("version-5-killed", "show version-5/killed stats", "stats"),
+    ("version-6-collection", "show version-6/finished collection --rank 1", "collection"),
+    ("version-6-killed", "show version-6/killed stats", "stats"),
     ("trace-metrics", "metrics four.prv", "metrics"),
     ("trace-metrics-two", "metrics four.prv eight.prv", "metrics"),
     ("trace-fold-list", "fold four.prv --list", "fold-list"),
