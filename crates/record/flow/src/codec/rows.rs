@@ -161,7 +161,9 @@ mod tests {
 
     fn coded(rows: &[(usize, u64, u64)]) -> Vec<u8> {
         let mut encoder = Encoder::new(3);
-        rows.iter().for_each(|&(column, expected, number)| encoder.push(column, expected, number));
+        for &(column, expected, number) in rows {
+            encoder.push(column, expected, number);
+        }
         encoder.finish()
     }
 
@@ -172,8 +174,13 @@ mod tests {
                 (
                     0..3_usize,
                     prop_oneof![Just(7), any::<u64>()],
-                    prop_oneof![0..4_u64, Just(7), Just(u64::MAX), (0..64_u32).prop_map(|at| 1 << at),
-                        any::<u64>()],
+                    prop_oneof![
+                        0..4_u64,
+                        Just(7),
+                        Just(u64::MAX),
+                        (0..64_u32).prop_map(|at| 1 << at),
+                        any::<u64>(),
+                    ],
                 ),
                 0..300,
             ),

@@ -3,8 +3,8 @@
 //!
 //! Owns their packed form: rows of numbers ([`talea_flow::codec::rows`]), those of iterations
 //! first. Groups of iterations follow each other, so that a group begins where the one before ends;
-//! many holes end where a group begins. Rows that would take almost no bytes, of which a reader
-//! could not bound the number, are left plain. Nothing of them is trusted.
+//! many holes end where a group begins. Rows that would take almost no bytes are left plain, because
+//! a reader could not bound their number. Nothing of them is trusted.
 
 use talea_flow::codec::rows::{Decoder, Encoder};
 use talea_flow::history::Group;
@@ -107,7 +107,9 @@ pub(super) fn put_series(out: &mut Vec<u8>, holes: &[Hole], groups: &[Group]) {
     }
     // An empty table has no bytes: the length is one more.
     put_number(out, packed.len() as u64 + 1);
-    rows.iter().for_each(|&rows| put_number(out, rows));
+    for number in rows {
+        put_number(out, number);
+    }
     out.extend_from_slice(&packed);
 }
 

@@ -3,9 +3,9 @@
 //! Owns their bytes: the number of events with times; since version 4 the holes between them; since
 //! version 5 the durations of iterations, where a reader of the rings noted them (packed with the
 //! holes since version 6); since version 3 the form of the packed cells; these; in long streams the
-//! places from which they can be read; where there are holes the extremes of each node; and packed for each node the difference
-//! of its exact sums from those of its restored times, or, where times were not kept, sums and
-//! extremes of each node.
+//! places from which they can be read; where there are holes the extremes of each node; and packed
+//! for each node the difference of its exact sums from those of its restored times, or, where times
+//! were not kept, sums and extremes of each node.
 
 use talea_flow::codec::times::{self, Form};
 use talea_flow::history::Group;
