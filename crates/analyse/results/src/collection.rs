@@ -34,8 +34,8 @@ pub struct CollectionData {
     /// Call sites in the iterations, by time.
     pub totals: Vec<TotalData>,
     /// Durations of neighbouring iterations in the order of time, in at most 1,024 groups. With
-    /// smart collection they are those that the observer saw: iterations of the main loop while it
-    /// was known as such, whose calls had times then.
+    /// smart collection they are those of iterations that the observer saw while their loop was the
+    /// main loop, and whose calls had times then.
     pub history: Vec<GroupData>,
 }
 

@@ -151,6 +151,11 @@ impl<'a> Decoder<'a> {
         let number = self.columns[column].code(&mut self.coder, expected, 0);
         (!self.coder.exhausted()).then_some(number)
     }
+
+    /// True if all bytes were used.
+    pub fn is_at_end(&self) -> bool {
+        self.coder.at_end()
+    }
 }
 
 #[cfg(test)]
@@ -190,6 +195,7 @@ mod tests {
             for &(column, expected, number) in &rows {
                 prop_assert_eq!(decoder.next(column, expected), Some(number));
             }
+            prop_assert!(decoder.is_at_end());
         }
 
         #[test]

@@ -27,6 +27,8 @@ const MARKS: usize = 4096;
 const GROUPS_OF_ITERATIONS: usize = 1024;
 /// Maximum number of loops whose durations are kept; only those of the main loop are written.
 const LOOPS: usize = 4;
+/// Calls that count the same iterations differ by at most one in so many visits.
+const MAX_DIFFERENCE: u64 = 64;
 /// Groups of durations for each node, to find the main loop.
 const GROUPS: usize = 4;
 
@@ -36,7 +38,8 @@ pub(super) struct Collector {
     loops: Follower,
     /// The call that begins the iterations of the main loop.
     counted_by: Option<NodeId>,
-    visits: Vec<u64>,
+    /// For each node the number of its visits so far, and at the last look.
+    visits: Vec<(u64, u64)>,
     /// Number of events.
     events: u64,
     /// End of the last one with times.
@@ -99,9 +102,9 @@ impl Collector {
         self.events += 1;
         let (node, at) = (NodeId(event.node), event.node as usize);
         if at >= self.visits.len() {
-            self.visits.resize(at + 1, 0);
+            self.visits.resize(at + 1, (0, 0));
         }
-        self.visits[at] += 1;
+        self.visits[at].0 += 1;
         let Some((begin, end)) = event.times else {
             // Times are lost: what is open is no whole segment.
             self.open = None;
@@ -117,7 +120,7 @@ impl Collector {
             self.open = Some(Segment {
                 piece: Piece { first: number, end: event.since.0, bytes: Vec::new() },
                 begin,
-                iteration: is_begin.then(|| (node, self.visits[at])),
+                iteration: is_begin.then(|| (node, self.visits[at].0)),
                 calls: Vec::new(),
             });
         }
@@ -167,7 +170,11 @@ impl Collector {
     pub(super) fn look(&mut self, successors: &[Vec<u32>]) {
         self.loops.look(successors);
         let main = self.loops.main_loop().map(|main| main.counted_by);
-        let Some(main) = main.filter(|&main| self.counted_by != Some(main)) else { return };
+        let main = main.filter(|&main| !self.counted_by.is_some_and(|now| self.counts(now, main)));
+        for (visits, at_look) in &mut self.visits {
+            *at_look = *visits;
+        }
+        let Some(main) = main else { return };
         self.counted_by = Some(main);
         // A loop of the set-up may be the main loop for a while, and one of two may be it again.
         let known = self.histories.iter().position(|(node, _)| *node == main);
@@ -179,6 +186,19 @@ impl Collector {
             self.histories.remove(0);
         }
         self.histories.push(history);
+    }
+
+    /// True if the visits of `now` count the same iterations as those of `main`: several calls of a
+    /// loop may be about equally regular, and the most regular one changes from look to look.
+    fn counts(&self, now: NodeId, main: NodeId) -> bool {
+        let new = |node: NodeId| {
+            let visits = self.visits.get(node.0 as usize);
+            visits.map_or(0, |(visits, at_look)| visits - at_look)
+        };
+        let (own, other) = (new(now), new(main));
+        now == main
+            || self.loops.are_in_one_loop(now, main)
+                && own.abs_diff(other) <= 1 + own.max(other) / MAX_DIFFERENCE
     }
 
     /// The selection so far, with the open segment; `offset` is the place of the thread's
@@ -322,6 +342,27 @@ mod tests {
         // The last one before it lasts until the other loop is the main one.
         let long = all.history.iter().filter(|one| one.max.0 >= 100_000).count();
         assert!(long <= 1 && counted(&all) > 30_500, "{long} of {}", counted(&all));
+    }
+
+    #[test]
+    fn another_call_that_is_more_regular_changes_nothing() {
+        let mut sequence = vec![(0, 5, Some(5))];
+        // First the begin of one call of the loop is regular, then that of the other.
+        for number in 0..40_000_u64 {
+            let (late, is_even) = (if number < 10_000 { 10 } else { 100 }, number % 2 == 0);
+            let late = if is_even { 0 } else { late };
+            let (first, second) = if number < 10_000 { (0, late) } else { (late, 0) };
+            let before = if number > 10_000 && is_even { 100 } else { 0 };
+            let rest = if number < 10_000 { 10 - second } else { 100 - first };
+            sequence.push((1, 1000 + first - before.min(first), Some(100)));
+            sequence.push((2, 500 + second + if number < 10_000 { 0 } else { rest }, Some(90)));
+        }
+        let collector = collected(&sequence, 1000);
+        let main = collector.loops.main_loop().map(|main| main.counted_by);
+        let kept = collector.kept(0);
+        let counted: u64 = kept.history.iter().map(|one| one.count).sum();
+        assert!((38_500..40_000).contains(&counted), "{counted} by {main:?}");
+        assert!(main != collector.counted_by, "both counted by {main:?}");
     }
 
     #[test]

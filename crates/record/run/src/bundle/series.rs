@@ -14,9 +14,6 @@ use crate::live::history::{get_history, put_history};
 use crate::live::numbers::{Cursor, put_number};
 use crate::recording::holes::{Hole, get_holes, put_holes};
 
-/// Maximum number of rows for each byte of packed ones.
-const MAX_ROWS_A_BYTE: u64 = 8;
-
 /// Columns of both kinds of rows.
 mod column {
     pub(super) const BEGIN: usize = 0;
@@ -88,33 +85,46 @@ impl<'a> Ends<'a> {
 /// Appends holes and groups; both are in the order of time.
 pub(super) fn put_series(out: &mut Vec<u8>, holes: &[Hole], groups: &[Group]) {
     let mut coder = Encoder::new(column::ALL);
-    let mut before = Group::default();
-    for one in groups {
-        group(&mut coder, &before, one);
-        before = *one;
-    }
-    let mut ends = Ends::new(groups);
-    for one in holes {
-        ends.hole(&mut coder, one);
-    }
-    let packed = coder.finish();
-    let rows = [groups.len() as u64, holes.len() as u64];
-    if !is_bounded(rows, packed.len()) {
+    let packed = coded(&mut coder, holes, groups).is_some().then(|| coder.finish());
+    let rows = [groups.len(), holes.len()];
+    let Some(packed) = packed.filter(|packed| is_bounded(rows, packed.len())) else {
         put_number(out, 0);
         put_holes(out, holes);
         put_history(out, groups);
         return;
-    }
+    };
     // An empty table has no bytes: the length is one more.
     put_number(out, packed.len() as u64 + 1);
     for number in rows {
-        put_number(out, number);
+        put_number(out, number as u64);
     }
     out.extend_from_slice(&packed);
 }
 
-fn is_bounded(rows: [u64; 2], bytes: usize) -> bool {
-    rows[0].saturating_add(rows[1]) <= MAX_ROWS_A_BYTE * bytes as u64
+/// Codes rows with the numbers given, or as many as these with those that are read; returns what a
+/// reader gets.
+fn coded(
+    coder: &mut impl Coder,
+    holes: &[Hole],
+    groups: &[Group],
+) -> Option<(Vec<Hole>, Vec<Group>)> {
+    let mut before = Group::default();
+    let mut known = Vec::new();
+    for one in groups {
+        before = group(coder, &before, one)?;
+        known.push(before);
+    }
+    let mut ends = Ends::new(&known);
+    let mut read = Vec::new();
+    for one in holes {
+        read.push(ends.hole(coder, one)?);
+    }
+    Some((read, known))
+}
+
+/// True for at most a row for each byte, so that few bytes do not claim much memory.
+fn is_bounded(rows: [usize; 2], bytes: usize) -> bool {
+    rows[0].saturating_add(rows[1]) <= bytes
 }
 
 /// Reads holes and groups; `None` where the bytes are malformed.
@@ -122,24 +132,18 @@ pub(super) fn get_series(from: &mut Cursor<'_>) -> Option<(Vec<Hole>, Vec<Group>
     let Some(length) = from.number()?.checked_sub(1) else {
         return Some((get_holes(from)?, get_history(from)?));
     };
-    let rows = [from.number()?, from.number()?];
+    let mut rows = [0; 2];
+    for number in &mut rows {
+        *number = usize::try_from(from.number()?).ok()?;
+    }
     let packed = from.take(usize::try_from(length).ok()?)?;
     if !is_bounded(rows, packed.len()) {
         return None;
     }
     let mut coder = Decoder::new(packed, column::ALL);
-    let mut before = Group::default();
-    let mut groups = Vec::new();
-    for _ in 0..rows[0] {
-        before = group(&mut coder, &before, &Group::default())?;
-        groups.push(before);
-    }
-    let mut ends = Ends::new(&groups);
-    let mut holes = Vec::new();
-    for _ in 0..rows[1] {
-        holes.push(ends.hole(&mut coder, &Hole::default())?);
-    }
-    Some((holes, groups))
+    let [groups, holes] = rows;
+    let read = coded(&mut coder, &vec![Hole::default(); holes], &vec![Group::default(); groups])?;
+    coder.is_at_end().then_some(read)
 }
 
 #[cfg(test)]
@@ -189,7 +193,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
-            let most = 8 * bytes.len();
+            let most = bytes.len();
             let (holes, groups) = get_series(&mut Cursor::new(&bytes)).unwrap_or_default();
             prop_assert!(holes.len() + groups.len() <= most);
             prop_assert!(holes.iter().all(|hole| hole.events > 0));
