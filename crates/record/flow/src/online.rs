@@ -223,7 +223,7 @@ impl Follower {
         self.time
     }
 
-    /// True if two nodes are in the same loop, and in none inside it, in the graph at the last look.
+    /// True if two nodes have the same innermost loop, in the graph at the last look.
     pub fn are_in_one_loop(&self, one: NodeId, other: NodeId) -> bool {
         let [one, other] = [one, other].map(|node| self.innermost(node.0 as usize));
         one.is_some() && one == other

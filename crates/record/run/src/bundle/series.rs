@@ -3,8 +3,8 @@
 //!
 //! Owns their packed form: rows of numbers ([`talea_flow::codec::rows`]), those of iterations
 //! first. Groups of iterations follow each other, so that a group begins where the one before ends;
-//! many holes end where a group begins. Rows that would take almost no bytes are left plain, because
-//! a reader could not bound their number. Nothing of them is trusted.
+//! many holes end where a group begins. Rows that would take almost no bytes are left plain: a
+//! reader could not bound their number. Nothing of them is trusted.
 
 use talea_flow::codec::rows::{Decoder, Encoder};
 use talea_flow::history::Group;
