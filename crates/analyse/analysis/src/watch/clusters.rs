@@ -30,8 +30,9 @@ const RECENT: usize = 8192;
 const MAX_BINS: usize = 1 << 16;
 /// Maximum number of clusters of a look.
 const CLUSTERS: usize = 32;
-/// Pauses between two clusterings are at least this many times as long as one.
-const PAUSE: u32 = 20;
+/// Pauses between two clusterings are at least this many times as long as one, so that they take at
+/// most a percent of one PU.
+const PAUSE: u32 = 100;
 
 /// Clusters between looks.
 #[derive(Debug)]

@@ -38,13 +38,41 @@ pub struct Traits {
     pub code: Vec<CodeFrame>,
 }
 
-/// The sequence that a tree was built from.
+/// The sequence that a tree was built from: eight bytes an event, as there may be many.
 #[derive(Debug, Default)]
 pub(super) struct Sequence {
     /// Nodes in the tree's numbering.
     pub(super) nodes: Vec<NodeId>,
-    /// The node that was actually visited, and the number of the visit.
-    pub(super) visits: Vec<(NodeId, u32)>,
+    /// For each the number of the visit of the node that was actually visited.
+    visits: Vec<u32>,
+    /// The nodes actually visited; absent while these are those of the tree.
+    visited: Option<Vec<NodeId>>,
+}
+
+impl Sequence {
+    /// Appends an event: a visit of `visited`, which the tree takes for one of `node`.
+    pub(super) fn push(&mut self, node: NodeId, (visited, visit): (NodeId, u32)) {
+        if node != visited && self.visited.is_none() {
+            self.visited = Some(self.nodes.clone());
+        }
+        self.nodes.push(node);
+        self.visits.push(visit);
+        if let Some(all) = &mut self.visited {
+            all.push(visited);
+        }
+    }
+
+    /// The node that was actually visited by an event, and the number of the visit.
+    pub(super) fn visit(&self, at: usize) -> (NodeId, u32) {
+        (self.visited.as_ref().unwrap_or(&self.nodes)[at], self.visits[at])
+    }
+
+    /// The events: nodes of the tree, with visits as from [`Self::visit`].
+    pub(super) fn events(&self) -> impl Iterator<Item = (NodeId, (NodeId, u32))> {
+        let visited = self.visited.as_ref().unwrap_or(&self.nodes);
+        let visits = visited.iter().copied().zip(self.visits.iter().copied());
+        self.nodes.iter().copied().zip(visits)
+    }
 }
 
 /// Splits the loops of `tree` by the periods of their arguments.
@@ -247,7 +275,7 @@ impl<'a> Seen<'a> {
             .iter()
             .take(LOOKED_AT / self.executions.len())
             .map(|range| {
-                let (node, visit) = self.sequence.visits[range.start + place];
+                let (node, visit) = self.sequence.visit(range.start + place);
                 columns.values_of(node, column).get(visit as usize).copied()
             })
             .collect()

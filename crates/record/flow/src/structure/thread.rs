@@ -40,20 +40,25 @@ impl ThreadTree {
             })
             .collect();
         let mut next = vec![0_u32; log.nodes.len()];
-        let (mut sequence, mut places) = (Sequence::default(), Vec::new());
+        // Places, from the first event on that is left out.
+        let (mut sequence, mut places) = (Sequence::default(), None::<Vec<u32>>);
         for (place, node) in (0..).zip(log.walk()) {
             let at = node.0 as usize;
             let visit = next[at];
             next[at] += 1;
             let known = found[at].as_ref();
             if known.is_none_or(|found| found.get(visit as usize).is_none_or(|&found| found)) {
-                sequence.nodes.push(traits.get(at).and_then(|t| t.same_as).unwrap_or(node));
-                sequence.visits.push((node, visit));
-                places.push(place);
+                let same_as = traits.get(at).and_then(|traits| traits.same_as);
+                sequence.push(same_as.unwrap_or(node), (node, visit));
+                if let Some(places) = &mut places {
+                    places.push(place);
+                }
+            } else if places.is_none() {
+                places = Some((0..place).collect());
             }
         }
         // A thread that only ever polls in vain has no other structure.
-        if places.is_empty() {
+        if sequence.nodes.is_empty() {
             return Self { tree: build(log.walk(), &options), places: None, events: log.events };
         }
         let mut tree = with_turns(log, traits, &sequence).unwrap_or_else(|| {
@@ -65,8 +70,7 @@ impl ThreadTree {
         // counts all of these.
         periods::split(&mut tree, log, traits, &sequence);
         flat::flatten(&mut tree, traits, &Code::new(traits));
-        let all = places.len() as u64 == log.events;
-        Self { tree, places: (!all).then_some(places), events: log.events }
+        Self { tree, places, events: log.events }
     }
 
     /// Adds `times`, one for each event of the thread, to the leaves of the events and to

@@ -77,7 +77,7 @@ pub(super) fn marked(log: &ThreadLog, traits: &[Traits], sequence: &Sequence) ->
     let mut nodes = Vec::with_capacity(sequence.nodes.len() + sequence.nodes.len() / 2);
     let mut walk = Walk::new(&loops, &rules, log, traits);
     let mut number = 0;
-    for (&node, &visit) in sequence.nodes.iter().zip(&sequence.visits) {
+    for (node, visit) in sequence.events() {
         if let Some(turn) = walk.next(node, visit) {
             let (execution, mark) = marks[turn.of];
             number = if turn.is_first { 0 } else { number + 1 };
@@ -233,7 +233,7 @@ impl Loops {
         rules: &[Rule],
     ) -> Vec<Option<u64>> {
         let mut walk = Walk::new(self, rules, log, traits);
-        for (&node, &visit) in sequence.nodes.iter().zip(&sequence.visits) {
+        for (node, visit) in sequence.events() {
             walk.next(node, visit);
         }
         walk.streams.into_iter().map(Stream::length).collect()

@@ -21,8 +21,9 @@ const KEPT: usize = 10;
 const MAX_SEGMENT_BYTES: usize = 1 << 20;
 /// Maximum number of bytes of times of closed segments that are kept.
 const MAX_KEPT_BYTES: usize = 16 << 20;
-/// Maximum number of begins that are kept.
+/// Maximum number of begins that are kept: of all segments, and of some.
 const MARKS: usize = 4096;
+const SOME_MARKS: usize = 1024;
 /// Maximum number of groups of durations of iterations.
 const GROUPS_OF_ITERATIONS: usize = 1024;
 /// Maximum number of loops whose durations are kept; only those of the main loop are written.
@@ -223,7 +224,8 @@ impl Marks {
         if !segment.is_multiple_of(self.stride) {
             return;
         }
-        if self.kept.len() >= MARKS {
+        let most = if self.stride == 1 { MARKS } else { SOME_MARKS };
+        if self.kept.len() >= most {
             self.stride *= 2;
             let stride = self.stride;
             self.kept.retain(|(segment, _)| segment.is_multiple_of(stride));
@@ -310,7 +312,11 @@ mod tests {
         for iterations in [1000, 4000, 100_000] {
             let kept = collected(&program(iterations, &[], &[]), 100).kept(0);
             assert!(kept.marks.len() <= MARKS, "{}", kept.marks.len());
-            assert!(kept.marks.len() as u64 > iterations.min(MARKS as u64) / 2 - 100);
+            let marks = kept.marks.len() as u64;
+            match iterations {
+                ..=4000 => assert!(marks > iterations - 205, "{marks}"),
+                _ => assert!((500..=SOME_MARKS as u64).contains(&marks), "{marks}"),
+            }
             assert!(kept.marks.windows(2).all(|two| two[0].event < two[1].event));
             let history = &kept.history;
             assert!(history.len() <= GROUPS_OF_ITERATIONS, "{}", history.len());

@@ -95,11 +95,15 @@ fn a_file_that_is_there_keeps_the_locks_that_this_process_has_on_it() {
     let path = folder.path().join("t.db");
     let mut first = Sqlite::open(&path, &Options::default()).unwrap();
     first.put(&batch("n", 1, 0)).unwrap();
+    let file = fs::canonicalize(&path).unwrap();
+    // Of this process's descriptors of the file: a list of all locks of the system is no snapshot.
     let locks = || {
-        let inode = fs::metadata(&path).unwrap().ino().to_string();
-        let all = fs::read_to_string("/proc/locks").unwrap();
-        let is_ours = |line: &&str| line.contains("POSIX") && line.contains(&format!(":{inode} "));
-        all.lines().filter(is_ours).count()
+        let descriptors = fs::read_dir("/proc/self/fd").unwrap().flatten();
+        let own = descriptors.filter(|one| fs::read_link(one.path()).is_ok_and(|to| to == file));
+        let about = own.map(|one| Path::new("/proc/self/fdinfo").join(one.file_name()));
+        let texts = about.map(|about| fs::read_to_string(about).unwrap());
+        let count = |text: String| text.lines().filter(|line| line.starts_with("lock:")).count();
+        texts.map(count).sum::<usize>()
     };
     let before = locks();
     assert!(before > 0, "no lock is held on the file");
