@@ -49,9 +49,6 @@ pub(crate) fn collect(collect: Collect) -> &'static str {
 /// when it is complete. Times are in nanoseconds, sizes in bytes, parts in millionths.
 pub(crate) fn variables(options: &Options, recorder: &Path, live: &Path, out: &Path) -> Variables {
     let number = |value: u64| OsString::from(value.to_string());
-    // Files on a node's own disk can be out of reach when the program has ended.
-    let is_smart = options.collect == Collect::Smart;
-    let merge = if options.live_dir.is_some() && !is_smart { Merge::Ranks } else { options.merge };
     let calls = if options.calls == Calls::All { "all" } else { "mpi" };
     // Marked phases are recorded with samples; their library makes the program's markers do
     // something.
@@ -70,15 +67,13 @@ pub(crate) fn variables(options: &Options, recorder: &Path, live: &Path, out: &P
         ("TALEA_CALLS", calls.into()),
         ("TALEA_CALLERS", number(options.callers.into())),
         ("TALEA_MEMORY", number(options.memory.0)),
-        ("TALEA_MERGE", if merge == Merge::Ranks { "ranks" } else { "auto" }.into()),
+        ("TALEA_MERGE", if options.merge == Merge::Ranks { "ranks" } else { "auto" }.into()),
     ];
-    if is_smart {
-        // On other hosts a process of the program starts an observer.
-        let own = std::env::current_exe().map(OsString::from).unwrap_or_default();
-        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        let host = shared_host_name(&host).unwrap_or_default();
-        variables.extend([("TALEA_OBSERVER", own), ("TALEA_OBSERVED_HOST", host.into())]);
-    }
+    // On other hosts a process of the program starts an observer.
+    let own = std::env::current_exe().map(OsString::from).unwrap_or_default();
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let host = shared_host_name(&host).unwrap_or_default();
+    variables.extend([("TALEA_OBSERVER", own), ("TALEA_OBSERVED_HOST", host.into())]);
     if let Some(sampling) = &options.sampling {
         variables.extend(sampling.variables(out));
     }

@@ -3,7 +3,7 @@
 //! Owns the order of steps: everything that can be wrong is found before the program starts, and
 //! nothing that goes wrong afterwards changes its exit code. [`environment`] sets the variables of
 //! the recording library, [`launcher`] passes them on, [`child`] waits and forwards signals, and
-//! [`observer`] selects times meanwhile. It prints nothing: warnings go to the caller. Analysis of
+//! [`observer`] selects times and compares clocks meanwhile. It prints nothing: warnings go to the caller. Analysis of
 //! the run is `talea-analysis`'.
 
 mod child;
@@ -34,7 +34,7 @@ use talea_sampling::Discovered;
 use talea_sampling::discover::Found;
 use talea_topology::xml;
 
-use observer::Observer;
+use observer::Beside;
 use program::{default_name, find, may_launch, quoted};
 
 /// Program to start, and options of its recording.
@@ -112,7 +112,7 @@ pub enum Collect {
 #[allow(clippy::doc_markdown, reason = "help texts have no markup")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Merge {
-    /// Talea on one host or with observers, else ranks
+    /// Talea; ranks where records are out of its reach
     Auto,
     /// Ranks, in MPI_Finalize
     Ranks,
@@ -318,8 +318,8 @@ pub fn launch(
     let begin = Instant::now();
     let command = launcher.with_exports(&options.command, &variables);
     let child = child::start(&program, &command, &variables);
-    let observer =
-        (child.is_ok() && options.collect == Collect::Smart).then(|| Observer::start(live.clone()));
+    let has_rings = options.collect == Collect::Smart;
+    let beside = child.is_ok().then(|| Beside::start(live.clone(), has_rings, &directory));
     let (outcome, interrupted) = match child {
         Ok(child) => {
             started(&directory, &metadata);
@@ -332,7 +332,7 @@ pub fn launch(
         }
     };
     metadata.wall = Some(elapsed(begin, Instant::now()));
-    for warning in observer.into_iter().flat_map(|one| one.finish(&directory)) {
+    for warning in beside.into_iter().flat_map(|one| one.finish(&directory)) {
         warn(warning);
     }
     metadata.outcome = Some(outcome);

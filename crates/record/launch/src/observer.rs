@@ -1,12 +1,15 @@
-//! Reads the rings of a running program and keeps what is chosen of them.
+//! Observers: what is done beside a running program, on each of its hosts.
 //!
-//! Owns when this is done: beside the program, as long as it runs, by one observer on each host.
-//! `talea run` has a thread that observes its own host. On each other host a process of the program
-//! starts `talea observe` ([`talea_run::observers`]), which ends soon after all processes of its
-//! host. [`host`] owns the list of processes and what is written, [`collector`] owns the choice.
-//! Killing the program or an observer loses no kept times. The processes never wait for it: one
-//! whose chunks are not released takes new ones.
+//! Owns when this is done. An observer reads the rings of its host's processes and keeps what is
+//! chosen of them, compares its host's clock with that of `talea run`, and copies records from a
+//! node's own disk. `talea run` has a thread that observes its own host, where there are rings. On
+//! each other host a process of the program starts `talea observe` ([`talea_run::observers`]),
+//! which ends soon after all processes of its host. [`host`] owns the list of processes and what is
+//! written, [`collector`] owns the choice, [`clock`] the comparison. Killing the program or an
+//! observer loses no kept times. The processes never wait for it: one whose chunks are not released
+//! takes new ones.
 
+mod clock;
 mod collector;
 mod host;
 
@@ -19,6 +22,7 @@ use std::time::{Duration, Instant};
 use talea_run::RunDirectory;
 use talea_run::observers::{self, Claim, ObserverFile, Patience};
 
+use clock::{Clock, Server};
 use host::Host;
 
 /// Pause between two looks.
@@ -30,16 +34,52 @@ const LAST: Duration = Duration::from_mins(1);
 /// Time in which the first process of a host has to be there.
 const FIRST: Duration = Duration::from_secs(10);
 
-/// The thread that observes.
+/// The threads of `talea run` that work beside the program.
 #[derive(Debug)]
-pub(crate) struct Observer {
+pub(crate) struct Beside {
+    /// Reads the rings of this host; absent where there are none.
+    observer: Option<Observer>,
+    /// Answers the observers of other hosts.
+    server: Server,
+}
+
+#[derive(Debug)]
+struct Observer {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Vec<String>>,
 }
 
+impl Beside {
+    /// `live` is the folder with the files of this host's processes, which have rings or not.
+    pub(crate) fn start(live: PathBuf, has_rings: bool, directory: &RunDirectory) -> Self {
+        let server = Server::start(directory.live());
+        Self { observer: has_rings.then(|| Observer::start(live)), server }
+    }
+
+    /// Reads the rest when the program has ended, and waits for the observers of other hosts, whose
+    /// files are in the run directory; returns warnings.
+    pub(crate) fn finish(self, directory: &RunDirectory) -> Vec<String> {
+        let mut warnings = self.observer.map_or_else(Vec::new, Observer::finish);
+        let live = directory.live();
+        let mut patience = Patience::new();
+        while !observers::unfinished(&live).is_empty() && patience.lasts(&live) {
+            std::thread::sleep(PAUSE);
+        }
+        self.server.finish();
+        for path in observers::unfinished(&live) {
+            warnings.push(format!(
+                "the observer of a host has not finished, records and times of its processes may be missing: `{}`",
+                path.display()
+            ));
+        }
+        warnings.extend(observers::take_warnings(&live));
+        warnings
+    }
+}
+
 impl Observer {
     /// Observes the processes of this host whose files are in this folder.
-    pub(crate) fn start(live: PathBuf) -> Self {
+    fn start(live: PathBuf) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
@@ -50,28 +90,14 @@ impl Observer {
         Self { stop, thread }
     }
 
-    /// Reads the rest when the program has ended, and waits for the observers of other hosts, whose
-    /// files are in the run directory; returns warnings.
-    pub(crate) fn finish(self, directory: &RunDirectory) -> Vec<String> {
+    /// Reads the rest; returns warnings.
+    fn finish(self) -> Vec<String> {
         self.stop.store(true, Ordering::Release);
         // A bug in it must not hide how the program ended.
         let failed = || {
             vec!["the observer stopped by a bug, please report it; later times are kept while --memory lasts".into()]
         };
-        let mut warnings = self.thread.join().unwrap_or_else(|_| failed());
-        let live = directory.live();
-        let mut patience = Patience::new();
-        while !observers::unfinished(&live).is_empty() && patience.lasts(&live) {
-            std::thread::sleep(PAUSE);
-        }
-        for path in observers::unfinished(&live) {
-            warnings.push(format!(
-                "the observer of a host has not finished, records and times of its processes may be missing: `{}`",
-                path.display()
-            ));
-        }
-        warnings.extend(observers::take_warnings(&live));
-        warnings
+        self.thread.join().unwrap_or_else(|_| failed())
     }
 }
 
@@ -88,11 +114,18 @@ pub fn observe_host(file: &Path, live: &Path) -> std::io::Result<()> {
     let directory = RunDirectory::open(&run).map_err(std::io::Error::other)?;
     file.begin()?;
     let mut host = Host::new(live);
+    let mut clock = Clock::new(directory.live());
     let begin = Instant::now();
     loop {
         observe(&mut host, &mut |host| {
+            if let Some(drift) = clock.look() {
+                host.note_drift(&drift);
+            }
             host.has_ended() || host.is_empty() && begin.elapsed() > FIRST || !live.is_dir()
         });
+        if let Some(drift) = clock.compare() {
+            host.note_drift(&drift);
+        }
         if live != directory.live() {
             host.bring_back(&directory);
         }

@@ -6,12 +6,16 @@
 //! removed when the observer has finished. One whose observer was killed stays, and the next has
 //! the next number. `talea run` observes its own host and needs no file.
 
+mod time_server;
+
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+pub use time_server::TimeServer;
 
 use crate::directory::{entries, shared_host_name};
 
@@ -252,7 +256,7 @@ pub fn take_warnings(live: &Path) -> Vec<String> {
 /// True for files of observers, which nobody needs when all records are packed.
 pub(crate) fn is_of_observers(path: &Path) -> bool {
     let ending = path.extension().and_then(OsStr::to_str);
-    ending.is_some_and(|ending| ending == ENDING || ending == WARNINGS)
+    ending.is_some_and(|ending| [ENDING, WARNINGS, time_server::ENDING].contains(&ending))
 }
 
 fn with_ending(live: &Path, ending: &str) -> Vec<PathBuf> {

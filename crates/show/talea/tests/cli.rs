@@ -44,6 +44,7 @@ mod cli {
     mod modern;
     mod names;
     mod objects;
+    mod own_calls;
     mod packages;
     mod paths;
     mod perfetto;

@@ -6,18 +6,20 @@
 //! another of its hosts, is left alone.
 
 use std::collections::{HashMap, HashSet};
+use std::mem::offset_of;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use talea_model::Nanos;
 use talea_run::live::LiveProcess;
 use talea_run::live::follow::ProcessFollower;
-use talea_run::live::layout::{Header, state};
+use talea_run::live::layout::{Header, MAX_SYNCS, state};
 use talea_run::live::selection::{Kept, kept_path};
 use talea_run::mapped::{OpenRecord, RecordId, is_file_of, live_records};
 use talea_run::observers::is_running;
 use talea_run::{RunDirectory, counters};
 
+use super::clock::Drift;
 use super::collector::Collector;
 use crate::records;
 
@@ -36,19 +38,32 @@ pub(super) struct Host {
     live: PathBuf,
     name: String,
     found: HashMap<RecordId, Process>,
+    /// Uncertainty of each process's clock at its start, in nanoseconds.
+    start_errors: HashMap<RecordId, u64>,
     warnings: HashSet<String>,
 }
 
 /// A process whose record was found.
 enum Process {
-    /// It is not observed: it has no rings, runs on another host, or its world has a host without
-    /// an observer.
+    /// It is not observed: it runs on another host, or its world has a host without an observer.
     Left,
     /// MPI is not initialised yet, so that its world is not known.
     Beginning(ProcessFollower<OpenRecord>),
     Observed(Box<Observed>),
-    /// An earlier observer kept times of it, and was killed: the ring has only later ones.
-    Earlier(ProcessFollower<OpenRecord>),
+    /// Nothing of it is read: it has no rings, or these have only times after those that an earlier
+    /// observer kept, which was killed.
+    Awaited(ProcessFollower<OpenRecord>),
+}
+
+impl Process {
+    /// Its record, if it is observed or may be.
+    fn follower(&mut self) -> Option<&mut ProcessFollower<OpenRecord>> {
+        match self {
+            Self::Left => None,
+            Self::Beginning(follower) | Self::Awaited(follower) => Some(follower),
+            Self::Observed(one) => Some(&mut one.follower),
+        }
+    }
 }
 
 /// A process that is observed.
@@ -76,7 +91,8 @@ impl Host {
     pub(super) fn new(live: &Path) -> Self {
         let name = super::this_host();
         let live = live.to_owned();
-        Self { live, name, found: HashMap::new(), warnings: HashSet::new() }
+        let (found, start_errors) = (HashMap::new(), HashMap::new());
+        Self { live, name, found, start_errors, warnings: HashSet::new() }
     }
 
     /// Sentences about what went wrong.
@@ -98,12 +114,39 @@ impl Host {
 
     /// True if there is a process, and none records any more.
     pub(super) fn has_ended(&mut self) -> bool {
-        let is_any = |process: &mut Process| match process {
-            Process::Left => false,
-            Process::Beginning(follower) | Process::Earlier(follower) => is_recording(follower),
-            Process::Observed(one) => is_recording(&mut one.follower),
-        };
+        let is_any = |process: &mut Process| process.follower().is_some_and(is_recording);
         !self.found.is_empty() && !self.found.values_mut().any(is_any)
+    }
+
+    /// Writes into each record how its clock has drifted from its start to its last reading. Ranks
+    /// have measured the distance of their clocks at the start; those of a world with only this
+    /// host need nothing else.
+    pub(super) fn note_drift(&mut self, drift: &Drift) {
+        let mut sizes: HashMap<u64, u32> = HashMap::new();
+        for follower in self.found.values_mut().filter_map(Process::follower) {
+            follower.read_header();
+            *sizes.entry(follower.header().world).or_default() += 1;
+        }
+        for (id, process) in &mut self.found {
+            let Some(follower) = process.follower() else { continue };
+            let header = follower.header();
+            if header.observed == 0 || sizes.get(&header.world) == Some(&header.size) {
+                continue;
+            }
+            let start_error = *self.start_errors.entry(*id).or_insert(header.offset_error);
+            let readings = &header.syncs[..(header.sync_count as usize).min(MAX_SYNCS)];
+            let last = readings.last().map_or(header.start_nanos, |reading| reading.nanos);
+            let (change, error) = drift.over(last.saturating_sub(header.start_nanos));
+            let words = [
+                (offset_of!(Header, offset_end), header.offset_start.saturating_add(change) as u64),
+                (offset_of!(Header, offset_error), start_error.saturating_add(error)),
+            ];
+            for (place, word) in words {
+                if let Err(error) = follower.source().store(place as u64, word) {
+                    self.warnings.insert(format!("cannot write the drift of a clock: {error}"));
+                }
+            }
+        }
     }
 
     /// Adds new processes, and begins with those whose MPI was initialised meanwhile.
@@ -148,14 +191,14 @@ impl Host {
                 }
             };
             let header = follower.header();
-            let process = if header.ring == 0 || header.host_name() != self.name {
+            let process = if header.host_name() != self.name {
                 Process::Left
             } else if header.world == 0 {
                 Process::Beginning(follower)
             } else if header.observed == 0 {
                 Process::Left
-            } else if kept_file(path, header).exists() {
-                Process::Earlier(follower)
+            } else if header.ring == 0 || kept_file(path, header).exists() {
+                Process::Awaited(follower)
             } else {
                 Process::Observed(Box::new(Observed::new(path, follower)))
             };
@@ -298,5 +341,64 @@ impl Observed {
             *before = chunk;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use talea_run::live::layout::{MAGIC, Sync, VERSION};
+    use talea_run::mapped::live_name;
+    use zerocopy::{FromBytes as _, FromZeros as _, IntoBytes as _};
+
+    use super::super::{clock::Comparison, this_host};
+    use super::*;
+
+    /// A record of this host, of a world with two ranks, that began at 10 s and was read at 15 s.
+    fn record(live: &Path, number: u32, change: impl FnOnce(&mut Header)) -> PathBuf {
+        let mut header = Header::new_zeroed();
+        (header.magic, header.version) = (MAGIC, VERSION);
+        header.header_bytes = size_of::<Header>() as u32;
+        header.pid = std::process::id();
+        (header.world, header.size, header.observed) = (7, 2, 1);
+        let host = this_host();
+        header.host[..host.len()].copy_from_slice(host.as_bytes());
+        header.state = state::RECORDING;
+        header.start_nanos = 10_000_000_000;
+        header.syncs[0] = Sync { ticks: 0, nanos: 10_000_000_000 };
+        header.syncs[1] = Sync { ticks: 5, nanos: 15_000_000_000 };
+        header.sync_count = 2;
+        (header.offset_start, header.offset_end, header.offset_error) = (-400, -400, 30);
+        change(&mut header);
+        let path = live.join(live_name(&host, number, Nanos(6)));
+        std::fs::write(&path, header.as_bytes()).unwrap();
+        path
+    }
+
+    fn clock(path: &Path) -> [i64; 3] {
+        let header = Header::read_from_bytes(&std::fs::read(path).unwrap()).unwrap();
+        [header.offset_start, header.offset_end, header.offset_error as i64]
+    }
+
+    #[test]
+    fn records_get_the_drift_of_their_clock() {
+        let at = |at, offset, error| Comparison { at, offset, error };
+        let drift = |newest| Drift { first: at(11_000_000_000, 5_000, 10), newest };
+        let first = drift(at(13_000_000_000, 6_000, 10));
+        let second = drift(at(21_000_000_000, 9_000, 20));
+        let folder = tempfile::tempdir().unwrap();
+        let one = record(folder.path(), 1, |_| ());
+        let alone = record(folder.path(), 2, |header| (header.world, header.size) = (8, 1));
+        let left = record(folder.path(), 3, |header| (header.world, header.observed) = (9, 0));
+        let mut host = Host::new(folder.path());
+        host.find();
+        // 500 ns a second, and then 400; the error is that of the start and of the change.
+        host.note_drift(&first);
+        assert_eq!(clock(&one), [-400, 2_100, 30 + 50]);
+        host.note_drift(&second);
+        assert_eq!(clock(&one), [-400, 1_600, 30 + 15]);
+        for other in [&alone, &left] {
+            assert_eq!(clock(other), [-400, -400, 30]);
+        }
+        assert!(host.warnings().is_empty());
     }
 }

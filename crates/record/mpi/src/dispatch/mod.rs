@@ -19,7 +19,7 @@ use crate::abi::table::{Class, PROCEDURES};
 use crate::around::Scene;
 use crate::plan::arguments;
 use crate::plan::plan_of;
-use crate::process::{STOP, stop};
+use crate::process::{self, STOP, stop};
 use crate::record::{HotNode, MAX_WORDS};
 use crate::sys::clock;
 use crate::thread::{BUSY, State, found_something, this_thread};
@@ -260,7 +260,9 @@ unsafe fn finalize(state: &mut State, entry: &Entry, node: *mut HotNode, call: C
         state.commit(node, now, now);
         state.note_pu_time(now);
         state.process.complete();
-        forward(real(entry), entry, call)
+        let result = forward(real(entry), entry, call);
+        process::finalized();
+        result
     }
 }
 

@@ -78,6 +78,9 @@ pub(super) unsafe fn unrecorded(entry: &Entry, call: Call) -> usize {
     }
     // SAFETY: as in `dispatch`.
     let result = unsafe { pass(entry, call) };
+    if class == Class::Finalize {
+        process::finalized();
+    }
     if class == Class::Init {
         process().map_or_else(process::initialised_without, Process::initialised);
     }

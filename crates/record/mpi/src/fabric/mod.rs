@@ -3,9 +3,9 @@
 //!
 //! Owns the choice of the reader: the first process of a node that can create the node's file. It
 //! reads before its MPI is initialised, then at each interval in a thread of our own, and a last
-//! time in `MPI_Finalize` when all ranks have arrived there, or when the process ends. Nothing of
-//! it is on the event path, and no signal is used. Each reading is written at once, so that it
-//! survives `kill -9`. [`gather`] brings files of other hosts to rank 0.
+//! time when `MPI_Finalize` has returned, or when the process ends. Nothing of it is on the event
+//! path, and no signal is used. Each reading is written at once, so that it survives `kill -9`.
+//! [`gather`] brings files of other hosts to rank 0 where ranks merge their records.
 
 mod gather;
 mod reader;

@@ -97,14 +97,12 @@ static AGREED: AtomicU32 = AtomicU32::new(0);
 
 /// Facts that the ranks agreed on, and steps that were made.
 mod agreed {
-    /// All ranks run on one host.
-    pub(super) const ONE_HOST: u32 = 1;
     /// Each host has an observer.
-    pub(super) const OBSERVED: u32 = 2;
+    pub(super) const OBSERVED: u32 = 1;
     /// The exchange at the begin was made, or is being made; it is made once.
-    pub(super) const BEGUN: u32 = 4;
+    pub(super) const BEGUN: u32 = 2;
     /// The same at the end.
-    pub(super) const ENDED: u32 = 8;
+    pub(super) const ENDED: u32 = 4;
 }
 
 /// The identity of a world, and this host's clock, as all ranks determine them together.
@@ -125,9 +123,9 @@ impl Together {
             pmpi::bcast(world.as_mut_ptr() as usize, size, abi().byte, 0, abi().comm_world);
         }
         let offset = offsets::measure(&host_name(), observer);
-        let one_host = if offset.one_host { agreed::ONE_HOST } else { 0 };
-        let observed = if offset.observed { agreed::OBSERVED } else { 0 };
-        AGREED.fetch_or(one_host | observed, Ordering::AcqRel);
+        if offset.observed {
+            AGREED.fetch_or(agreed::OBSERVED, Ordering::AcqRel);
+        }
         Self { world: world[0].rotate_left(40) ^ world[1], offset }
     }
 }
@@ -157,19 +155,16 @@ pub fn end_without() {
     if !is_asked() || !is_first(agreed::ENDED) {
         return;
     }
-    end_counters();
-    if clocks_are_one() {
-        return;
-    }
-    offsets::measure(&host_name(), Observer::Absent);
     if let Some(directory) = merged_by_ranks() {
+        end_counters();
+        offsets::measure(&host_name(), Observer::Absent);
         fabric::gather(&directory);
         gather(None, &directory);
     }
 }
 
-/// The last reading of counters, if there are any: when all ranks have completed all their
-/// messages, and before any of ours.
+/// The last reading of counters that ranks bring together, if there are any: when all ranks have
+/// completed all their messages, and before any of ours.
 fn end_counters() {
     if fabric::is_asked() {
         Ranks::of_program().all(0);
@@ -177,23 +172,23 @@ fn end_counters() {
     }
 }
 
-/// True if ranks have nothing to do together at the end: those of one host have one clock, and
-/// `talea run` merges their files.
-fn clocks_are_one() -> bool {
-    AGREED.load(Ordering::Acquire) & agreed::ONE_HOST != 0 && merged_by_ranks().is_none()
+/// `MPI_Finalize` has returned, as it does when all ranks have completed all their messages.
+pub fn finalized() {
+    fabric::end("MPI_Finalize");
 }
 
-/// File of the merged trace, if ranks write it: the files of one host, and those that observers
-/// read, are merged after the program has ended, which then costs it no time.
+/// File of the merged trace, if ranks write it: if the user asks for it, and where nobody else
+/// could bring records from the nodes' own disks. Otherwise ranks exchange no message at the end:
+/// their files are merged after the program has ended, which then costs it no time.
 fn merged_by_ranks() -> Option<PathBuf> {
-    let is = |name: &str, value: &str| std::env::var_os(name).is_some_and(|found| found == value);
-    let agreed = AGREED.load(Ordering::Acquire);
-    // `talea run` may be on another host than all ranks, where only observers bring it records.
-    let is_here = agreed & agreed::ONE_HOST != 0 && !is("TALEA_COLLECT", "smart");
-    if is("TALEA_MERGE", "auto") && (is_here || agreed & agreed::OBSERVED != 0) {
+    let variable = |name: &str| std::env::var_os(name);
+    let is_auto = variable("TALEA_MERGE").is_some_and(|found| found == "auto");
+    let is_observed = AGREED.load(Ordering::Acquire) & agreed::OBSERVED != 0;
+    let is_in_run = || variable("TALEA_LIVE").is_some_and(|live| start::is_of_run(live.as_ref()));
+    if is_auto && (is_observed || is_in_run()) {
         return None;
     }
-    std::env::var_os("TALEA_OUT").map(PathBuf::from)
+    variable("TALEA_OUT").map(PathBuf::from)
 }
 
 impl Process {
@@ -228,9 +223,9 @@ impl Process {
         (header.offset_start, header.offset_error) = (offset.nanos, offset.error);
         header.offset_end = header.offset_start;
         header.rank = rank;
-        header.observed = u32::from(header.ring != 0 && offset.observed);
-        if rank == 0 && header.ring != 0 && !offset.observed {
-            observer::warn_without();
+        header.observed = u32::from(offset.observed);
+        if rank == 0 && !offset.observed {
+            observer::warn_without(header.ring != 0, offset.one_host);
         }
         // It was closed with a session.
         header.state = state::RECORDING;
@@ -315,18 +310,19 @@ impl Process {
     }
 
     /// The recording ends with a call of `MPI_Finalize`, which every rank of the world makes. Ranks
-    /// on several hosts compare their clocks, and merge their records where no observer reads them.
+    /// that merge their records compare their clocks before.
     pub fn complete(&self) {
-        end_counters();
-        let header = self.header();
-        if header.rank >= 0 && !clocks_are_one() {
+        let directory = merged_by_ranks();
+        if directory.is_some() {
+            end_counters();
             let offset = offsets::measure(&host_name(), Observer::Absent);
+            let header = self.header();
             header.offset_end = offset.nanos;
             header.offset_error = header.offset_error.max(offset.error);
         }
         self.end(state::FINALIZED);
         STOP.fetch_or(stop::ENDED, Ordering::SeqCst);
-        if let Some(directory) = merged_by_ranks() {
+        if let Some(directory) = directory {
             fabric::gather(&directory);
             gather(Some(self.memory), &directory);
         }

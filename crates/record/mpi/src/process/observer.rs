@@ -1,4 +1,4 @@
-//! The observer of this host, with `--collect smart`.
+//! The observer of this host.
 //!
 //! Owns its start by one process of each host on which `talea run` itself is not, and how long that
 //! process waits for it at its own end: a job's step ends with its processes, and the observer with
@@ -58,11 +58,17 @@ pub(super) fn start(live: &Path, host: &str) -> bool {
 }
 
 /// Leaves a warning in the run directory that there is not an observer on each host.
-pub(super) fn warn_without() {
+pub(super) fn warn_without(has_rings: bool, is_one_host: bool) {
     let Some(run) = std::env::var_os("TALEA_OUT").map(PathBuf::from) else { return };
-    let what =
-        "a host of the program has no observer: times of all calls are kept, while --memory lasts";
-    ObserverFile::at(&run.join("live/none.observer")).warn(&[what.to_owned()]);
+    let consequence = if has_rings {
+        "times of all calls are kept, while --memory lasts"
+    } else if is_one_host {
+        return;
+    } else {
+        "clocks of hosts are compared at the start only"
+    };
+    let what = format!("a host of the program has no observer: {consequence}");
+    ObserverFile::at(&run.join("live/none.observer")).warn(&[what]);
 }
 
 /// Starts an observer, unless there is one.

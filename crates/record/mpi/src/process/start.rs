@@ -83,8 +83,7 @@ pub fn start() {
     header.bound_absolute = bound.absolute.0 as u32;
     header.bound_drift = bound.drift.0 as u32;
     header.procedure_count = PROCEDURES.len() as u32;
-    let is_smart = std::env::var("TALEA_COLLECT").is_ok_and(|v| v == "smart");
-    header.ring = u32::from(is_smart);
+    header.ring = u32::from(std::env::var("TALEA_COLLECT").is_ok_and(|v| v == "smart"));
     header.state = state::RECORDING;
     header.syncs[0] = Sync { ticks: start_ticks, nanos: start_nanos };
     header.sync_count = 1;
@@ -105,11 +104,7 @@ pub fn start() {
         handles: Shared::default(),
         requests: Shared::default(),
         sessions: AtomicU32::new(0),
-        observer: if is_smart && observer::start(&dir, &host) {
-            Observer::Present
-        } else {
-            Observer::Absent
-        },
+        observer: if observer::start(&dir, &host) { Observer::Present } else { Observer::Absent },
         slow: Mutex::default(),
     };
     let process = Box::into_raw(Box::new(process));
@@ -132,7 +127,7 @@ pub fn start() {
 
 /// True if a folder of live files is the run directory's own, which is not created again when it
 /// was removed.
-fn is_of_run(live: &Path) -> bool {
+pub(super) fn is_of_run(live: &Path) -> bool {
     live.parent().map(Path::as_os_str) == std::env::var_os("TALEA_OUT").as_deref()
 }
 

@@ -173,9 +173,10 @@ pub struct Header {
     pub syncs: [Sync; MAX_SYNCS],
     /// Offset of this host's `CLOCK_MONOTONIC` to that of rank 0's host, at start, in nanoseconds.
     pub offset_start: i64,
-    /// The same at the end.
+    /// The same at the last of `syncs`.
     pub offset_end: i64,
-    /// Uncertainty of the two, in nanoseconds; 0 where the host is rank 0's.
+    /// Uncertainty of the two, in nanoseconds; 0 where the host is that of rank 0 and of `talea
+    /// run`.
     pub offset_error: u64,
     /// Number of threads in use.
     pub thread_count: u32,
@@ -207,8 +208,8 @@ pub struct Header {
     /// 1 if times are kept in rings: a reader releases chunks by [`Thread::times_read`]. From
     /// version 3 on.
     pub ring: u32,
-    /// 1 if there are rings and each host of the world has an observer that releases their chunks;
-    /// set before `world`.
+    /// 1 if each host of the world has an observer, which releases chunks of rings and writes
+    /// `offset_end`; set before `world`.
     pub observed: u32,
 }
 

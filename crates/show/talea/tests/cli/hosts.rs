@@ -18,7 +18,7 @@ use super::watch::{Ranks, looks};
 /// Where ranks of the other host have their records: in the run directory, or on a disk of its own,
 /// which only one rank can have, as each has a namespace of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Disk {
+pub(super) enum Disk {
     Shared,
     Own,
 }
@@ -31,14 +31,14 @@ impl Disk {
     }
 
     /// Options of `talea run`.
-    fn options(self, bench: &Bench) -> Vec<String> {
+    pub(super) fn options(self, bench: &Bench) -> Vec<String> {
         let disk = bench.path("disk").display().to_string();
         if self == Self::Shared { vec![] } else { vec!["--live-dir".to_owned(), disk] }
     }
 }
 
 /// A shell on the other host.
-fn other(bench: &Bench, disk: Disk) -> Vec<String> {
+pub(super) fn other(bench: &Bench, disk: Disk) -> Vec<String> {
     let script = match disk {
         Disk::Shared => "hostname other && exec \"$@\"",
         Disk::Own => "hostname other && mount -t tmpfs tmpfs \"$0\" && exec \"$@\"",
@@ -50,7 +50,7 @@ fn other(bench: &Bench, disk: Disk) -> Vec<String> {
 
 /// A bench with a folder `disk`, if there can be another host.
 #[track_caller]
-fn bench() -> Option<Bench> {
+pub(super) fn bench() -> Option<Bench> {
     let bench = Bench::new()?;
     fs::create_dir(bench.path("disk")).unwrap();
     let words = other(&bench, Disk::Own);
