@@ -8,6 +8,7 @@ use std::path::Path;
 
 use talea_run::counters;
 use talea_run::directory::shared_host_name;
+use talea_run::observers::folder_id;
 
 use crate::{Calls, Collect, Merge, Options, Times, library};
 
@@ -73,7 +74,12 @@ pub(crate) fn variables(options: &Options, recorder: &Path, live: &Path, out: &P
     let own = std::env::current_exe().map(OsString::from).unwrap_or_default();
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let host = shared_host_name(&host).unwrap_or_default();
-    variables.extend([("TALEA_OBSERVER", own), ("TALEA_OBSERVED_HOST", host.into())]);
+    let folder = folder_id(live).unwrap_or_default();
+    variables.extend([
+        ("TALEA_OBSERVER", own),
+        ("TALEA_OBSERVED_HOST", host.into()),
+        ("TALEA_OBSERVED_FOLDER", folder.into()),
+    ]);
     if let Some(sampling) = &options.sampling {
         variables.extend(sampling.variables(out));
     }

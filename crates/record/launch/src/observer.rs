@@ -1,7 +1,7 @@
 //! Observers: what is done beside a running program, on each of its hosts.
 //!
 //! Owns when this is done. An observer reads the rings of its host's processes and keeps what is
-//! chosen of them, compares its host's clock with that of `talea run`, and copies records from a
+//! chosen of them. It compares its host's clock with that of `talea run`, and copies records from a
 //! node's own disk. `talea run` has a thread that observes its own host, where there are rings. On
 //! each other host a process of the program starts `talea observe` ([`talea_run::observers`]),
 //! which ends soon after all processes of its host. [`host`] owns the list of processes and what is
@@ -29,6 +29,8 @@ use host::Host;
 const PAUSE: Duration = Duration::from_millis(50);
 /// Number of looks between two lists of the files.
 const LIST_EVERY_LOOKS: u64 = 10;
+/// Time after which the drift of the clock is written again.
+const NOTE_DRIFT: Duration = Duration::from_secs(1);
 /// Maximum time for reading the rest after the program's end.
 const LAST: Duration = Duration::from_mins(1);
 /// Time in which the first process of a host has to be there.
@@ -112,20 +114,20 @@ pub fn observe_host(file: &Path, live: &Path) -> std::io::Result<()> {
     let run = file.path().parent().and_then(Path::parent).map(Path::to_owned);
     let run = run.ok_or(std::io::ErrorKind::InvalidInput)?;
     let directory = RunDirectory::open(&run).map_err(std::io::Error::other)?;
-    file.begin()?;
+    file.begin(live)?;
     let mut host = Host::new(live);
-    let mut clock = Clock::new(directory.live());
     let begin = Instant::now();
     loop {
+        let clock = Clock::start(directory.live());
+        let mut noted = Instant::now();
         observe(&mut host, &mut |host| {
-            if let Some(drift) = clock.look() {
-                host.note_drift(&drift);
+            if noted.elapsed() > NOTE_DRIFT {
+                host.note_drift(&clock.drift());
+                noted = Instant::now();
             }
             host.has_ended() || host.is_empty() && begin.elapsed() > FIRST || !live.is_dir()
         });
-        if let Some(drift) = clock.compare() {
-            host.note_drift(&drift);
-        }
+        host.note_drift(&clock.finish());
         if live != directory.live() {
             host.bring_back(&directory);
         }
@@ -141,7 +143,7 @@ pub fn observe_host(file: &Path, live: &Path) -> std::io::Result<()> {
             // One that began afterwards has started another one.
             Claim::Present(_) => return Ok(()),
         }
-        file.begin()?;
+        file.begin(live)?;
     }
 }
 

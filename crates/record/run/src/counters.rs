@@ -8,7 +8,7 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,8 @@ const ENDING: &str = "counters";
 const NOTE: &str = "#!";
 /// Size of a file from which on its writer makes fewer readings; the file stays below twice of it.
 pub const MOST_BYTES: u64 = 64 << 20;
+/// Bytes at the begin and the end of a file in which the notes about its process are.
+const PART: u64 = 64 << 10;
 /// Maximum number of notes of one kind.
 const MOST_NOTES: usize = 1 << 12;
 
@@ -63,6 +65,20 @@ pub fn read(path: &Path) -> io::Result<String> {
     let end = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
     bytes.truncate(end);
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The process that reads into a file, until it has made its last reading; `None` without a file.
+pub fn process_at_work(path: &Path) -> Option<u32> {
+    let mut file = File::open(path).ok()?;
+    let mut part = || {
+        let mut bytes = Vec::new();
+        file.by_ref().take(PART).read_to_end(&mut bytes).ok()?;
+        let length = file.seek(SeekFrom::End(0)).ok()?;
+        file.seek(SeekFrom::Start(length.saturating_sub(PART))).ok()?;
+        Some(Notes::parse(&String::from_utf8_lossy(&bytes)))
+    };
+    let (begin, end) = (part()?, part()?);
+    begin.pid.filter(|_| end.ended.is_none())
 }
 
 /// Notes of a file.

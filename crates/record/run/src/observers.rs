@@ -2,8 +2,8 @@
 //!
 //! Owns the file in `live/` by which the processes of a host agree on the one that starts their
 //! observer, and from which others learn that it is at work. The file is empty until the observer
-//! has begun; then it has the observer's process id, start and namespace of process ids. It is
-//! removed when the observer has finished. One whose observer was killed stays, and the next has
+//! has begun; then it has the observer's process id, start, namespace of process ids, and folder of
+//! mapped files. It is removed when the observer has finished. One whose observer was killed stays, and the next has
 //! the next number. `talea run` observes its own host and needs no file.
 
 mod time_server;
@@ -11,7 +11,7 @@ mod time_server;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -91,6 +91,12 @@ pub fn is_running(pid: u32) -> bool {
     Identity::of_process(pid).is_some()
 }
 
+/// Identity of a folder among all that this host's kernel has.
+pub fn folder_id(folder: &Path) -> Option<String> {
+    let about = fs::metadata(folder).ok()?;
+    Some(format!("{}:{}", about.dev(), about.ino()))
+}
+
 /// The namespace of this process's ids; empty where the kernel has none.
 fn own_namespace() -> String {
     let link = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
@@ -134,17 +140,19 @@ impl ObserverFile {
         &self.path
     }
 
-    /// Notes that this process is the observer.
+    /// Notes that this process is the observer of the mapped files in `live`.
     ///
     /// # Errors
     /// Those of the system; the file must be there, and empty.
-    pub fn begin(&self) -> io::Result<()> {
+    pub fn begin(&self, live: &Path) -> io::Result<()> {
         let mut file = File::options().write(true).open(&self.path)?;
         if file.metadata()?.len() > 0 {
             return Err(ErrorKind::AlreadyExists.into());
         }
         let own = Identity::of_process(std::process::id()).ok_or(ErrorKind::NotFound)?;
-        file.write_all(format!("{} {} {}\n", own.pid, own.start, own.namespace).as_bytes())
+        let Identity { pid, start, namespace } = own;
+        let folder = folder_id(live).unwrap_or_default();
+        file.write_all(format!("{pid} {start} {namespace} {folder}\n").as_bytes())
     }
 
     /// True when the observer has begun.
@@ -152,9 +160,12 @@ impl ObserverFile {
         self.observer().is_some()
     }
 
-    /// True if the observer sees this process: both have the same namespace of process ids.
-    pub fn sees_this_process(&self) -> bool {
-        self.observer().is_some_and(|observer| observer.namespace == own_namespace())
+    /// True if the observer sees this process, whose mapped file is in `live`: both have the same
+    /// namespace of process ids, and the same folder, which differs in private mount namespaces.
+    pub fn sees_this_process(&self, live: &Path) -> bool {
+        let text = read(&self.path).unwrap_or_default();
+        let mut words = text.split_whitespace().skip(2);
+        words.next() == Some(&*own_namespace()) && words.next() == folder_id(live).as_deref()
     }
 
     fn observer(&self) -> Option<Identity> {
@@ -301,15 +312,16 @@ mod tests {
         let run = run();
         let file = claimed(&run).unwrap();
         assert!(file.is_present() && !file.has_begun() && claimed(&run).is_none());
-        file.begin().unwrap();
-        assert!(file.is_present() && file.sees_this_process() && claimed(&run).is_none());
-        assert!(file.begin().is_err(), "it has an observer");
         let live = run.path().join("live");
+        file.begin(&live).unwrap();
+        assert!(file.is_present() && file.sees_this_process(&live) && claimed(&run).is_none());
+        assert!(!file.sees_this_process(run.path()), "another folder");
+        assert!(file.begin(&live).is_err(), "it has an observer");
         assert_eq!(unfinished(&live), std::slice::from_ref(&file.path));
         file.warn(&["two\nlines".into(), "another".into()]);
         file.end();
         assert!(!file.is_present() && unfinished(&live).is_empty());
-        assert!(file.begin().is_err(), "it is nobody's");
+        assert!(file.begin(&live).is_err(), "it is nobody's");
         assert_eq!(take_warnings(&live), ["another", "two lines"]);
         assert!(take_warnings(&live).is_empty());
         assert_eq!(claimed(&run), Some(file));
@@ -344,7 +356,7 @@ mod tests {
         assert!(claims[0] != file && claims[0].is_present());
         let another = run.path().join("live/a_host-01234567.observer");
         fs::write(&another, "").unwrap();
-        claims[0].begin().unwrap();
+        claims[0].begin(&run.path().join("live")).unwrap();
         claims[0].end();
         assert_eq!(unfinished(&run.path().join("live")), [another]);
     }

@@ -113,7 +113,10 @@ struct Seen {
 }
 
 impl Seen {
-    fn new(records: &impl Records, location: u32) -> Self {
+    fn new(records: &impl WithMessages, location: u32) -> Self {
+        if let Some(calls) = records.calls(location).filter(|calls| !calls.is_empty()) {
+            return Self { is_active: true, calls: Calls::new(calls) };
+        }
         let mut intervals = Intervals::new(|_, _| ());
         let (mut calls, mut is_active) = (Vec::new(), false);
         // The first probe has no rate, nor have those at its time.

@@ -1,21 +1,22 @@
 //! The clocks of a job's hosts, compared while the program runs.
 //!
 //! Owns the exchange outside MPI by which an observer learns how fast its host's clock is. `talea
-//! run` answers each request with its own time, and an observer uses the fastest of twenty answers
-//! (Cristian 1989). Ranks have measured at the initialisation of MPI how far their clocks are
-//! apart; the change since then follows from the first and the newest comparison.
+//! run` answers each request with its own time. An observer uses the fastest of twenty answers
+//! (Cristian 1989). Ranks have measured the offsets of their clocks at the initialisation of MPI.
+//! The change since then follows from the first and the newest comparison.
 //!
-//! Requests and answers are UDP datagrams. A request has the token of the run, which stands in a
-//! file that only its owner can read, and a random number, which the answer repeats. Nothing else
-//! is answered, and an answer is shorter than its request. `talea run` opens the port when the
-//! first observer has begun on another host. Hosts that do not reach it are not compared.
+//! Requests and answers are UDP datagrams. A request has the token of the run and a random number,
+//! which the answer repeats. Only the run's owner can read the token. Other datagrams get no
+//! answer, and an answer is shorter than its request. `talea run` opens the port when an observer
+//! is about to begin on another host, and closes it at its end. Where no answer comes, the drift is
+//! only known to be that of an oscillator.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex};
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -30,12 +31,16 @@ const INTERVAL_MAX: Duration = Duration::from_secs(10);
 /// Maximum time for the first answer, and for each later one.
 const FIRST_ANSWER: Duration = Duration::from_millis(200);
 const ANSWER: Duration = Duration::from_millis(20);
-/// Minimum time between the first and the newest comparison: a shorter one says little about the
-/// rate of a clock.
+/// Minimum time between the comparisons that give a rate, in nanoseconds.
 const MIN_SPAN: u64 = 1_000_000_000;
-/// Pause of the server between two looks whether it is needed, at the begin and later.
+/// Maximum difference between the rates of two clocks that nobody compares, in nanoseconds a
+/// second: oscillators of computers differ by less.
+const OSCILLATOR: u64 = 100_000;
+/// Pause before the server, or the file with its addresses, is looked for again.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
+/// Maximum time until the server notices that it has to end.
+const STOP: Duration = Duration::from_millis(200);
 const TOKEN_BYTES: usize = 16;
 /// A token and a number.
 const REQUEST_BYTES: usize = TOKEN_BYTES + 8;
@@ -45,7 +50,7 @@ const ANSWER_BYTES: usize = 16;
 type Token = [u8; TOKEN_BYTES];
 
 /// `CLOCK_MONOTONIC`, in nanoseconds.
-fn now() -> u64 {
+pub(super) fn now() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64)
 }
@@ -56,61 +61,100 @@ fn random<const N: usize>() -> io::Result<[u8; N]> {
     if found == N { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
+/// A thread that works until it is asked to stop.
+#[derive(Debug)]
+struct Worker {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Worker {
+    /// Without a thread nothing is compared.
+    fn start(work: impl FnOnce(&AtomicBool) + Send + 'static) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&stop);
+        let thread = Builder::new().name("talea-clock".into()).spawn(move || work(&seen)).ok();
+        Self { stop, thread }
+    }
+
+    fn finish(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}
+
 /// The thread of `talea run` that answers observers.
 #[derive(Debug)]
-pub(super) struct Server {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<()>,
-}
+pub(super) struct Server(Worker);
 
 impl Server {
     /// Answers observers whose files are in the folder `live` of the run directory.
     pub(super) fn start(live: PathBuf) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&stop);
         // Without a port there is no comparison.
-        let thread = std::thread::spawn(move || {
-            let _ = serve(&live, &seen);
-        });
-        Self { stop, thread }
+        Self(Worker::start(move |stop| {
+            let _ = serve(&live, stop);
+        }))
     }
 
     /// Ends when no observer is left.
-    pub(super) fn finish(self) {
-        self.stop.store(true, Ordering::Release);
-        self.thread.thread().unpark();
-        let _ = self.thread.join();
+    pub(super) fn finish(mut self) {
+        self.0.finish();
     }
 }
 
 fn serve(live: &Path, stop: &AtomicBool) -> io::Result<()> {
+    let is_stopped = || stop.load(Ordering::Acquire);
     let mut pause = PAUSE_MIN;
     while observers::unfinished(live).is_empty() {
-        if stop.load(Ordering::Acquire) {
+        if is_stopped() {
             return Ok(());
         }
         std::thread::park_timeout(pause);
         pause = (pause * 2).min(PAUSE_MAX);
     }
-    // Of both families where the kernel has IPv6.
-    let any = [IpAddr::from(Ipv6Addr::UNSPECIFIED), Ipv4Addr::UNSPECIFIED.into()];
-    let socket = UdpSocket::bind(&any.map(|address| SocketAddr::new(address, 0))[..])?;
-    socket.set_read_timeout(Some(PAUSE_MIN))?;
+    let sockets = bound()?;
     let token = random()?;
-    let port = socket.local_addr()?.port();
+    let port = sockets.first().ok_or(io::ErrorKind::AddrNotAvailable)?.local_addr()?.port();
     let addresses = own_addresses().into_iter().map(|address| SocketAddr::new(address, port));
     let server = TimeServer { token, addresses: addresses.collect() };
     server.publish(live)?;
-    while !stop.load(Ordering::Acquire) {
-        let mut request = [0; REQUEST_BYTES + 1];
-        // Errors are those of single datagrams, such as an answer that did not arrive.
-        let Ok((length, from)) = socket.recv_from(&mut request) else { continue };
-        if let Some(answer) = answer(&request[..length], &token, now()) {
-            let _ = socket.send_to(&answer, from);
+    std::thread::scope(|scope| {
+        for socket in &sockets {
+            let work = move || {
+                while !is_stopped() {
+                    reply(socket, &token);
+                }
+            };
+            let _ = Builder::new().spawn_scoped(scope, work);
         }
-    }
+    });
     TimeServer::withdraw(live);
     Ok(())
+}
+
+/// Sockets for both families of addresses, with the same port: one socket where the system lets
+/// one serve both.
+fn bound() -> io::Result<Vec<UdpSocket>> {
+    let bind = |address: IpAddr, port| UdpSocket::bind(SocketAddr::new(address, port));
+    let mut sockets: Vec<UdpSocket> = bind(Ipv6Addr::UNSPECIFIED.into(), 0).into_iter().collect();
+    let port = sockets.first().map_or(Ok(0), |one| one.local_addr().map(|own| own.port()))?;
+    sockets.extend(bind(Ipv4Addr::UNSPECIFIED.into(), port));
+    for socket in &sockets {
+        socket.set_read_timeout(Some(STOP))?;
+    }
+    Ok(sockets)
+}
+
+/// Waits for a request and answers it. Errors are those of single datagrams.
+fn reply(socket: &UdpSocket, token: &Token) {
+    let mut request = [0; REQUEST_BYTES + 1];
+    let Ok((length, from)) = socket.recv_from(&mut request) else { return };
+    if let Some(answer) = answer(&request[..length], token, now()) {
+        let _ = socket.send_to(&answer, from);
+    }
 }
 
 /// The answer to a request; `None` for other datagrams.
@@ -122,16 +166,17 @@ fn answer(request: &[u8], token: &Token, now: u64) -> Option<[u8; ANSWER_BYTES]>
     Some(answer)
 }
 
-/// Addresses under which other hosts may reach this one. The own ones are last: namespaces of one
-/// machine may have no others.
+/// Addresses under which other hosts may reach this one. Those of the host itself come last:
+/// namespaces of one machine may have no others.
 fn own_addresses() -> Vec<IpAddr> {
     let is_local = |address: &IpAddr| match address {
         IpAddr::V4(address) => address.is_link_local(),
         IpAddr::V6(address) => address.is_unicast_link_local(),
     };
-    let all = if_addrs::get_if_addrs().unwrap_or_default();
-    let all = all.into_iter().map(|one| one.ip()).filter(|address| !is_local(address));
-    let (own, mut others): (Vec<_>, Vec<_>) = all.partition(IpAddr::is_loopback);
+    let all = if_addrs::get_if_addrs().unwrap_or_default().into_iter();
+    let all = all.filter(if_addrs::Interface::is_oper_up).map(|one| one.ip());
+    let (own, mut others): (Vec<_>, Vec<_>) =
+        all.filter(|address| !is_local(address)).partition(IpAddr::is_loopback);
     others.extend(own);
     others
 }
@@ -147,78 +192,126 @@ pub(super) struct Comparison {
     pub(super) error: u64,
 }
 
-/// Rate of this host's clock, by that of `talea run`.
+/// Change of this clock's offset to that of `talea run`, over a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Drift {
-    pub(super) first: Comparison,
-    pub(super) newest: Comparison,
+    /// Nanoseconds; the time is never zero.
+    time: u64,
+    change: i64,
+    /// Uncertainty of `change`, in nanoseconds.
+    error: u64,
 }
 
 impl Drift {
-    /// Change of this clock's offset in a time of so many nanoseconds, and its uncertainty.
-    pub(super) fn over(&self, nanos: u64) -> (i64, u64) {
-        let span = u128::from(self.newest.at.saturating_sub(self.first.at).max(1));
-        let change = i128::from(self.newest.offset) - i128::from(self.first.offset);
-        let error = u128::from(self.first.error) + u128::from(self.newest.error);
-        let scaled = change.saturating_mul(nanos.into()) / span as i128;
-        let error = error.saturating_mul(nanos.into()).div_ceil(span);
-        (scaled.clamp(i64::MIN.into(), i64::MAX.into()) as i64, error.min(i64::MAX as u128) as u64)
+    /// Of two clocks that were not compared.
+    pub(super) const UNKNOWN: Self = Self { time: 1_000_000_000, change: 0, error: OSCILLATOR };
+
+    /// Between two comparisons; unknown where these say less than that.
+    pub(super) fn between(first: Comparison, newest: Comparison) -> Self {
+        let time = newest.at.saturating_sub(first.at);
+        let error = first.error.saturating_add(newest.error);
+        let is_better =
+            u128::from(error) * 1_000_000_000 < u128::from(OSCILLATOR) * u128::from(time);
+        if time < MIN_SPAN || !is_better {
+            return Self::UNKNOWN;
+        }
+        Self { time, change: newest.offset.saturating_sub(first.offset), error }
+    }
+
+    /// True if it was measured.
+    pub(super) fn is_known(&self) -> bool {
+        *self != Self::UNKNOWN
+    }
+
+    /// Change of the offset in so many nanoseconds, and its uncertainty.
+    pub(super) fn over(&self, nanos: i64) -> (i64, u64) {
+        let change = i128::from(self.change) * i128::from(nanos) / i128::from(self.time);
+        let error = u128::from(self.error) * u128::from(nanos.unsigned_abs());
+        let error = error.div_ceil(u128::from(self.time));
+        let range = i128::from(i64::MIN)..=i128::from(i64::MAX);
+        let change = change.clamp(*range.start(), *range.end()) as i64;
+        (change, u64::try_from(error).unwrap_or(u64::MAX))
     }
 }
 
-/// The comparisons of one observer.
+/// The thread of an observer that compares clocks.
 #[derive(Debug)]
 pub(super) struct Clock {
-    /// Folder of the file with the server's addresses.
-    live: PathBuf,
-    tried: Option<Instant>,
-    interval: Duration,
-    reached: Option<(UdpSocket, Token)>,
-    first: Option<Comparison>,
+    drift: Arc<Mutex<Drift>>,
+    worker: Worker,
 }
 
 impl Clock {
     /// Of an observer whose file is in the folder `live` of the run directory.
-    pub(super) fn new(live: PathBuf) -> Self {
-        Self { live, tried: None, interval: INTERVAL_MIN, reached: None, first: None }
+    pub(super) fn start(live: PathBuf) -> Self {
+        let drift = Arc::new(Mutex::new(Drift::UNKNOWN));
+        let found = Arc::clone(&drift);
+        let worker = Worker::start(move |stop| follow(&live, stop, &found));
+        Self { drift, worker }
     }
 
-    /// Compares, if that is due.
-    pub(super) fn look(&mut self) -> Option<Drift> {
-        if self.tried.is_some_and(|last| last.elapsed() < self.interval) {
-            return None;
-        }
-        if self.tried.is_some() {
-            self.interval = (self.interval * 2).min(INTERVAL_MAX);
-        }
-        self.compare()
+    /// The drift as far as it is known.
+    pub(super) fn drift(&self) -> Drift {
+        self.drift.lock().map_or(Drift::UNKNOWN, |drift| *drift)
     }
 
-    /// Compares now.
-    pub(super) fn compare(&mut self) -> Option<Drift> {
-        if self.reached.is_none() {
-            // The file is there when the server is.
-            let server = TimeServer::find(&self.live)?;
-            self.tried = Some(Instant::now());
-            self.reached = reach(&server).map(|socket| (socket, server.token));
-        }
-        self.tried = Some(Instant::now());
-        let (socket, token) = self.reached.as_ref()?;
-        let asked = (0..ROUNDS).filter_map(|_| ask(socket, token, ANSWER));
-        let newest = asked.min_by_key(|one| one.error)?;
-        let first = *self.first.get_or_insert(newest);
-        let is_long = newest.at.saturating_sub(first.at) >= MIN_SPAN;
-        is_long.then_some(Drift { first, newest })
+    /// Compares a last time.
+    pub(super) fn finish(mut self) -> Drift {
+        self.worker.finish();
+        self.drift()
     }
 }
 
+/// Compares until it is to stop, and then once more.
+fn follow(live: &Path, stop: &AtomicBool, drift: &Mutex<Drift>) {
+    let is_stopped = || stop.load(Ordering::Acquire);
+    let mut pause = PAUSE_MIN;
+    let (socket, token) = loop {
+        if is_stopped() {
+            return;
+        }
+        if let Some(server) = TimeServer::find(live)
+            && let Some(socket) = reach(&server, &is_stopped)
+        {
+            break (socket, server.token);
+        }
+        std::thread::park_timeout(pause);
+        pause = (pause * 2).min(INTERVAL_MAX);
+    };
+    let (mut first, mut interval) = (None, INTERVAL_MIN);
+    loop {
+        let is_last = is_stopped();
+        if let Some(newest) = compare(&socket, &token)
+            && let Ok(mut drift) = drift.lock()
+        {
+            *drift = Drift::between(*first.get_or_insert(newest), newest);
+        }
+        if is_last {
+            return;
+        }
+        let due = Instant::now() + interval;
+        interval = (interval * 2).min(INTERVAL_MAX);
+        while let Some(left) = due.checked_duration_since(Instant::now())
+            && !is_stopped()
+        {
+            std::thread::park_timeout(left);
+        }
+    }
+}
+
+/// The best of some requests; after one without an answer there are no more.
+fn compare(socket: &UdpSocket, token: &Token) -> Option<Comparison> {
+    let asked = (0..ROUNDS).map_while(|_| ask(socket, token, ANSWER));
+    asked.min_by_key(|one| one.error)
+}
+
 /// A socket to the first address that answers.
-fn reach(server: &TimeServer) -> Option<UdpSocket> {
-    server.addresses.iter().find_map(|address| {
-        let own: IpAddr = if address.is_ipv4() {
-            Ipv4Addr::UNSPECIFIED.into()
-        } else {
-            Ipv6Addr::UNSPECIFIED.into()
+fn reach(server: &TimeServer, is_stopped: &dyn Fn() -> bool) -> Option<UdpSocket> {
+    let addresses = server.addresses.iter().take_while(|_| !is_stopped());
+    addresses.into_iter().find_map(|address| {
+        let own: IpAddr = match address {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
         let socket = UdpSocket::bind(SocketAddr::new(own, 0)).ok()?;
         socket.connect(address).ok()?;
@@ -246,8 +339,11 @@ fn ask(socket: &UdpSocket, token: &Token, patience: Duration) -> Option<Comparis
         let there = u64::from_le_bytes(std::array::from_fn(|at| answer[8 + at]));
         let trip = after.saturating_sub(before);
         let at = before + trip / 2;
-        let offset = there.wrapping_sub(at) as i64;
-        return Some(Comparison { at, offset, error: trip.div_ceil(2) });
+        return Some(Comparison {
+            at,
+            offset: there.wrapping_sub(at) as i64,
+            error: trip.div_ceil(2),
+        });
     }
 }
 
@@ -271,16 +367,27 @@ mod tests {
 
     #[test]
     fn drift_follows_from_two_comparisons() {
-        let first = Comparison { at: 1_000_000_000, offset: -500, error: 10 };
-        let newest = Comparison { at: 11_000_000_000, offset: 1_500, error: 20 };
-        let drift = Drift { first, newest };
+        let at = |at, offset, error| Comparison { at, offset, error };
+        let first = at(1_000_000_000, -500, 10);
+        let drift = Drift::between(first, at(11_000_000_000, 1_500, 20));
+        assert!(drift.is_known());
         assert_eq!(drift.over(10_000_000_000), (2_000, 30));
         assert_eq!(drift.over(5_000_000_000), (1_000, 15));
+        assert_eq!(drift.over(-5_000_000_000), (-1_000, 15));
         assert_eq!(drift.over(20_000_000_000), (4_000, 60));
         assert_eq!(drift.over(0), (0, 0));
-        let far = Comparison { at: u64::MAX, offset: i64::MIN, error: u64::MAX };
-        Drift { first, newest: far }.over(u64::MAX);
-        Drift { first: far, newest: first }.over(u64::MAX);
+        // Too short, and less certain than an oscillator.
+        let unknown = [at(1_900_000_000, -500, 10), at(2_000_000_000, -500, 100_000)];
+        for newest in unknown {
+            assert_eq!(Drift::between(first, newest), Drift::UNKNOWN);
+        }
+        assert_eq!(Drift::UNKNOWN.over(3_600_000_000_000), (0, 360_000_000));
+        let far = at(u64::MAX, i64::MIN, u64::MAX);
+        for (one, other) in [(first, far), (far, first), (at(0, i64::MAX, 0), at(u64::MAX, -9, 0))]
+        {
+            Drift::between(one, other).over(i64::MIN);
+            Drift::between(one, other).over(i64::MAX);
+        }
     }
 
     #[test]
@@ -288,30 +395,23 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let live = folder.path().to_owned();
         let server = Server::start(live.clone());
-        let mut clock = Clock::new(live.clone());
-        assert_eq!(clock.look(), None);
-        // Nobody is on another host yet.
-        std::thread::sleep(PAUSE_MIN * 3);
-        assert_eq!(TimeServer::find(&live), None);
+        let clock = Clock::start(live.clone());
+        assert_eq!((clock.drift(), TimeServer::find(&live)), (Drift::UNKNOWN, None));
         std::fs::write(live.join("other-0.observer"), "").unwrap();
         let begin = Instant::now();
-        while clock.first.is_none() {
-            assert!(begin.elapsed() < Duration::from_secs(30), "no answer");
-            assert_eq!(clock.look(), None, "one comparison gives no rate");
-            std::thread::sleep(Duration::from_millis(1));
+        while !clock.drift().is_known() {
+            assert!(begin.elapsed() < Duration::from_mins(1), "no drift was measured");
+            std::thread::sleep(PAUSE_MIN);
         }
-        assert_eq!(clock.look(), None, "it is not due");
-        std::thread::sleep(INTERVAL_MIN);
-        let drift = clock.look().unwrap();
-        for one in [drift.first, drift.newest] {
-            assert!(one.offset.unsigned_abs() <= one.error, "{drift:?}");
-            assert!(one.error < FIRST_ANSWER.as_nanos() as u64);
-        }
-        let (change, error) = drift.over(drift.newest.at - drift.first.at);
-        assert!(change.unsigned_abs() <= error, "{change} {error}");
+        let place = TimeServer::find(&live).unwrap();
+        let socket = reach(&place, &|| false).unwrap();
+        let one = compare(&socket, &place.token).unwrap();
+        assert!(one.offset.unsigned_abs() <= one.error, "{one:?}");
+        let drift = clock.finish();
+        assert!(drift.change.unsigned_abs() <= drift.error, "{drift:?}");
         server.finish();
         assert_eq!(TimeServer::find(&live), None);
-        // Nobody answers any more.
-        assert_eq!(clock.compare(), None);
+        assert_eq!(compare(&socket, &place.token), None, "nobody answers any more");
+        assert!(reach(&place, &|| false).is_none());
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Owns finding them, the state of each between two looks, and what is written of each: a look
 //! reads what is new, kept times are written about once a second, and chunks are released when what
-//! was kept of them is written. A process without rings, and one of a world that has no observer on
-//! another of its hosts, is left alone.
+//! was kept of them is written. Of a process without rings only the end is awaited. One of a world
+//! that has no observer on another of its hosts is left alone.
 
 use std::collections::{HashMap, HashSet};
 use std::mem::offset_of;
@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 use talea_model::Nanos;
 use talea_run::live::LiveProcess;
 use talea_run::live::follow::ProcessFollower;
-use talea_run::live::layout::{Header, MAX_SYNCS, state};
+use talea_run::live::layout::{Header, MAX_SYNCS, observed, state};
 use talea_run::live::selection::{Kept, kept_path};
 use talea_run::mapped::{OpenRecord, RecordId, is_file_of, live_records};
 use talea_run::observers::is_running;
 use talea_run::{RunDirectory, counters};
 
-use super::clock::Drift;
+use super::clock::{self, Drift};
 use super::collector::Collector;
 use crate::records;
 
@@ -32,15 +32,38 @@ const EAGER_WRITE_BYTES: u64 = 4 << 20;
 const MAX_EVENTS: u64 = 1 << 16;
 /// The same for the first looks.
 const FIRST_EVENTS: u64 = 1 << 12;
+/// Maximum time from the start of a process to its initialisation of MPI, in nanoseconds. One that
+/// is found later was found before by another observer.
+const MAX_START: u64 = 60_000_000_000;
 
 /// Processes of this host.
 pub(super) struct Host {
     live: PathBuf,
     name: String,
     found: HashMap<RecordId, Process>,
-    /// Uncertainty of each process's clock at its start, in nanoseconds.
-    start_errors: HashMap<RecordId, u64>,
+    /// The clocks of processes as these have measured them.
+    measured: HashMap<RecordId, Measured>,
     warnings: HashSet<String>,
+}
+
+/// The clock of a process when it had initialised MPI.
+struct Measured {
+    /// Time on its clock, in nanoseconds.
+    at: u64,
+    /// Nanoseconds to add to it.
+    offset: i64,
+    /// Uncertainty of `offset`, in nanoseconds.
+    error: u64,
+}
+
+impl Measured {
+    /// By the record of a process that has just initialised MPI, or did so long before.
+    fn of(header: &Header) -> Self {
+        let now = clock::now();
+        let is_new = now.saturating_sub(header.start_nanos) < MAX_START;
+        let at = if is_new { now } else { header.start_nanos };
+        Self { at, offset: header.offset_start, error: header.offset_error }
+    }
 }
 
 /// A process whose record was found.
@@ -91,8 +114,8 @@ impl Host {
     pub(super) fn new(live: &Path) -> Self {
         let name = super::this_host();
         let live = live.to_owned();
-        let (found, start_errors) = (HashMap::new(), HashMap::new());
-        Self { live, name, found, start_errors, warnings: HashSet::new() }
+        let (found, measured) = (HashMap::new(), HashMap::new());
+        Self { live, name, found, measured, warnings: HashSet::new() }
     }
 
     /// Sentences about what went wrong.
@@ -115,12 +138,19 @@ impl Host {
     /// True if there is a process, and none records any more.
     pub(super) fn has_ended(&mut self) -> bool {
         let is_any = |process: &mut Process| process.follower().is_some_and(is_recording);
-        !self.found.is_empty() && !self.found.values_mut().any(is_any)
+        let is_over = !self.found.is_empty() && !self.found.values_mut().any(is_any);
+        is_over && self.counters_are_complete()
     }
 
-    /// Writes into each record how its clock has drifted from its start to its last reading. Ranks
-    /// have measured the distance of their clocks at the start; those of a world with only this
-    /// host need nothing else.
+    /// True without readings of the network on the node's own disk, and when the last one is made.
+    fn counters_are_complete(&self) -> bool {
+        counters::process_at_work(&counters::file(&self.live, &self.name))
+            .is_none_or(|pid| !is_running(pid))
+    }
+
+    /// Writes into each record the offsets of its clock at its start and at its last reading. Ranks
+    /// have measured the offset when they initialised MPI. Those of a world with only this host
+    /// need nothing else.
     pub(super) fn note_drift(&mut self, drift: &Drift) {
         let mut sizes: HashMap<u64, u32> = HashMap::new();
         for follower in self.found.values_mut().filter_map(Process::follower) {
@@ -130,16 +160,24 @@ impl Host {
         for (id, process) in &mut self.found {
             let Some(follower) = process.follower() else { continue };
             let header = follower.header();
-            if header.observed == 0 || sizes.get(&header.world) == Some(&header.size) {
+            let is_alone = sizes.get(&header.world) == Some(&header.size);
+            // An observer that was killed may have known more.
+            let is_noted = !drift.is_known() && header.offset_start != header.offset_end;
+            if header.observed & observed::BY_ALL == 0 || is_alone || is_noted {
                 continue;
             }
-            let start_error = *self.start_errors.entry(*id).or_insert(header.offset_error);
+            let measured = self.measured.entry(*id).or_insert_with(|| Measured::of(header));
             let readings = &header.syncs[..(header.sync_count as usize).min(MAX_SYNCS)];
             let last = readings.last().map_or(header.start_nanos, |reading| reading.nanos);
-            let (change, error) = drift.over(last.saturating_sub(header.start_nanos));
+            let ends = [header.start_nanos, last].map(|at| {
+                let (change, error) = drift.over(at.wrapping_sub(measured.at) as i64);
+                (measured.offset.saturating_add(change), measured.error.saturating_add(error))
+            });
+            let [(start, first), (end, last)] = ends;
             let words = [
-                (offset_of!(Header, offset_end), header.offset_start.saturating_add(change) as u64),
-                (offset_of!(Header, offset_error), start_error.saturating_add(error)),
+                (offset_of!(Header, offset_start), start as u64),
+                (offset_of!(Header, offset_end), end as u64),
+                (offset_of!(Header, offset_error), first.max(last)),
             ];
             for (place, word) in words {
                 if let Err(error) = follower.source().store(place as u64, word) {
@@ -181,7 +219,7 @@ impl Host {
                         None => record.open_to_release(),
                     };
                     let Ok(source) = opened else {
-                        let what = format!("the times of a process cannot be selected: {record}");
+                        let what = format!("the record of a process cannot be observed: {record}");
                         self.warn(what);
                         continue;
                     };
@@ -191,11 +229,15 @@ impl Host {
                 }
             };
             let header = follower.header();
+            let is_observed = header.observed & observed::BY_ALL != 0;
+            if is_observed && header.world != 0 {
+                self.measured.entry(id).or_insert_with(|| Measured::of(header));
+            }
             let process = if header.host_name() != self.name {
                 Process::Left
             } else if header.world == 0 {
                 Process::Beginning(follower)
-            } else if header.observed == 0 {
+            } else if !is_observed {
                 Process::Left
             } else if header.ring == 0 || kept_file(path, header).exists() {
                 Process::Awaited(follower)
@@ -222,7 +264,7 @@ impl Host {
         let is_complete = |one: &LiveProcess| {
             let header = &one.header;
             // Ranks that nobody observes merge their records before they end.
-            let is_over = header.observed != 0 || !is_running(header.pid);
+            let is_over = header.observed & observed::BY_ALL != 0 || !is_running(header.pid);
             header.host_name() == self.name && !may_write(header) && is_over
         };
         for path in records {
@@ -281,7 +323,8 @@ fn is_recording(process: &mut ProcessFollower<OpenRecord>) -> bool {
 
 /// The same by its head.
 fn may_write(header: &Header) -> bool {
-    (header.state == state::RECORDING || header.world == 0) && is_running(header.pid)
+    let is_open = header.state == state::RECORDING || header.world == 0;
+    is_open && header.observed & observed::EXITING == 0 && is_running(header.pid)
 }
 
 impl Observed {
@@ -350,22 +393,23 @@ mod tests {
     use talea_run::mapped::live_name;
     use zerocopy::{FromBytes as _, FromZeros as _, IntoBytes as _};
 
-    use super::super::{clock::Comparison, this_host};
+    use super::super::clock::Comparison;
+    use super::super::this_host;
     use super::*;
 
-    /// A record of this host, of a world with two ranks, that began at 10 s and was read at 15 s.
-    fn record(live: &Path, number: u32, change: impl FnOnce(&mut Header)) -> PathBuf {
+    /// A record of this host, of a world with two ranks, that was read five seconds after its start.
+    fn record(live: &Path, number: u32, start: u64, change: impl FnOnce(&mut Header)) -> PathBuf {
         let mut header = Header::new_zeroed();
         (header.magic, header.version) = (MAGIC, VERSION);
         header.header_bytes = size_of::<Header>() as u32;
         header.pid = std::process::id();
-        (header.world, header.size, header.observed) = (7, 2, 1);
+        (header.world, header.size, header.observed) = (7, 2, observed::BY_ALL);
         let host = this_host();
         header.host[..host.len()].copy_from_slice(host.as_bytes());
         header.state = state::RECORDING;
-        header.start_nanos = 10_000_000_000;
-        header.syncs[0] = Sync { ticks: 0, nanos: 10_000_000_000 };
-        header.syncs[1] = Sync { ticks: 5, nanos: 15_000_000_000 };
+        header.start_nanos = start;
+        header.syncs[0] = Sync { ticks: 0, nanos: start };
+        header.syncs[1] = Sync { ticks: 5, nanos: start + 5_000_000_000 };
         header.sync_count = 2;
         (header.offset_start, header.offset_end, header.offset_error) = (-400, -400, 30);
         change(&mut header);
@@ -374,6 +418,7 @@ mod tests {
         path
     }
 
+    /// Offsets at start and end, and their uncertainty.
     fn clock(path: &Path) -> [i64; 3] {
         let header = Header::read_from_bytes(&std::fs::read(path).unwrap()).unwrap();
         [header.offset_start, header.offset_end, header.offset_error as i64]
@@ -381,24 +426,81 @@ mod tests {
 
     #[test]
     fn records_get_the_drift_of_their_clock() {
-        let at = |at, offset, error| Comparison { at, offset, error };
-        let drift = |newest| Drift { first: at(11_000_000_000, 5_000, 10), newest };
-        let first = drift(at(13_000_000_000, 6_000, 10));
-        let second = drift(at(21_000_000_000, 9_000, 20));
+        let start = clock::now() - 2 * MAX_START;
+        let at = |second: u64, offset, error| Comparison {
+            at: start + second * 1_000_000_000,
+            offset,
+            error,
+        };
+        let first = at(1, 5_000, 10);
         let folder = tempfile::tempdir().unwrap();
-        let one = record(folder.path(), 1, |_| ());
-        let alone = record(folder.path(), 2, |header| (header.world, header.size) = (8, 1));
-        let left = record(folder.path(), 3, |header| (header.world, header.observed) = (9, 0));
+        let one = record(folder.path(), 1, start, |_| ());
+        let alone = record(folder.path(), 2, start, |header| (header.world, header.size) = (8, 1));
+        let left = record(folder.path(), 3, start, |header| {
+            (header.world, header.observed) = (9, observed::EXITING);
+        });
         let mut host = Host::new(folder.path());
         host.find();
+        // Nothing is known but that it is an oscillator.
+        host.note_drift(&Drift::UNKNOWN);
+        assert_eq!(clock(&one), [-400, -400, 30 + 500_000]);
         // 500 ns a second, and then 400; the error is that of the start and of the change.
-        host.note_drift(&first);
+        host.note_drift(&Drift::between(first, at(3, 6_000, 10)));
         assert_eq!(clock(&one), [-400, 2_100, 30 + 50]);
-        host.note_drift(&second);
+        host.note_drift(&Drift::between(first, at(11, 9_000, 20)));
+        assert_eq!(clock(&one), [-400, 1_600, 30 + 15]);
+        // The next observer knows less.
+        let mut next = Host::new(folder.path());
+        next.find();
+        next.note_drift(&Drift::UNKNOWN);
         assert_eq!(clock(&one), [-400, 1_600, 30 + 15]);
         for other in [&alone, &left] {
             assert_eq!(clock(other), [-400, -400, 30]);
         }
         assert!(host.warnings().is_empty());
+    }
+
+    #[test]
+    fn clocks_are_measured_after_the_start() {
+        let start = clock::now() - MAX_START / 2;
+        let folder = tempfile::tempdir().unwrap();
+        let one = record(folder.path(), 1, start, |_| ());
+        let mut host = Host::new(folder.path());
+        host.find();
+        let at = |second: u64, offset| Comparison { at: second * 1_000_000_000, offset, error: 0 };
+        host.note_drift(&Drift::between(at(0, 0), at(10, 10_000)));
+        let [begin, end, error] = clock(&one);
+        // A thousand a second, for the half minute before it was found.
+        assert!((-40_400..=-30_400).contains(&begin), "{begin}");
+        assert_eq!((end - begin, error), (5_000, 30));
+    }
+
+    #[test]
+    fn processes_that_exit_are_not_awaited() {
+        let folder = tempfile::tempdir().unwrap();
+        let awaits = |change: fn(&mut Header)| {
+            let path = record(folder.path(), 1, 0, change);
+            let mut host = Host::new(folder.path());
+            host.find();
+            let has_ended = host.has_ended();
+            std::fs::remove_file(path).unwrap();
+            !has_ended
+        };
+        assert!(awaits(|_| ()));
+        assert!(!awaits(|header| header.state = state::FINALIZED));
+        // It may open another session.
+        assert!(awaits(|header| (header.world, header.state) = (0, state::FINALIZED)));
+        assert!(!awaits(|header| {
+            (header.world, header.state, header.observed) =
+                (0, state::FINALIZED, observed::EXITING);
+        }));
+        // The last reading of the network follows.
+        let counters = counters::file(folder.path(), &this_host());
+        let own = std::process::id();
+        std::fs::write(&counters, format!("#! process {own}\nat 1\n")).unwrap();
+        assert!(awaits(|header| header.state = state::FINALIZED));
+        std::fs::write(&counters, format!("#! process {own}\nat 1\n#! ended MPI_Finalize\n"))
+            .unwrap();
+        assert!(!awaits(|header| header.state = state::FINALIZED));
     }
 }

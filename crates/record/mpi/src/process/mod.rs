@@ -21,7 +21,7 @@ pub use start::start;
 use tables::Slow;
 use talea_flow::times::Quantiser;
 use talea_model::Rank;
-use talea_run::live::layout::{Header, MAX_SYNCS, Sync, TimesMode, state};
+use talea_run::live::layout::{Header, MAX_SYNCS, Sync, TimesMode, observed, state};
 use talea_run::samples::World;
 
 use crate::abi::abi;
@@ -61,7 +61,7 @@ pub struct Process {
     pub requests: Shared<Requests>,
     /// Number of open sessions.
     sessions: AtomicU32,
-    /// Whether rings of this host's processes are read.
+    /// Whether this host has an observer.
     observer: Observer,
     slow: Mutex<Slow>,
 }
@@ -223,9 +223,10 @@ impl Process {
         (header.offset_start, header.offset_error) = (offset.nanos, offset.error);
         header.offset_end = header.offset_start;
         header.rank = rank;
-        header.observed = u32::from(offset.observed);
+        header.observed |= if offset.observed { observed::BY_ALL } else { 0 };
         if rank == 0 && !offset.observed {
-            observer::warn_without(header.ring != 0, offset.one_host);
+            let is_drift_unknown = !offset.one_host && merged_by_ranks().is_none();
+            observer::warn_without(header.ring != 0, is_drift_unknown);
         }
         // It was closed with a session.
         header.state = state::RECORDING;
@@ -315,6 +316,8 @@ impl Process {
         let directory = merged_by_ranks();
         if directory.is_some() {
             end_counters();
+            // The offset belongs to the last reading.
+            self.sync();
             let offset = offsets::measure(&host_name(), Observer::Absent);
             let header = self.header();
             header.offset_end = offset.nanos;
@@ -346,6 +349,14 @@ impl Process {
         self.header().lost_threads += 1;
     }
 
+    /// The process is about to end. A forked child that does so changes nothing.
+    fn exits(&self) {
+        let header = self.header();
+        if header.pid == std::process::id() {
+            header.observed |= observed::EXITING;
+        }
+    }
+
     /// Keeps a pair of readings of the two clocks.
     pub fn sync(&self) {
         let _guard = self.slow.lock();
@@ -359,9 +370,20 @@ impl Process {
             count = MAX_SYNCS / 2;
         }
         let (ticks, nanos) = clock::pair();
+        // The observer has written the drift up to the reading before, and soon does so again.
+        let before = header.syncs[count.saturating_sub(1)].nanos;
+        let [whole, more] = [before, nanos].map(|at| at.saturating_sub(header.start_nanos));
+        header.offset_end =
+            header.offset_start.saturating_add(drift_over(header.drift(), whole, more));
         header.syncs[count] = Sync { ticks, nanos };
         header.sync_count = count as u32 + 1;
     }
+}
+
+/// Change of an offset in a time of `more` nanoseconds that has changed by `drift` in `whole`.
+fn drift_over(drift: i64, whole: u64, more: u64) -> i64 {
+    let scaled = i128::from(drift) * i128::from(more) / i128::from(whole.max(1));
+    i64::try_from(scaled).unwrap_or(drift)
 }
 
 /// The first line of the library's version, short.

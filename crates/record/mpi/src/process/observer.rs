@@ -12,12 +12,12 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use talea_run::directory::shared_host_name;
-use talea_run::observers::{Claim, ObserverFile, Patience};
+use talea_run::observers::{Claim, ObserverFile, Patience, folder_id};
 
 /// Pause between two looks for the observer's begin or end.
 const PAUSE: Duration = Duration::from_millis(2);
 /// Maximum time to wait for the begin.
-const MAX_START: Duration = Duration::from_secs(2);
+const MAX_START: Duration = Duration::from_secs(5);
 /// Maximum number of descriptors that are marked one by one.
 const MAX_DESCRIPTORS: u64 = 1 << 16;
 /// Bytes of a set of PUs.
@@ -40,10 +40,7 @@ struct Started {
 
 /// True if this host has an observer, or gets one now, that reads the mapped files in `live`.
 pub(super) fn start(live: &Path, host: &str) -> bool {
-    let is_observed = |own: &str| {
-        std::env::var_os("TALEA_OBSERVED_HOST").is_some_and(|observed| *observed == *own)
-    };
-    if shared_host_name(host).is_ok_and(|own| is_observed(&own)) {
+    if is_host_of_run(live, host) {
         return true;
     }
     match begin(live, host) {
@@ -57,15 +54,25 @@ pub(super) fn start(live: &Path, host: &str) -> bool {
     }
 }
 
+/// True if this is the host of `talea run`, which sees the mapped files in `live`. It does not
+/// where a container has a folder of that name for itself.
+fn is_host_of_run(live: &Path, host: &str) -> bool {
+    let is = |name: &str, own: Option<String>| {
+        own.is_some_and(|own| std::env::var_os(name).is_some_and(|found| *found == *own))
+    };
+    is("TALEA_OBSERVED_HOST", shared_host_name(host).ok())
+        && is("TALEA_OBSERVED_FOLDER", folder_id(live))
+}
+
 /// Leaves a warning in the run directory that there is not an observer on each host.
-pub(super) fn warn_without(has_rings: bool, is_one_host: bool) {
+pub(super) fn warn_without(has_rings: bool, is_drift_unknown: bool) {
     let Some(run) = std::env::var_os("TALEA_OUT").map(PathBuf::from) else { return };
     let consequence = if has_rings {
         "times of all calls are kept, while --memory lasts"
-    } else if is_one_host {
-        return;
-    } else {
+    } else if is_drift_unknown {
         "clocks of hosts are compared at the start only"
+    } else {
+        return;
     };
     let what = format!("a host of the program has no observer: {consequence}");
     ObserverFile::at(&run.join("live/none.observer")).warn(&[what]);
@@ -80,7 +87,7 @@ fn begin(live: &Path, host: &str) -> io::Result<Option<Started>> {
         Claim::New(file) => file,
         Claim::Present(file) => {
             await_begin(&file);
-            let sees = file.sees_this_process();
+            let sees = file.sees_this_process(live);
             return if sees { Ok(None) } else { Err(io::ErrorKind::NotFound.into()) };
         }
     };

@@ -93,6 +93,7 @@ pub fn start() {
         return;
     }
     let memory: &'static Memory = Box::leak(Box::new(memory));
+    let is_merged_by_ranks = std::env::var("TALEA_MERGE").is_ok_and(|v| v == "ranks");
     let process = Process {
         memory,
         quantiser,
@@ -104,7 +105,12 @@ pub fn start() {
         handles: Shared::default(),
         requests: Shared::default(),
         sessions: AtomicU32::new(0),
-        observer: if observer::start(&dir, &host) { Observer::Present } else { Observer::Absent },
+        // Ranks that merge their records need none.
+        observer: if !is_merged_by_ranks && observer::start(&dir, &host) {
+            Observer::Present
+        } else {
+            Observer::Absent
+        },
         slow: Mutex::default(),
     };
     let process = Box::into_raw(Box::new(process));
@@ -158,6 +164,9 @@ extern "C" fn exiting() {
         && process.header().state == state::RECORDING
     {
         process.end(state::EXITED);
+    }
+    if let Some(process) = process() {
+        process.exits();
     }
     observer::await_end();
 }

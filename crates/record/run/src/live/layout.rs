@@ -171,7 +171,8 @@ pub struct Header {
     pub sync_count: u32,
     /// Readings of the two clocks in order.
     pub syncs: [Sync; MAX_SYNCS],
-    /// Offset of this host's `CLOCK_MONOTONIC` to that of rank 0's host, at start, in nanoseconds.
+    /// Offset of this host's `CLOCK_MONOTONIC` to that of rank 0's host, at the start, in
+    /// nanoseconds.
     pub offset_start: i64,
     /// The same at the last of `syncs`.
     pub offset_end: i64,
@@ -208,9 +209,17 @@ pub struct Header {
     /// 1 if times are kept in rings: a reader releases chunks by [`Thread::times_read`]. From
     /// version 3 on.
     pub ring: u32,
-    /// 1 if each host of the world has an observer, which releases chunks of rings and writes
-    /// `offset_end`; set before `world`.
+    /// Bits of [`observed`].
     pub observed: u32,
+}
+
+/// Bits of [`Header::observed`].
+pub mod observed {
+    /// Each host of the world has an observer, which releases chunks of rings and writes the
+    /// offsets of clocks; set before `world`.
+    pub const BY_ALL: u32 = 1;
+    /// The process is about to end, and opens no further session.
+    pub const EXITING: u32 = 2;
 }
 
 impl Header {
@@ -221,6 +230,11 @@ impl Header {
             absolute: Nanos(u64::from(self.bound_absolute)),
             drift: Nanos(u64::from(self.bound_drift)),
         }
+    }
+
+    /// Change of the clock's offset from the start to the last of `syncs`, in nanoseconds.
+    pub fn drift(&self) -> i64 {
+        self.offset_end.wrapping_sub(self.offset_start)
     }
 
     /// The host.

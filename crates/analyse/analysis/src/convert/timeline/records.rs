@@ -10,6 +10,12 @@ use crate::input::run::Stream;
 pub(crate) trait WithMessages: Records {
     /// The messages, by the time of sending.
     fn messages(&self) -> &Messages;
+
+    /// Begin and end of each call of MPI of a thread, in their order, where this is known without
+    /// all its records, and no calls overlap.
+    fn calls(&self, _location: u32) -> Option<Vec<(u64, u64)>> {
+        None
+    }
 }
 
 impl WithMessages for InMemory<'_> {
@@ -21,5 +27,9 @@ impl WithMessages for InMemory<'_> {
 impl WithMessages for Stream<'_> {
     fn messages(&self) -> &Messages {
         &self.messages
+    }
+
+    fn calls(&self, location: u32) -> Option<Vec<(u64, u64)>> {
+        Stream::calls(self, location)
     }
 }

@@ -195,13 +195,18 @@ pub(super) fn records<'a>(
 
 /// Begin and end of each call of a thread.
 pub(super) fn times(analysis: &Analysis<'_>, row: &Row<'_>) -> Vec<TimedEvent> {
+    let mut calls = Vec::new();
+    each_time(analysis, row, |call| calls.push(call));
+    calls
+}
+
+/// The same, one after the other.
+pub(super) fn each_time(analysis: &Analysis<'_>, row: &Row<'_>, mut take: impl FnMut(TimedEvent)) {
     let events = row.process.events(&analysis.run.recording, row.thread);
     let mut events = events.without_arguments();
-    let mut calls = Vec::new();
     while let Some(event) = events.next_event() {
         if let (Some(begin), Some(duration)) = (event.begin, event.duration) {
-            calls.push(TimedEvent { node: event.node, begin, end: begin + duration });
+            take(TimedEvent { node: event.node, begin, end: begin + duration });
         }
     }
-    calls
 }

@@ -5,9 +5,9 @@
 //! next one.
 
 use talea_model::Trace;
-use talea_model::trace::{EventRecord, Records, StateRecord};
+use talea_model::trace::{EventRecord, Records, StateRecord, types};
 
-use super::super::calls::{CallWalk, Sink};
+use super::super::calls::{CallWalk, Sink, each_time};
 use super::Stream;
 
 /// An event that waits for those before it.
@@ -115,5 +115,23 @@ impl Records for Stream<'_> {
         while let Some(event) = beside(None) {
             found(event);
         }
+    }
+}
+
+impl Stream<'_> {
+    /// Begin and end of each call of MPI of a thread, in their order; none where calls overlap.
+    pub(crate) fn calls(&self, location: u32) -> Option<Vec<(u64, u64)>> {
+        let at = self.rows.binary_search_by_key(&location, |row| row.location).ok()?;
+        let (row, plans) = (&self.rows[at], &self.plans[at]);
+        let mut calls: Vec<(u64, u64)> = Vec::new();
+        let mut overlap = false;
+        each_time(self.analysis, row, |call| {
+            let plan = plans.get(call.node.0 as usize);
+            if plan.is_some_and(|plan| types::MPI.contains(&plan.kind.event)) {
+                overlap |= calls.last().is_some_and(|&(_, before)| call.begin.0 < before);
+                calls.push((call.begin.0, call.end.0));
+            }
+        });
+        (!overlap).then_some(calls)
     }
 }
