@@ -5,6 +5,7 @@
  *   modern repeated     the same of collective operations
  *   modern partitioned  messages sent and received in parts, between ranks 0 and 1, 2 and 3, ...
  *   modern sessions     two sessions, without MPI_Init
+ *   modern sessions 3   the same in three seconds
  *   modern again        the same, and a third when these are closed
  *   modern both         MPI_Init, and a session that only rank 0 opens
  *
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifndef OMPI_MAJOR_VERSION
 #define OMPI_MAJOR_VERSION 0
@@ -223,7 +225,7 @@ static MPI_Comm of_set(MPI_Session session, const char *set)
     return comm;
 }
 
-static int sessions(int third)
+static int sessions(int third, unsigned seconds)
 {
     MPI_Session session, second;
     MPI_Comm all, twin, half, own;
@@ -233,6 +235,7 @@ static int sessions(int third)
     place(all);
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, all);
     expect("sum", size * (size - 1) / 2, sum);
+    sleep(seconds);
     MPI_Comm_dup(all, &twin);
     /* The highest rank of the world is the first of its half. */
     MPI_Comm_split(twin, rank % 2, -rank, &half);
@@ -282,9 +285,10 @@ static int both(void)
     return 0;
 }
 #else
-static int sessions(int third)
+static int sessions(int third, unsigned seconds)
 {
     (void)third;
+    (void)seconds;
     return 77;
 }
 
@@ -299,7 +303,7 @@ int main(int argc, char **argv)
     const char *what = argc > 1 ? argv[1] : "";
     int code = 2;
     if (!strcmp(what, "sessions") || !strcmp(what, "again"))
-        return sessions(!strcmp(what, "again"));
+        return sessions(!strcmp(what, "again"), argc > 2 ? atoi(argv[2]) : 0);
     MPI_Init(&argc, &argv);
     place(MPI_COMM_WORLD);
     if (!strcmp(what, "large"))

@@ -30,7 +30,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Number of looks between two lists of the files.
 const LIST_EVERY_LOOKS: u64 = 10;
 /// Time after which the drift of the clock is written again.
-const NOTE_DRIFT: Duration = Duration::from_secs(1);
+const NOTE_CLOCK: Duration = Duration::from_secs(1);
 /// Maximum time for reading the rest after the program's end.
 const LAST: Duration = Duration::from_mins(1);
 /// Time in which the first process of a host has to be there.
@@ -121,13 +121,13 @@ pub fn observe_host(file: &Path, live: &Path) -> std::io::Result<()> {
         let clock = Clock::start(directory.live());
         let mut noted = Instant::now();
         observe(&mut host, &mut |host| {
-            if noted.elapsed() > NOTE_DRIFT {
-                host.note_drift(&clock.drift());
+            if noted.elapsed() > NOTE_CLOCK {
+                host.note_clock(&clock.compared());
                 noted = Instant::now();
             }
             host.has_ended() || host.is_empty() && begin.elapsed() > FIRST || !live.is_dir()
         });
-        host.note_drift(&clock.finish());
+        host.note_clock(&clock.finish());
         if live != directory.live() {
             host.bring_back(&directory);
         }

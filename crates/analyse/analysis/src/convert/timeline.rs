@@ -145,13 +145,23 @@ type Open<L> = (u64, L);
 /// Intervals of a thread, closed as their ends come; `label` is the label of one that begins, by
 /// its type and value.
 struct Intervals<L, F> {
-    open: BTreeMap<u32, Vec<Open<L>>>,
+    /// By type, of which a thread has some.
+    open: Vec<(u32, Vec<Open<L>>)>,
     label: F,
 }
 
 impl<L, F: FnMut((u32, i64), &EventRecord<'_>) -> L> Intervals<L, F> {
     fn new(label: F) -> Self {
-        Self { open: BTreeMap::new(), label }
+        Self { open: Vec::new(), label }
+    }
+
+    /// Those of a type.
+    fn open(&mut self, kind: u32) -> &mut Vec<Open<L>> {
+        let at = self.open.iter().position(|(known, _)| *known == kind).unwrap_or_else(|| {
+            self.open.push((kind, Vec::new()));
+            self.open.len() - 1
+        });
+        &mut self.open[at].1
     }
 
     /// Takes the next event by time; `close` gets the type, the interval and its end.
@@ -160,21 +170,22 @@ impl<L, F: FnMut((u32, i64), &EventRecord<'_>) -> L> Intervals<L, F> {
             if category(kind).is_none() {
                 continue;
             }
-            let open = self.open.entry(kind).or_default();
             // Phases nest; of all others one at a time is open.
             if (value == 0 || kind != types::MARKED)
-                && let Some(before) = open.pop()
+                && let Some(before) = self.open(kind).pop()
             {
                 close(kind, before, event.time);
             }
             if value != 0 {
-                open.push((event.time, (self.label)((kind, value), event)));
+                let label = (self.label)((kind, value), event);
+                self.open(kind).push((event.time, label));
             }
         }
     }
 
     /// Closes all at the end of the trace.
-    fn end(self, duration: u64, mut close: impl FnMut(u32, Open<L>, u64)) {
+    fn end(mut self, duration: u64, mut close: impl FnMut(u32, Open<L>, u64)) {
+        self.open.sort_by_key(|&(kind, _)| kind);
         for (kind, all) in self.open {
             for before in all.into_iter().rev() {
                 close(kind, before, duration);

@@ -36,9 +36,12 @@ const MIN_SPAN: u64 = 1_000_000_000;
 /// Maximum difference between the rates of two clocks that nobody compares, in nanoseconds a
 /// second: oscillators of computers differ by less.
 const OSCILLATOR: u64 = 100_000;
-/// Pause before the server, or the file with its addresses, is looked for again.
+/// Pause before the server, or the file with its addresses, is looked for again: at first, and
+/// later.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
+/// Time in which programs begin, as a rule.
+const BEGIN: Duration = Duration::from_secs(10);
 /// Maximum time until the server notices that it has to end.
 const STOP: Duration = Duration::from_millis(200);
 const TOKEN_BYTES: usize = 16;
@@ -107,13 +110,13 @@ impl Server {
 
 fn serve(live: &Path, stop: &AtomicBool) -> io::Result<()> {
     let is_stopped = || stop.load(Ordering::Acquire);
-    let mut pause = PAUSE_MIN;
+    let begin = Instant::now();
     while observers::unfinished(live).is_empty() {
         if is_stopped() {
             return Ok(());
         }
-        std::thread::park_timeout(pause);
-        pause = (pause * 2).min(PAUSE_MAX);
+        let is_begin = begin.elapsed() < BEGIN;
+        std::thread::park_timeout(if is_begin { PAUSE_MIN } else { PAUSE_MAX });
     }
     let sockets = bound()?;
     let token = random()?;
@@ -234,36 +237,50 @@ impl Drift {
     }
 }
 
+/// Result of the comparisons so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Compared {
+    /// Change of the offset over time.
+    pub(super) drift: Drift,
+    /// The newest comparison, if there is any.
+    pub(super) newest: Option<Comparison>,
+}
+
+impl Compared {
+    /// Without a comparison.
+    pub(super) const NOTHING: Self = Self { drift: Drift::UNKNOWN, newest: None };
+}
+
 /// The thread of an observer that compares clocks.
 #[derive(Debug)]
 pub(super) struct Clock {
-    drift: Arc<Mutex<Drift>>,
+    compared: Arc<Mutex<Compared>>,
     worker: Worker,
 }
 
 impl Clock {
     /// Of an observer whose file is in the folder `live` of the run directory.
     pub(super) fn start(live: PathBuf) -> Self {
-        let drift = Arc::new(Mutex::new(Drift::UNKNOWN));
-        let found = Arc::clone(&drift);
+        let compared = Arc::new(Mutex::new(Compared::NOTHING));
+        let found = Arc::clone(&compared);
         let worker = Worker::start(move |stop| follow(&live, stop, &found));
-        Self { drift, worker }
+        Self { compared, worker }
     }
 
-    /// The drift as far as it is known.
-    pub(super) fn drift(&self) -> Drift {
-        self.drift.lock().map_or(Drift::UNKNOWN, |drift| *drift)
+    /// The result so far.
+    pub(super) fn compared(&self) -> Compared {
+        self.compared.lock().map_or(Compared::NOTHING, |compared| *compared)
     }
 
     /// Compares a last time.
-    pub(super) fn finish(mut self) -> Drift {
+    pub(super) fn finish(mut self) -> Compared {
         self.worker.finish();
-        self.drift()
+        self.compared()
     }
 }
 
 /// Compares until it is to stop, and then once more.
-fn follow(live: &Path, stop: &AtomicBool, drift: &Mutex<Drift>) {
+fn follow(live: &Path, stop: &AtomicBool, compared: &Mutex<Compared>) {
     let is_stopped = || stop.load(Ordering::Acquire);
     let mut pause = PAUSE_MIN;
     let (socket, token) = loop {
@@ -282,9 +299,10 @@ fn follow(live: &Path, stop: &AtomicBool, drift: &Mutex<Drift>) {
     loop {
         let is_last = is_stopped();
         if let Some(newest) = compare(&socket, &token)
-            && let Ok(mut drift) = drift.lock()
+            && let Ok(mut compared) = compared.lock()
         {
-            *drift = Drift::between(*first.get_or_insert(newest), newest);
+            let drift = Drift::between(*first.get_or_insert(newest), newest);
+            *compared = Compared { drift, newest: Some(newest) };
         }
         if is_last {
             return;
@@ -396,10 +414,10 @@ mod tests {
         let live = folder.path().to_owned();
         let server = Server::start(live.clone());
         let clock = Clock::start(live.clone());
-        assert_eq!((clock.drift(), TimeServer::find(&live)), (Drift::UNKNOWN, None));
+        assert_eq!((clock.compared(), TimeServer::find(&live)), (Compared::NOTHING, None));
         std::fs::write(live.join("other-0.observer"), "").unwrap();
         let begin = Instant::now();
-        while !clock.drift().is_known() {
+        while !clock.compared().drift.is_known() {
             assert!(begin.elapsed() < Duration::from_mins(1), "no drift was measured");
             std::thread::sleep(PAUSE_MIN);
         }
@@ -407,7 +425,7 @@ mod tests {
         let socket = reach(&place, &|| false).unwrap();
         let one = compare(&socket, &place.token).unwrap();
         assert!(one.offset.unsigned_abs() <= one.error, "{one:?}");
-        let drift = clock.finish();
+        let drift = clock.finish().drift;
         assert!(drift.change.unsigned_abs() <= drift.error, "{drift:?}");
         server.finish();
         assert_eq!(TimeServer::find(&live), None);

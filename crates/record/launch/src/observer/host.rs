@@ -19,7 +19,7 @@ use talea_run::mapped::{OpenRecord, RecordId, is_file_of, live_records};
 use talea_run::observers::is_running;
 use talea_run::{RunDirectory, counters};
 
-use super::clock::{self, Drift};
+use super::clock::{self, Compared, Comparison};
 use super::collector::Collector;
 use crate::records;
 
@@ -42,28 +42,16 @@ pub(super) struct Host {
     name: String,
     found: HashMap<RecordId, Process>,
     /// The clocks of processes as these have measured them.
-    measured: HashMap<RecordId, Measured>,
+    measured: HashMap<RecordId, Comparison>,
     warnings: HashSet<String>,
 }
 
-/// The clock of a process when it had initialised MPI.
-struct Measured {
-    /// Time on its clock, in nanoseconds.
-    at: u64,
-    /// Nanoseconds to add to it.
-    offset: i64,
-    /// Uncertainty of `offset`, in nanoseconds.
-    error: u64,
-}
-
-impl Measured {
-    /// By the record of a process that has just initialised MPI, or did so long before.
-    fn of(header: &Header) -> Self {
-        let now = clock::now();
-        let is_new = now.saturating_sub(header.start_nanos) < MAX_START;
-        let at = if is_new { now } else { header.start_nanos };
-        Self { at, offset: header.offset_start, error: header.offset_error }
-    }
+/// The clock of a process as it has measured it when it initialised MPI: just before, or long ago.
+fn measured(header: &Header) -> Comparison {
+    let now = clock::now();
+    let is_new = now.saturating_sub(header.start_nanos) < MAX_START;
+    let at = if is_new { now } else { header.start_nanos };
+    Comparison { at, offset: header.offset_start, error: header.offset_error }
 }
 
 /// A process whose record was found.
@@ -150,8 +138,9 @@ impl Host {
 
     /// Writes into each record the offsets of its clock at its start and at its last reading. Ranks
     /// have measured the offset when they initialised MPI. Those of a world with only this host
-    /// need nothing else.
-    pub(super) fn note_drift(&mut self, drift: &Drift) {
+    /// need nothing else. Processes without a world get the offset to the clock of `talea run`,
+    /// when they have ended.
+    pub(super) fn note_clock(&mut self, compared: &Compared) {
         let mut sizes: HashMap<u64, u32> = HashMap::new();
         for follower in self.found.values_mut().filter_map(Process::follower) {
             follower.read_header();
@@ -160,28 +149,32 @@ impl Host {
         for (id, process) in &mut self.found {
             let Some(follower) = process.follower() else { continue };
             let header = follower.header();
-            let is_alone = sizes.get(&header.world) == Some(&header.size);
-            // An observer that was killed may have known more.
-            let is_noted = !drift.is_known() && header.offset_start != header.offset_end;
-            if header.observed & observed::BY_ALL == 0 || is_alone || is_noted {
-                continue;
-            }
-            let measured = self.measured.entry(*id).or_insert_with(|| Measured::of(header));
+            let measured = if header.world == 0 {
+                compared.newest.filter(|_| !may_write(header))
+            } else {
+                let is_alone = sizes.get(&header.world) == Some(&header.size);
+                // An observer that was killed may have known more.
+                let is_noted = !compared.drift.is_known() && header.drift() != 0;
+                let is_needed = header.observed & observed::BY_ALL != 0 && !is_alone && !is_noted;
+                let own = self.measured.entry(*id).or_insert_with(|| measured(header));
+                is_needed.then_some(*own)
+            };
+            let Some(measured) = measured else { continue };
             let readings = &header.syncs[..(header.sync_count as usize).min(MAX_SYNCS)];
             let last = readings.last().map_or(header.start_nanos, |reading| reading.nanos);
             let ends = [header.start_nanos, last].map(|at| {
-                let (change, error) = drift.over(at.wrapping_sub(measured.at) as i64);
+                let (change, error) = compared.drift.over(at.wrapping_sub(measured.at) as i64);
                 (measured.offset.saturating_add(change), measured.error.saturating_add(error))
             });
             let [(start, first), (end, last)] = ends;
             let words = [
                 (offset_of!(Header, offset_start), start as u64),
                 (offset_of!(Header, offset_end), end as u64),
-                (offset_of!(Header, offset_error), first.max(last)),
+                (offset_of!(Header, offset_error), first.max(last).max(1)),
             ];
             for (place, word) in words {
                 if let Err(error) = follower.source().store(place as u64, word) {
-                    self.warnings.insert(format!("cannot write the drift of a clock: {error}"));
+                    self.warnings.insert(format!("cannot write the offset of a clock: {error}"));
                 }
             }
         }
@@ -231,7 +224,7 @@ impl Host {
             let header = follower.header();
             let is_observed = header.observed & observed::BY_ALL != 0;
             if is_observed && header.world != 0 {
-                self.measured.entry(id).or_insert_with(|| Measured::of(header));
+                self.measured.entry(id).or_insert_with(|| measured(header));
             }
             let process = if header.host_name() != self.name {
                 Process::Left
@@ -393,7 +386,7 @@ mod tests {
     use talea_run::mapped::live_name;
     use zerocopy::{FromBytes as _, FromZeros as _, IntoBytes as _};
 
-    use super::super::clock::Comparison;
+    use super::super::clock::Drift;
     use super::super::this_host;
     use super::*;
 
@@ -416,6 +409,10 @@ mod tests {
         let path = live.join(live_name(&host, number, Nanos(6)));
         std::fs::write(&path, header.as_bytes()).unwrap();
         path
+    }
+
+    fn compared(first: Comparison, newest: Comparison) -> Compared {
+        Compared { drift: Drift::between(first, newest), newest: Some(newest) }
     }
 
     /// Offsets at start and end, and their uncertainty.
@@ -442,17 +439,17 @@ mod tests {
         let mut host = Host::new(folder.path());
         host.find();
         // Nothing is known but that it is an oscillator.
-        host.note_drift(&Drift::UNKNOWN);
+        host.note_clock(&Compared::NOTHING);
         assert_eq!(clock(&one), [-400, -400, 30 + 500_000]);
         // 500 ns a second, and then 400; the error is that of the start and of the change.
-        host.note_drift(&Drift::between(first, at(3, 6_000, 10)));
+        host.note_clock(&compared(first, at(3, 6_000, 10)));
         assert_eq!(clock(&one), [-400, 2_100, 30 + 50]);
-        host.note_drift(&Drift::between(first, at(11, 9_000, 20)));
+        host.note_clock(&compared(first, at(11, 9_000, 20)));
         assert_eq!(clock(&one), [-400, 1_600, 30 + 15]);
         // The next observer knows less.
         let mut next = Host::new(folder.path());
         next.find();
-        next.note_drift(&Drift::UNKNOWN);
+        next.note_clock(&Compared::NOTHING);
         assert_eq!(clock(&one), [-400, 1_600, 30 + 15]);
         for other in [&alone, &left] {
             assert_eq!(clock(other), [-400, -400, 30]);
@@ -468,11 +465,33 @@ mod tests {
         let mut host = Host::new(folder.path());
         host.find();
         let at = |second: u64, offset| Comparison { at: second * 1_000_000_000, offset, error: 0 };
-        host.note_drift(&Drift::between(at(0, 0), at(10, 10_000)));
+        host.note_clock(&compared(at(0, 0), at(10, 10_000)));
         let [begin, end, error] = clock(&one);
         // A thousand a second, for the half minute before it was found.
         assert!((-40_400..=-30_400).contains(&begin), "{begin}");
         assert_eq!((end - begin, error), (5_000, 30));
+    }
+
+    #[test]
+    fn processes_without_a_world_have_the_clock_of_the_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = record(folder.path(), 1, 20_000_000_000, |header| {
+            (header.world, header.state, header.observed) = (0, state::FINALIZED, 0);
+            (header.offset_start, header.offset_end, header.offset_error) = (0, 0, 0);
+        });
+        let mut host = Host::new(folder.path());
+        host.find();
+        let at = |second: u64, offset| Comparison { at: second * 1_000_000_000, offset, error: 7 };
+        let compared = compared(at(20, 500_000), at(30, 510_000));
+        host.note_clock(&compared);
+        assert_eq!(clock(&path), [0; 3], "it may still initialise MPI");
+        let mut header = Header::read_from_bytes(&std::fs::read(&path).unwrap()).unwrap();
+        header.observed = observed::EXITING;
+        std::fs::write(&path, header.as_bytes()).unwrap();
+        host.note_clock(&compared);
+        assert_eq!(clock(&path), [500_000, 505_000, 7 + 14]);
+        host.note_clock(&Compared::NOTHING);
+        assert_eq!(clock(&path), [500_000, 505_000, 7 + 14]);
     }
 
     #[test]

@@ -57,13 +57,20 @@ impl Bundle {
         let mut gaps = Gaps::default();
         let decoded = Decoded::new(&self, limits);
         let mut processes: Vec<recording::Process> = Vec::new();
+        let hosts = self.processes.iter().zip(&clocks);
+        let mut hosts = hosts.filter(|(_, clock)| clock.offset[2] == 0);
+        let reference = hosts.next().map(|(one, _)| one.host);
         for ((process, clock), times) in self.processes.iter().zip(&clocks).zip(opened) {
             let world = worlds.get(&process.world).copied().unwrap_or(0);
             let rank = Rank(process.rank.max(0) as u32);
             note_process(process, clock, rank, &mut gaps);
-            // Ranks of a world measure the offsets of their clocks; others cannot, and hosts share
-            // no clock.
-            if process.world == 0 && process.host != self.processes[0].host {
+            // Ranks of a world measure the offsets of their clocks, and observers those of other
+            // processes, to the one host without an observer.
+            let is_reference = clock.offset[2] == 0;
+            if process.world == 0
+                && is_reference
+                && reference.is_some_and(|one| one != process.host)
+            {
                 let what = "its times are from another clock, nobody knows how far apart";
                 gaps.note(gap_of(GapKind::Estimated, rank, what, 0));
             }

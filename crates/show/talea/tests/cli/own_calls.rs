@@ -123,3 +123,23 @@ fn clocks_are_compared_while_the_program_runs() {
         assert_eq!(stats["ranks"], 2, "{stats} {said}");
     }
 }
+
+/// Sessions have no exchange of messages of ours, not even at their begin.
+#[test]
+fn clocks_of_sessions_are_known() {
+    let Some(bench) = bench() else { return };
+    for mpi in Mpi::with_sessions() {
+        let program = mpi.program("modern").display().to_string();
+        let program = [&*program, "sessions", "3"].map(str::to_owned);
+        let mut command = mpi.launch(1);
+        command.extend(program.clone());
+        command.extend([":", "-n", "1"].map(str::to_owned));
+        command.extend(other(&bench, Disk::Shared));
+        command.extend(program);
+        let said = stderr(&bench.record(mpi.name, &["--no-report"], &command));
+        assert!(!said.contains("warning: "), "{said}");
+        let stats = bench.json(&["show", mpi.name, "stats", "--json"]);
+        let gaps = stats["gaps"].to_string();
+        assert!(gaps.contains("known to") && !gaps.contains("nobody knows"), "{stats}");
+    }
+}

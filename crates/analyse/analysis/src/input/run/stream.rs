@@ -43,6 +43,8 @@ pub struct Stream<'a> {
     analysis: &'a Analysis<'a>,
     rows: Vec<Row<'a>>,
     plans: Vec<Vec<NodePlan>>,
+    /// True for each thread whose calls end before the next ones begin.
+    apart: Vec<bool>,
     /// Iterations of each thread's loops.
     marks: Vec<Events>,
     /// States and events of samples, which are few beside calls.
@@ -98,7 +100,8 @@ pub fn stream<'a>(analysis: &'a Analysis<'a>) -> Option<Stream<'a>> {
     let found = rows.par_iter().zip(&plans).map(|(row, plans)| {
         let calls = times(analysis, row);
         let is_sorted = calls.is_sorted_by_key(|call| call.begin) && !overlap(&calls);
-        is_sorted.then(|| (brackets(row, plans, &calls), turns(analysis, row, calls)))
+        let apart = calls.is_sorted_by(|one, next| one.end <= next.begin);
+        is_sorted.then(|| (brackets(row, plans, &calls), apart, turns(analysis, row, calls)))
     });
     let found = found.collect::<Option<Vec<_>>>()?;
     let mut pictures = Pictures::new(&files.sites, &mut callers);
@@ -111,7 +114,9 @@ pub fn stream<'a>(analysis: &'a Analysis<'a>) -> Option<Stream<'a>> {
     let mut loops = Loops::default();
     let mut marks = Vec::with_capacity(rows.len());
     let mut all_brackets = Events::default();
-    for (row, (brackets, turns)) in rows.iter().zip(found) {
+    let mut all_apart = Vec::with_capacity(rows.len());
+    for (row, (brackets, apart, turns)) in rows.iter().zip(found) {
+        all_apart.push(apart);
         brackets.iter().for_each(|one| all_brackets.push(one));
         let mut events = Events::default();
         loops.add(turns, row.location, &mut events);
@@ -130,6 +135,7 @@ pub fn stream<'a>(analysis: &'a Analysis<'a>) -> Option<Stream<'a>> {
         analysis,
         rows,
         plans,
+        apart: all_apart,
         marks,
         samples,
         samples_by_location,

@@ -1,8 +1,8 @@
 //! Records of one thread in the order of time, without those of others.
 //!
 //! Owns the merge of a walk with the iterations of the thread's loops and with its samples.
-//! Corrected clocks let calls overlap, so that the end of a call may come after the begin of the
-//! next one.
+//! Corrected clocks may let calls overlap, so that the end of a call comes after the begin of the
+//! next one. Events of such a thread wait for those before them.
 
 use talea_model::Trace;
 use talea_model::trace::{EventRecord, Records, StateRecord, types};
@@ -52,6 +52,17 @@ impl Sink for StateSink<'_> {
     fn event(&mut self, _: EventRecord<'_>) {}
 }
 
+/// Passes on the events of a thread and drops its states.
+struct EventSink<F>(F);
+
+impl<F: FnMut(EventRecord<'_>)> Sink for EventSink<F> {
+    fn state(&mut self, _: StateRecord) {}
+
+    fn event(&mut self, event: EventRecord<'_>) {
+        (self.0)(event);
+    }
+}
+
 /// The same records as in the whole trace.
 impl Records for Stream<'_> {
     fn head(&self) -> &Trace {
@@ -91,8 +102,21 @@ impl Records for Stream<'_> {
                 _ => samples.next_if(is_before),
             }
         };
-        let mut ahead = Ahead::default();
+        let mut beside = |until: Option<u64>, found: &mut dyn FnMut(EventRecord<'_>)| {
+            while let Some(event) = beside(until) {
+                found(event);
+            }
+        };
         let mut walk = CallWalk::new(self.analysis, &self.rows[at], &self.plans[at]);
+        if self.apart[at] {
+            let mut sink = EventSink(|event: EventRecord<'_>| {
+                beside(Some(event.time), found);
+                found(event);
+            });
+            while walk.next(&mut sink).is_some() {}
+            return beside(None, found);
+        }
+        let mut ahead = Ahead::default();
         loop {
             // Later calls begin no earlier.
             let reached = walk.next(&mut ahead).map(|call| call.begin.0);
@@ -101,9 +125,7 @@ impl Records for Stream<'_> {
                 None => ahead.waiting.len(),
             };
             for one in ahead.waiting.drain(..done) {
-                while let Some(event) = beside(Some(one.time)) {
-                    found(event);
-                }
+                beside(Some(one.time), found);
                 let (time, types, values) = (one.time, &one.types, &one.values);
                 found(EventRecord { location, cpu: 0, time, types, values });
                 ahead.free.push(one);
@@ -112,9 +134,7 @@ impl Records for Stream<'_> {
                 break;
             }
         }
-        while let Some(event) = beside(None) {
-            found(event);
-        }
+        beside(None, found);
     }
 }
 
