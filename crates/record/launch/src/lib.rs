@@ -3,8 +3,8 @@
 //! Owns the order of steps: everything that can be wrong is found before the program starts, and
 //! nothing that goes wrong afterwards changes its exit code. [`environment`] sets the variables of
 //! the recording library, [`launcher`] passes them on, [`child`] waits and forwards signals, and
-//! [`observer`] selects times and compares clocks meanwhile. It prints nothing: warnings go to the caller. Analysis of
-//! the run is `talea-analysis`'.
+//! [`observer`] selects times and compares clocks meanwhile. It prints nothing: warnings go to the
+//! caller. Analysis of the run is `talea-analysis`'.
 
 mod child;
 mod describe;

@@ -3,8 +3,8 @@
 //! Owns the file in `live/` by which the processes of a host agree on the one that starts their
 //! observer, and from which others learn that it is at work. The file is empty until the observer
 //! has begun; then it has the observer's process id, start, namespace of process ids, and folder of
-//! mapped files. It is removed when the observer has finished. One whose observer was killed stays, and the next has
-//! the next number. `talea run` observes its own host and needs no file.
+//! mapped files. It is removed when the observer has finished. One whose observer was killed stays,
+//! and the next has the next number. `talea run` observes its own host and needs no file.
 
 mod time_server;
 

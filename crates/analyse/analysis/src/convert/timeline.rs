@@ -145,7 +145,7 @@ type Open<L> = (u64, L);
 /// Intervals of a thread, closed as their ends come; `label` is the label of one that begins, by
 /// its type and value.
 struct Intervals<L, F> {
-    /// By type, of which a thread has some.
+    /// By type: a thread has few.
     open: Vec<(u32, Vec<Open<L>>)>,
     label: F,
 }

@@ -390,7 +390,7 @@ mod tests {
     use super::super::this_host;
     use super::*;
 
-    /// A record of this host, of a world with two ranks, that was read five seconds after its start.
+    /// A record of this host, of a world with two ranks, last read five seconds after its start.
     fn record(live: &Path, number: u32, start: u64, change: impl FnOnce(&mut Header)) -> PathBuf {
         let mut header = Header::new_zeroed();
         (header.magic, header.version) = (MAGIC, VERSION);

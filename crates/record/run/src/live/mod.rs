@@ -7,6 +7,7 @@
 
 pub(crate) mod cells;
 pub mod follow;
+mod header;
 pub(crate) mod history;
 pub mod layout;
 pub mod numbers;
