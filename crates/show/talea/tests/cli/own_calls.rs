@@ -91,7 +91,7 @@ fn second(live: &Path) -> Option<Header> {
     let files = fs::read_dir(live).into_iter().flatten().flatten().map(|one| one.path());
     let records = files.flat_map(|path| live_records(&path).unwrap_or_default());
     let records = records.filter_map(|record| LiveProcess::read(&read_live(&record).ok()?).ok());
-    records.map(|one| one.header).find(|header| header.rank == 1)
+    records.map(|one| *one.header).find(|header| header.rank == 1)
 }
 
 /// Two hosts with a network of their own: the observer of the second asks `talea run` on the first.
@@ -100,8 +100,8 @@ fn clocks_are_compared_while_the_program_runs() {
     let Some(pair) = Pair::new() else { return };
     for mpi in Mpi::all() {
         let live = pair.bench.path(mpi.name).join("live");
+        let words = ["--size", "4", "--steps", "100000000"];
         let (said, found) = std::thread::scope(|scope| {
-            let words = ["--size", "4", "--steps", "100000000"];
             let recorded = scope.spawn(|| pair.record_whatever(mpi, &["--no-report"], &words));
             let ranks = Ranks(live.clone());
             let begin = Instant::now();
