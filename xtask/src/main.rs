@@ -46,8 +46,9 @@ const HELP: &str = "cargo xtask TASK
                          iterations, run time and looks of `talea watch`, clusters of running programs
   bench paraver          reading and writing traces, per second of processor time
   bench sample           run time that samples at 100 Hz add
-  bench scale            views, report and metrics of a run of seven million calls; `scale ends` (after the program's end), `scale
-                         sampled` (a run with samples) and `scale peers` (programs that read exports) for parts; `scale ranks` for generated runs of 512 to 131,072 ranks
+  bench scale            views, report and metrics of a run of seven million calls; parts: `scale views` (commands and exports),
+                         `scale ends` (after the program's end), `scale sampled` (a run with samples), `scale peers` (programs that
+                         read exports); `scale ranks` for generated runs of 512 to 131,072 ranks
   bench serve            batches of a thousand agents, and the questions of a job's page over thirty days
   bench shares           the shares that the agent sees, beside perf record -a of the same minute, and its idle time beside /proc/stat;
                          `shares idle` for the second table
@@ -136,6 +137,7 @@ fn task(words: &[&str]) -> Result<(), String> {
         ["bench", "shares", "idle"] => bench::shares::idle(),
         ["bench", "topo"] => bench::topo::run(),
         ["bench", "scale"] => bench::scale::run(),
+        ["bench", "scale", "views"] => bench::scale::views(),
         ["bench", "scale", "ends"] => bench::scale::ends(),
         ["bench", "scale", "peers"] => bench::scale::peers(),
         ["bench", "scale", "sampled"] => bench::scale::sampled(),

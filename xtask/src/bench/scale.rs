@@ -63,9 +63,14 @@ const OF_SAMPLES: [Timed; 6] = [
 /// Prints all tables.
 pub(crate) fn run() -> Result<(), String> {
     ends()?;
-    in_folder(tables)?;
+    views()?;
     sampled()?;
     peers()
+}
+
+/// Prints the time of commands and exports.
+pub(crate) fn views() -> Result<(), String> {
+    in_folder(tables)
 }
 
 /// Prints the time of analyses of a run that was sampled.
