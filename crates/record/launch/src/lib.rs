@@ -318,8 +318,8 @@ pub fn launch(
     let begin = Instant::now();
     let command = launcher.with_exports(&options.command, &variables);
     let child = child::start(&program, &command, &variables);
-    let has_rings = options.collect == Collect::Smart;
-    let beside = child.is_ok().then(|| Beside::start(live.clone(), has_rings, &directory));
+    let rings = (options.collect == Collect::Smart).then(|| live.clone());
+    let beside = child.is_ok().then(|| Beside::start(rings, &directory));
     let (outcome, interrupted) = match child {
         Ok(child) => {
             started(&directory, &metadata);

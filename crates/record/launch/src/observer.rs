@@ -1,13 +1,11 @@
 //! Observers: what is done beside a running program, on each of its hosts.
 //!
-//! Owns when this is done. An observer reads the rings of its host's processes and keeps what is
-//! chosen of them. It compares its host's clock with that of `talea run`, and copies records from a
-//! node's own disk. `talea run` has a thread that observes its own host, where there are rings. On
-//! each other host a process of the program starts `talea observe` ([`talea_run::observers`]),
-//! which ends soon after all processes of its host. [`host`] owns the list of processes and what is
-//! written, [`collector`] owns the choice, [`clock`] the comparison. Killing the program or an
-//! observer loses no kept times. The processes never wait for it: one whose chunks are not released
-//! takes new ones.
+//! Owns when this is done. An observer reads rings and keeps chosen times ([`collector`]), compares
+//! its host's clock ([`clock`]), and copies records from a node's own disk ([`host`]). On its own
+//! host `talea run` has a thread for rings. On each other host a process of the program starts
+//! `talea observe` ([`talea_run::observers`]), which ends soon after the processes of its host. A
+//! kill of the program or of an observer loses no kept times. Processes never wait for observers:
+//! where chunks are not released they take new ones.
 
 mod clock;
 mod collector;
@@ -22,13 +20,14 @@ use std::time::{Duration, Instant};
 use talea_run::RunDirectory;
 use talea_run::observers::{self, Claim, ObserverFile, Patience};
 
-use clock::{Clock, Server};
+use clock::{Clock, Compared, Server};
 use host::Host;
 
 /// Pause between two looks.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Number of looks between two lists of the files.
+/// Number of looks between two lists of the files, and where nothing of the known ones is read.
 const LIST_EVERY_LOOKS: u64 = 10;
+const LIST_SELDOM: u64 = 100;
 /// Time after which the drift of the clock is written again.
 const NOTE_CLOCK: Duration = Duration::from_secs(1);
 /// Maximum time for reading the rest after the program's end.
@@ -52,10 +51,9 @@ struct Observer {
 }
 
 impl Beside {
-    /// `live` is the folder with the files of this host's processes, which have rings or not.
-    pub(crate) fn start(live: PathBuf, has_rings: bool, directory: &RunDirectory) -> Self {
-        let server = Server::start(directory.live());
-        Self { observer: has_rings.then(|| Observer::start(live)), server }
+    /// `rings` is the folder with the files of this host's processes, if these have rings.
+    pub(crate) fn start(rings: Option<PathBuf>, directory: &RunDirectory) -> Self {
+        Self { observer: rings.map(Observer::start), server: Server::start(directory.live()) }
     }
 
     /// Reads the rest when the program has ended, and waits for the observers of other hosts, whose
@@ -67,7 +65,9 @@ impl Beside {
         while !observers::unfinished(&live).is_empty() && patience.lasts(&live) {
             std::thread::sleep(PAUSE);
         }
-        self.server.finish();
+        if let Err(error) = self.server.finish() {
+            warnings.push(format!("clocks of hosts cannot be compared: {error}"));
+        }
         for path in observers::unfinished(&live) {
             warnings.push(format!(
                 "the observer of a host has not finished, records and times of its processes may be missing: `{}`",
@@ -117,8 +117,9 @@ pub fn observe_host(file: &Path, live: &Path) -> std::io::Result<()> {
     file.begin(live)?;
     let mut host = Host::new(live);
     let begin = Instant::now();
+    let mut compared = Compared::NOTHING;
     loop {
-        let clock = Clock::start(directory.live());
+        let clock = Clock::start(directory.live(), compared);
         let mut noted = Instant::now();
         observe(&mut host, &mut |host| {
             if noted.elapsed() > NOTE_CLOCK {
@@ -127,7 +128,8 @@ pub fn observe_host(file: &Path, live: &Path) -> std::io::Result<()> {
             }
             host.has_ended() || host.is_empty() && begin.elapsed() > FIRST || !live.is_dir()
         });
-        host.note_clock(&clock.finish());
+        compared = clock.finish();
+        host.note_clock(&compared);
         if live != directory.live() {
             host.bring_back(&directory);
         }
@@ -160,7 +162,8 @@ fn observe(host: &mut Host, has_ended: &mut dyn FnMut(&mut Host) -> bool) {
     loop {
         // Before the last look, so that nothing comes after it.
         let mut is_last = ended.is_some() || has_ended(host);
-        if looks.is_multiple_of(LIST_EVERY_LOOKS) || is_last && ended.is_none() {
+        let every = if host.is_settled() { LIST_SELDOM } else { LIST_EVERY_LOOKS };
+        if looks.is_multiple_of(every) || is_last && ended.is_none() {
             host.find();
             is_last = is_last && has_ended(host);
             if !is_last {

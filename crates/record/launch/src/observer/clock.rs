@@ -1,15 +1,12 @@
 //! The clocks of a job's hosts, compared while the program runs.
 //!
-//! Owns the exchange outside MPI by which an observer learns how fast its host's clock is. `talea
-//! run` answers each request with its own time. An observer uses the fastest of twenty answers
-//! (Cristian 1989). Ranks have measured the offsets of their clocks at the initialisation of MPI.
-//! The change since then follows from the first and the newest comparison.
-//!
-//! Requests and answers are UDP datagrams. A request has the token of the run and a random number,
-//! which the answer repeats. Only the run's owner can read the token. Other datagrams get no
-//! answer, and an answer is shorter than its request. `talea run` opens the port when an observer
-//! is about to begin on another host, and closes it at its end. Where no answer comes, the drift is
-//! only known to be that of an oscillator.
+//! Owns the exchange outside MPI by which an observer learns how fast its host's clock is. It asks
+//! `talea run` ([`server`]) for its time by UDP, and uses the fastest of twenty answers (Cristian
+//! 1989). Ranks have measured the offsets of their clocks at the initialisation of MPI. The change
+//! since then follows from the first and the newest comparison. Without an answer the drift is only
+//! known to be that of an oscillator.
+
+mod server;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -21,7 +18,8 @@ use std::time::{Duration, Instant};
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use rustix::time::{ClockId, clock_gettime};
-use talea_run::observers::{self, TimeServer};
+pub(super) use server::Server;
+use talea_run::observers::TimeServer;
 
 /// Number of requests of one comparison.
 const ROUNDS: usize = 20;
@@ -36,14 +34,11 @@ const MIN_SPAN: u64 = 1_000_000_000;
 /// Maximum difference between the rates of two clocks that nobody compares, in nanoseconds a
 /// second: oscillators of computers differ by less.
 const OSCILLATOR: u64 = 100_000;
-/// Pause before the server, or the file with its addresses, is looked for again: at first, and
-/// later.
+/// Pause before the file with the server's addresses is looked for again, at first and later.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
-const PAUSE_MAX: Duration = Duration::from_secs(2);
-/// Time in which programs begin, as a rule.
-const BEGIN: Duration = Duration::from_secs(10);
-/// Maximum time until the server notices that it has to end.
-const STOP: Duration = Duration::from_millis(200);
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+/// Number of addresses that are tried when there is no time left.
+const LAST_ADDRESSES: usize = 4;
 const TOKEN_BYTES: usize = 16;
 /// A token and a number.
 const REQUEST_BYTES: usize = TOKEN_BYTES + 8;
@@ -68,120 +63,24 @@ fn random<const N: usize>() -> io::Result<[u8; N]> {
 #[derive(Debug)]
 struct Worker {
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    thread: io::Result<JoinHandle<io::Result<()>>>,
 }
 
 impl Worker {
-    /// Without a thread nothing is compared.
-    fn start(work: impl FnOnce(&AtomicBool) + Send + 'static) -> Self {
+    fn start(work: impl FnOnce(&AtomicBool) -> io::Result<()> + Send + 'static) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&stop);
-        let thread = Builder::new().name("talea-clock".into()).spawn(move || work(&seen)).ok();
+        let thread = Builder::new().name("talea-clock".into()).spawn(move || work(&seen));
         Self { stop, thread }
     }
 
-    fn finish(&mut self) {
+    /// Ends the thread; returns its error.
+    fn finish(self) -> io::Result<()> {
         self.stop.store(true, Ordering::Release);
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            let _ = thread.join();
-        }
+        let thread = self.thread?;
+        thread.thread().unpark();
+        thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread stopped by a bug")))
     }
-}
-
-/// The thread of `talea run` that answers observers.
-#[derive(Debug)]
-pub(super) struct Server(Worker);
-
-impl Server {
-    /// Answers observers whose files are in the folder `live` of the run directory.
-    pub(super) fn start(live: PathBuf) -> Self {
-        // Without a port there is no comparison.
-        Self(Worker::start(move |stop| {
-            let _ = serve(&live, stop);
-        }))
-    }
-
-    /// Ends when no observer is left.
-    pub(super) fn finish(mut self) {
-        self.0.finish();
-    }
-}
-
-fn serve(live: &Path, stop: &AtomicBool) -> io::Result<()> {
-    let is_stopped = || stop.load(Ordering::Acquire);
-    let begin = Instant::now();
-    while observers::unfinished(live).is_empty() {
-        if is_stopped() {
-            return Ok(());
-        }
-        let is_begin = begin.elapsed() < BEGIN;
-        std::thread::park_timeout(if is_begin { PAUSE_MIN } else { PAUSE_MAX });
-    }
-    let sockets = bound()?;
-    let token = random()?;
-    let port = sockets.first().ok_or(io::ErrorKind::AddrNotAvailable)?.local_addr()?.port();
-    let addresses = own_addresses().into_iter().map(|address| SocketAddr::new(address, port));
-    let server = TimeServer { token, addresses: addresses.collect() };
-    server.publish(live)?;
-    std::thread::scope(|scope| {
-        for socket in &sockets {
-            let work = move || {
-                while !is_stopped() {
-                    reply(socket, &token);
-                }
-            };
-            let _ = Builder::new().spawn_scoped(scope, work);
-        }
-    });
-    TimeServer::withdraw(live);
-    Ok(())
-}
-
-/// Sockets for both families of addresses, with the same port: one socket where the system lets
-/// one serve both.
-fn bound() -> io::Result<Vec<UdpSocket>> {
-    let bind = |address: IpAddr, port| UdpSocket::bind(SocketAddr::new(address, port));
-    let mut sockets: Vec<UdpSocket> = bind(Ipv6Addr::UNSPECIFIED.into(), 0).into_iter().collect();
-    let port = sockets.first().map_or(Ok(0), |one| one.local_addr().map(|own| own.port()))?;
-    sockets.extend(bind(Ipv4Addr::UNSPECIFIED.into(), port));
-    for socket in &sockets {
-        socket.set_read_timeout(Some(STOP))?;
-    }
-    Ok(sockets)
-}
-
-/// Waits for a request and answers it. Errors are those of single datagrams.
-fn reply(socket: &UdpSocket, token: &Token) {
-    let mut request = [0; REQUEST_BYTES + 1];
-    let Ok((length, from)) = socket.recv_from(&mut request) else { return };
-    if let Some(answer) = answer(&request[..length], token, now()) {
-        let _ = socket.send_to(&answer, from);
-    }
-}
-
-/// The answer to a request; `None` for other datagrams.
-fn answer(request: &[u8], token: &Token, now: u64) -> Option<[u8; ANSWER_BYTES]> {
-    let number = request.strip_prefix(token)?;
-    let mut answer = [0; ANSWER_BYTES];
-    (number.len() == 8).then(|| answer[..8].copy_from_slice(number))?;
-    answer[8..].copy_from_slice(&now.to_le_bytes());
-    Some(answer)
-}
-
-/// Addresses under which other hosts may reach this one. Those of the host itself come last:
-/// namespaces of one machine may have no others.
-fn own_addresses() -> Vec<IpAddr> {
-    let is_local = |address: &IpAddr| match address {
-        IpAddr::V4(address) => address.is_link_local(),
-        IpAddr::V6(address) => address.is_unicast_link_local(),
-    };
-    let all = if_addrs::get_if_addrs().unwrap_or_default().into_iter();
-    let all = all.filter(if_addrs::Interface::is_oper_up).map(|one| one.ip());
-    let (own, mut others): (Vec<_>, Vec<_>) =
-        all.filter(|address| !is_local(address)).partition(IpAddr::is_loopback);
-    others.extend(own);
-    others
 }
 
 /// Difference between the clock of `talea run` and this host's, at one moment.
@@ -226,6 +125,12 @@ impl Drift {
         *self != Self::UNKNOWN
     }
 
+    /// True if it has the smaller uncertainty, for the same time.
+    fn is_better_than(&self, other: &Self) -> bool {
+        let error = |one: &Self, by: &Self| u128::from(one.error) * u128::from(by.time);
+        error(self, other) < error(other, self)
+    }
+
     /// Change of the offset in so many nanoseconds, and its uncertainty.
     pub(super) fn over(&self, nanos: i64) -> (i64, u64) {
         let change = i128::from(self.change) * i128::from(nanos) / i128::from(self.time);
@@ -242,13 +147,31 @@ impl Drift {
 pub(super) struct Compared {
     /// Change of the offset over time.
     pub(super) drift: Drift,
-    /// The newest comparison, if there is any.
+    /// The first comparison, if there is any.
+    first: Option<Comparison>,
+    /// The one that tells most about now.
     pub(super) newest: Option<Comparison>,
 }
 
 impl Compared {
     /// Without a comparison.
-    pub(super) const NOTHING: Self = Self { drift: Drift::UNKNOWN, newest: None };
+    pub(super) const NOTHING: Self = Self { drift: Drift::UNKNOWN, first: None, newest: None };
+
+    /// Adds a comparison. One that took long says less than what follows from those before.
+    pub(super) fn add(&mut self, new: Comparison) {
+        let first = *self.first.get_or_insert(new);
+        let drift = Drift::between(first, new);
+        if drift.is_better_than(&self.drift) {
+            self.drift = drift;
+        }
+        let expected = self.newest.map(|old| {
+            let age = new.at.saturating_sub(old.at).min(i64::MAX as u64);
+            old.error.saturating_add(self.drift.over(age as i64).1)
+        });
+        if expected.is_none_or(|expected| new.error <= expected) {
+            self.newest = Some(new);
+        }
+    }
 }
 
 /// The thread of an observer that compares clocks.
@@ -259,11 +182,15 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Of an observer whose file is in the folder `live` of the run directory.
-    pub(super) fn start(live: PathBuf) -> Self {
-        let compared = Arc::new(Mutex::new(Compared::NOTHING));
+    /// Of an observer whose file is in the folder `live` of the run directory, and which has
+    /// compared before.
+    pub(super) fn start(live: PathBuf, before: Compared) -> Self {
+        let compared = Arc::new(Mutex::new(before));
         let found = Arc::clone(&compared);
-        let worker = Worker::start(move |stop| follow(&live, stop, &found));
+        let worker = Worker::start(move |stop| {
+            follow(&live, stop, &found);
+            Ok(())
+        });
         Self { compared, worker }
     }
 
@@ -273,9 +200,10 @@ impl Clock {
     }
 
     /// Compares a last time.
-    pub(super) fn finish(mut self) -> Compared {
-        self.worker.finish();
-        self.compared()
+    pub(super) fn finish(self) -> Compared {
+        // Without a thread nothing is compared.
+        let _ = self.worker.finish();
+        self.compared.lock().map_or(Compared::NOTHING, |compared| *compared)
     }
 }
 
@@ -284,25 +212,25 @@ fn follow(live: &Path, stop: &AtomicBool, compared: &Mutex<Compared>) {
     let is_stopped = || stop.load(Ordering::Acquire);
     let mut pause = PAUSE_MIN;
     let (socket, token) = loop {
-        if is_stopped() {
-            return;
-        }
+        let is_last = is_stopped();
         if let Some(server) = TimeServer::find(live)
             && let Some(socket) = reach(&server, &is_stopped)
         {
             break (socket, server.token);
         }
+        if is_last {
+            return;
+        }
         std::thread::park_timeout(pause);
-        pause = (pause * 2).min(INTERVAL_MAX);
+        pause = (pause * 2).min(PAUSE_MAX);
     };
-    let (mut first, mut interval) = (None, INTERVAL_MIN);
+    let mut interval = INTERVAL_MIN;
     loop {
         let is_last = is_stopped();
-        if let Some(newest) = compare(&socket, &token)
+        if let Some(new) = compare(&socket, &token)
             && let Ok(mut compared) = compared.lock()
         {
-            let drift = Drift::between(*first.get_or_insert(newest), newest);
-            *compared = Compared { drift, newest: Some(newest) };
+            compared.add(new);
         }
         if is_last {
             return;
@@ -325,8 +253,9 @@ fn compare(socket: &UdpSocket, token: &Token) -> Option<Comparison> {
 
 /// A socket to the first address that answers.
 fn reach(server: &TimeServer, is_stopped: &dyn Fn() -> bool) -> Option<UdpSocket> {
-    let addresses = server.addresses.iter().take_while(|_| !is_stopped());
-    addresses.into_iter().find_map(|address| {
+    let addresses = server.addresses.iter().enumerate();
+    let addresses = addresses.take_while(|&(at, _)| at < LAST_ADDRESSES || !is_stopped());
+    addresses.map(|(_, address)| address).find_map(|address| {
         let own: IpAddr = match address {
             SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
             SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
@@ -370,20 +299,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_requests_with_the_token_are_answered() {
-        let token = [7; TOKEN_BYTES];
-        let request = [&token[..], &[1, 2, 3, 4, 5, 6, 7, 8]].concat();
-        let found = answer(&request, &token, 0x0102).unwrap();
-        assert_eq!(found, [1, 2, 3, 4, 5, 6, 7, 8, 2, 1, 0, 0, 0, 0, 0, 0]);
-        assert!(found.len() < request.len());
-        assert_eq!(answer(&request, &[8; TOKEN_BYTES], 0), None);
-        assert_eq!(answer(&[&request[..], &[0]].concat(), &token, 0), None);
-        for length in 0..request.len() {
-            assert_eq!(answer(&request[..length], &token, 0), None);
-        }
-    }
-
-    #[test]
     fn drift_follows_from_two_comparisons() {
         let at = |at, offset, error| Comparison { at, offset, error };
         let first = at(1_000_000_000, -500, 10);
@@ -409,11 +324,30 @@ mod tests {
     }
 
     #[test]
+    fn comparisons_that_took_long_change_little() {
+        let at =
+            |second: u64, offset, error| Comparison { at: second * 1_000_000_000, offset, error };
+        let mut compared = Compared::NOTHING;
+        compared.add(at(1, 100, 10));
+        assert_eq!((compared.drift, compared.newest), (Drift::UNKNOWN, Some(at(1, 100, 10))));
+        compared.add(at(11, 1_100, 10));
+        let good = compared;
+        assert_eq!(good.drift.over(1_000_000_000), (100, 2));
+        compared.add(at(12, 90_000, 99_000));
+        assert_eq!(compared, good);
+        compared.add(at(21, 2_300, 10));
+        assert_eq!(
+            (compared.drift.over(1_000_000_000), compared.newest),
+            ((110, 1), Some(at(21, 2_300, 10)))
+        );
+    }
+
+    #[test]
     fn the_clock_of_one_host_does_not_drift() {
         let folder = tempfile::tempdir().unwrap();
         let live = folder.path().to_owned();
         let server = Server::start(live.clone());
-        let clock = Clock::start(live.clone());
+        let clock = Clock::start(live.clone(), Compared::NOTHING);
         assert_eq!((clock.compared(), TimeServer::find(&live)), (Compared::NOTHING, None));
         std::fs::write(live.join("other-0.observer"), "").unwrap();
         let begin = Instant::now();
@@ -422,12 +356,21 @@ mod tests {
             std::thread::sleep(PAUSE_MIN);
         }
         let place = TimeServer::find(&live).unwrap();
-        let socket = reach(&place, &|| false).unwrap();
-        let one = compare(&socket, &place.token).unwrap();
+        // The server's threads may get no PU for some time.
+        let once = || {
+            let socket = reach(&place, &|| false)?;
+            compare(&socket, &place.token).map(|one| (socket, one))
+        };
+        let (socket, one) = loop {
+            assert!(begin.elapsed() < Duration::from_mins(2), "no answer");
+            if let Some(found) = once() {
+                break found;
+            }
+        };
         assert!(one.offset.unsigned_abs() <= one.error, "{one:?}");
         let drift = clock.finish().drift;
         assert!(drift.change.unsigned_abs() <= drift.error, "{drift:?}");
-        server.finish();
+        server.finish().unwrap();
         assert_eq!(TimeServer::find(&live), None);
         assert_eq!(compare(&socket, &place.token), None, "nobody answers any more");
         assert!(reach(&place, &|| false).is_none());

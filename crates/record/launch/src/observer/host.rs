@@ -32,8 +32,8 @@ const EAGER_WRITE_BYTES: u64 = 4 << 20;
 const MAX_EVENTS: u64 = 1 << 16;
 /// The same for the first looks.
 const FIRST_EVENTS: u64 = 1 << 12;
-/// Maximum time from the start of a process to its initialisation of MPI, in nanoseconds. One that
-/// is found later was found before by another observer.
+/// Maximum age of a process that has just begun, in nanoseconds. An older one was found before by
+/// another observer.
 const MAX_START: u64 = 60_000_000_000;
 
 /// Processes of this host.
@@ -46,10 +46,11 @@ pub(super) struct Host {
     warnings: HashSet<String>,
 }
 
-/// The clock of a process as it has measured it when it initialised MPI: just before, or long ago.
-fn measured(header: &Header) -> Comparison {
+/// The clock of a process as it has measured it when it initialised MPI: a moment ago, if it was
+/// known to begin or has just begun.
+fn measured(header: &Header, was_beginning: bool) -> Comparison {
     let now = clock::now();
-    let is_new = now.saturating_sub(header.start_nanos) < MAX_START;
+    let is_new = was_beginning || now.saturating_sub(header.start_nanos) < MAX_START;
     let at = if is_new { now } else { header.start_nanos };
     Comparison { at, offset: header.offset_start, error: header.offset_error }
 }
@@ -130,34 +131,51 @@ impl Host {
         is_over && self.counters_are_complete()
     }
 
-    /// True without readings of the network on the node's own disk, and when the last one is made.
-    fn counters_are_complete(&self) -> bool {
-        counters::process_at_work(&counters::file(&self.live, &self.name))
-            .is_none_or(|pid| !is_running(pid))
+    /// True without readings of the network on the node's own disk, and when no more follow.
+    fn counters_are_complete(&mut self) -> bool {
+        let file = counters::file(&self.live, &self.name);
+        let Some(pid) = counters::process_at_work(&file).filter(|&pid| is_running(pid)) else {
+            return true;
+        };
+        // It may be unable to write the last one.
+        let exits = |header: &Header| header.pid == pid && header.observed & observed::EXITING != 0;
+        self.found.values_mut().filter_map(Process::follower).any(|follower| {
+            follower.read_header();
+            exits(follower.header())
+        })
+    }
+
+    /// True if there is nothing to read of the processes that are known.
+    pub(super) fn is_settled(&self) -> bool {
+        let is_settled = |one: &Process| matches!(one, Process::Left | Process::Awaited(_));
+        !self.found.is_empty() && self.found.values().all(is_settled)
     }
 
     /// Writes into each record the offsets of its clock at its start and at its last reading. Ranks
     /// have measured the offset when they initialised MPI. Those of a world with only this host
-    /// need nothing else. Processes without a world get the offset to the clock of `talea run`,
-    /// when they have ended.
+    /// need nothing else. Where no process has a world, each gets the offset to the clock of `talea
+    /// run`, when it has ended.
     pub(super) fn note_clock(&mut self, compared: &Compared) {
         let mut sizes: HashMap<u64, u32> = HashMap::new();
         for follower in self.found.values_mut().filter_map(Process::follower) {
             follower.read_header();
             *sizes.entry(follower.header().world).or_default() += 1;
         }
+        // Ranks that have not initialised MPI yet count for every world.
+        let beginning = sizes.get(&0).copied().unwrap_or_default();
+        let is_without_world = sizes.keys().all(|&world| world == 0);
         for (id, process) in &mut self.found {
             let Some(follower) = process.follower() else { continue };
             let header = follower.header();
             let measured = if header.world == 0 {
-                compared.newest.filter(|_| !may_write(header))
+                compared.newest.filter(|_| is_without_world && !may_write(header))
             } else {
-                let is_alone = sizes.get(&header.world) == Some(&header.size);
+                let known = sizes.get(&header.world).copied().unwrap_or_default();
+                let is_alone = known.saturating_add(beginning) >= header.size;
                 // An observer that was killed may have known more.
                 let is_noted = !compared.drift.is_known() && header.drift() != 0;
                 let is_needed = header.observed & observed::BY_ALL != 0 && !is_alone && !is_noted;
-                let own = self.measured.entry(*id).or_insert_with(|| measured(header));
-                is_needed.then_some(*own)
+                self.measured.get(id).copied().filter(|_| is_needed)
             };
             let Some(measured) = measured else { continue };
             let readings = &header.syncs[..(header.sync_count as usize).min(MAX_SYNCS)];
@@ -197,7 +215,9 @@ impl Host {
         let mut file: Option<OpenRecord> = None;
         for record in live_records(path).unwrap_or_default() {
             let Some(id) = record.id().filter(|_| record.has_head) else { continue };
-            let follower = match self.found.remove(&id) {
+            let before = self.found.remove(&id);
+            let was_beginning = matches!(before, Some(Process::Beginning(_)));
+            let follower = match before {
                 Some(Process::Beginning(mut follower)) => {
                     follower.read_header();
                     follower
@@ -224,7 +244,7 @@ impl Host {
             let header = follower.header();
             let is_observed = header.observed & observed::BY_ALL != 0;
             if is_observed && header.world != 0 {
-                self.measured.entry(id).or_insert_with(|| measured(header));
+                self.measured.insert(id, measured(header, was_beginning));
             }
             let process = if header.host_name() != self.name {
                 Process::Left
@@ -257,7 +277,8 @@ impl Host {
         let is_complete = |one: &LiveProcess| {
             let header = &one.header;
             // Ranks that nobody observes merge their records before they end.
-            let is_over = header.observed & observed::BY_ALL != 0 || !is_running(header.pid);
+            let is_awaited = header.observed & (observed::BY_ALL | observed::EXITING) != 0;
+            let is_over = is_awaited || !is_running(header.pid);
             header.host_name() == self.name && !may_write(header) && is_over
         };
         for path in records {
@@ -386,7 +407,6 @@ mod tests {
     use talea_run::mapped::live_name;
     use zerocopy::{FromBytes as _, FromZeros as _, IntoBytes as _};
 
-    use super::super::clock::Drift;
     use super::super::this_host;
     use super::*;
 
@@ -412,7 +432,10 @@ mod tests {
     }
 
     fn compared(first: Comparison, newest: Comparison) -> Compared {
-        Compared { drift: Drift::between(first, newest), newest: Some(newest) }
+        let mut compared = Compared::NOTHING;
+        compared.add(first);
+        compared.add(newest);
+        compared
     }
 
     /// Offsets at start and end, and their uncertainty.
@@ -423,7 +446,7 @@ mod tests {
 
     #[test]
     fn records_get_the_drift_of_their_clock() {
-        let start = clock::now() - 2 * MAX_START;
+        let start = clock::now().saturating_sub(2 * MAX_START);
         let at = |second: u64, offset, error| Comparison {
             at: start + second * 1_000_000_000,
             offset,
@@ -459,7 +482,7 @@ mod tests {
 
     #[test]
     fn clocks_are_measured_after_the_start() {
-        let start = clock::now() - MAX_START / 2;
+        let start = clock::now().saturating_sub(MAX_START / 2);
         let folder = tempfile::tempdir().unwrap();
         let one = record(folder.path(), 1, start, |_| ());
         let mut host = Host::new(folder.path());

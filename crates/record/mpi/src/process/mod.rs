@@ -4,6 +4,7 @@
 //! initialisation of MPI from the environment of `talea run`; without that environment all calls
 //! pass through unchanged.
 
+mod clock_drift;
 pub mod handles;
 mod observer;
 mod places;
@@ -11,10 +12,10 @@ pub mod requests;
 pub mod shared;
 mod start;
 mod tables;
+mod together;
 
 use std::ffi::c_int;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 pub use start::start;
@@ -23,12 +24,13 @@ use talea_flow::times::Quantiser;
 use talea_model::Rank;
 use talea_run::live::layout::{Header, MAX_SYNCS, Sync, TimesMode, observed, state};
 use talea_run::samples::World;
+use together::{Together, agreed, end_counters, is_first, merged_by_ranks};
+pub use together::{end_without, initialised_without};
 
 use crate::abi::abi;
 use crate::abi::pmpi;
 use crate::end::gather::gather;
-use crate::end::offsets::{self, Observer, Offset};
-use crate::end::world::World as Ranks;
+use crate::end::offsets::{self, Observer};
 use crate::fabric;
 use crate::process::handles::Handles;
 use crate::process::requests::Requests;
@@ -63,6 +65,8 @@ pub struct Process {
     sessions: AtomicU32,
     /// Whether this host has an observer.
     observer: Observer,
+    /// Uncertainty of the clock's offset when MPI was initialised, in nanoseconds.
+    offset_error: AtomicU64,
     slow: Mutex<Slow>,
 }
 
@@ -92,103 +96,9 @@ fn put_words(place: &mut [u8], words: &str) {
     place[..length].copy_from_slice(&words.as_bytes()[..length]);
 }
 
-/// Facts that the ranks agreed on at the initialisation of MPI: bits of [`agreed`].
-static AGREED: AtomicU32 = AtomicU32::new(0);
-
-/// Facts that the ranks agreed on, and steps that were made.
-mod agreed {
-    /// Each host has an observer.
-    pub(super) const OBSERVED: u32 = 1;
-    /// The exchange at the begin was made, or is being made; it is made once.
-    pub(super) const BEGUN: u32 = 2;
-    /// The same at the end.
-    pub(super) const ENDED: u32 = 4;
-}
-
-/// The identity of a world, and this host's clock, as all ranks determine them together.
-struct Together {
-    /// A name of this world that its processes share and other worlds do not.
-    world: u64,
-    offset: Offset,
-}
-
-impl Together {
-    /// All ranks of the world call it after the initialisation of MPI, those without a record too.
-    /// `own` identifies the process that calls it.
-    fn new(own: [u64; 2], observer: Observer) -> Self {
-        let mut world = own;
-        // SAFETY: MPI is initialised; the pointer is valid.
-        unsafe {
-            let size = size_of_val(&world);
-            pmpi::bcast(world.as_mut_ptr() as usize, size, abi().byte, 0, abi().comm_world);
-        }
-        let offset = offsets::measure(&host_name(), observer);
-        if offset.observed {
-            AGREED.fetch_or(agreed::OBSERVED, Ordering::AcqRel);
-        }
-        Self { world: world[0].rotate_left(40) ^ world[1], offset }
-    }
-}
-
-/// True the first time for each bit.
-fn is_first(bit: u32) -> bool {
-    AGREED.fetch_or(bit, Ordering::AcqRel) & bit == 0
-}
-
-/// True if the environment is that of a recording.
-fn is_asked() -> bool {
-    ["TALEA_OUT", "TALEA_LIVE"].iter().any(|name| std::env::var_os(name).is_some())
-}
-
-/// Takes part in what the ranks do together at the initialisation of MPI, in a process without a
-/// record of its own. Nothing of it could be missed by an observer. The library's own call of
-/// another binding is not distinguished from the program's, so that the second one does nothing.
-pub fn initialised_without() {
-    if is_asked() && is_first(agreed::BEGUN) {
-        Together::new([u64::from(std::process::id()), clock::realtime()], Observer::Present);
-    }
-}
-
-/// Takes part in the end of a recording to which this process does not contribute, because its file
-/// could not be created.
-pub fn end_without() {
-    if !is_asked() || !is_first(agreed::ENDED) {
-        return;
-    }
-    if let Some(directory) = merged_by_ranks() {
-        end_counters();
-        offsets::measure(&host_name(), Observer::Absent);
-        fabric::gather(&directory);
-        gather(None, &directory);
-    }
-}
-
-/// The last reading of counters that ranks bring together, if there are any: when all ranks have
-/// completed all their messages, and before any of ours.
-fn end_counters() {
-    if fabric::is_asked() {
-        Ranks::of_program().all(0);
-        fabric::end("MPI_Finalize");
-    }
-}
-
-/// `MPI_Finalize` has returned, as it does when all ranks have completed all their messages.
+/// `MPI_Finalize` has returned, as it does when the messages of this rank are complete.
 pub fn finalized() {
     fabric::end("MPI_Finalize");
-}
-
-/// File of the merged trace, if ranks write it: if the user asks for it, and where nobody else
-/// could bring records from the nodes' own disks. Otherwise ranks exchange no message at the end:
-/// their files are merged after the program has ended, which then costs it no time.
-fn merged_by_ranks() -> Option<PathBuf> {
-    let variable = |name: &str| std::env::var_os(name);
-    let is_auto = variable("TALEA_MERGE").is_some_and(|found| found == "auto");
-    let is_observed = AGREED.load(Ordering::Acquire) & agreed::OBSERVED != 0;
-    let is_in_run = || variable("TALEA_LIVE").is_some_and(|live| start::is_of_run(live.as_ref()));
-    if is_auto && (is_observed || is_in_run()) {
-        return None;
-    }
-    variable("TALEA_OUT").map(PathBuf::from)
 }
 
 impl Process {
@@ -221,12 +131,16 @@ impl Process {
         let own = [u64::from(header.pid), header.start_realtime];
         let Together { world, offset } = Together::new(own, self.observer);
         (header.offset_start, header.offset_error) = (offset.nanos, offset.error);
+        self.offset_error.store(offset.error, Ordering::Relaxed);
         header.offset_end = header.offset_start;
         header.rank = rank;
         header.observed |= if offset.observed { observed::BY_ALL } else { 0 };
         if rank == 0 && !offset.observed {
-            let is_drift_unknown = !offset.one_host && merged_by_ranks().is_none();
-            observer::warn_without(header.ring != 0, is_drift_unknown);
+            if header.ring != 0 {
+                observer::warn_without("times of all calls are kept, while --memory lasts");
+            } else if !offset.one_host && merged_by_ranks().is_none() {
+                observer::warn_without("clocks of hosts are compared at the start only");
+            }
         }
         // It was closed with a session.
         header.state = state::RECORDING;
@@ -314,16 +228,17 @@ impl Process {
     /// that merge their records compare their clocks before.
     pub fn complete(&self) {
         let directory = merged_by_ranks();
-        if directory.is_some() {
+        let offset = directory.is_some().then(|| {
             end_counters();
-            // The offset belongs to the last reading.
-            self.sync();
-            let offset = offsets::measure(&host_name(), Observer::Absent);
+            offsets::measure(&host_name(), Observer::Absent)
+        });
+        self.end(state::FINALIZED);
+        // It belongs to the last reading, which has just been made.
+        if let Some(offset) = offset {
             let header = self.header();
             header.offset_end = offset.nanos;
-            header.offset_error = header.offset_error.max(offset.error);
+            header.offset_error = self.offset_error.load(Ordering::Relaxed).max(offset.error);
         }
-        self.end(state::FINALIZED);
         STOP.fetch_or(stop::ENDED, Ordering::SeqCst);
         if let Some(directory) = directory {
             fabric::gather(&directory);
@@ -362,6 +277,7 @@ impl Process {
         let _guard = self.slow.lock();
         let header = self.header();
         let mut count = header.sync_count as usize;
+        let before = header.syncs[count.saturating_sub(1).min(MAX_SYNCS - 1)].nanos;
         if count == MAX_SYNCS {
             // Every other one is dropped; the first stays, and the newest is about to be added.
             for kept in 1..MAX_SYNCS / 2 {
@@ -370,20 +286,10 @@ impl Process {
             count = MAX_SYNCS / 2;
         }
         let (ticks, nanos) = clock::pair();
-        // The observer has written the drift up to the reading before, and soon does so again.
-        let before = header.syncs[count.saturating_sub(1)].nanos;
-        let [whole, more] = [before, nanos].map(|at| at.saturating_sub(header.start_nanos));
-        header.offset_end =
-            header.offset_start.saturating_add(drift_over(header.drift(), whole, more));
+        clock_drift::extend(header, before, nanos);
         header.syncs[count] = Sync { ticks, nanos };
         header.sync_count = count as u32 + 1;
     }
-}
-
-/// Change of an offset in a time of `more` nanoseconds that has changed by `drift` in `whole`.
-fn drift_over(drift: i64, whole: u64, more: u64) -> i64 {
-    let scaled = i128::from(drift) * i128::from(more) / i128::from(whole.max(1));
-    i64::try_from(scaled).unwrap_or(drift)
 }
 
 /// The first line of the library's version, short.

@@ -14,8 +14,11 @@ use std::time::{Duration, Instant};
 use talea_run::directory::shared_host_name;
 use talea_run::observers::{Claim, ObserverFile, Patience, folder_id};
 
-/// Pause between two looks for the observer's begin or end.
-const PAUSE: Duration = Duration::from_millis(2);
+/// Pauses between two looks for the observer's begin or end: the file may be on a shared disk.
+const PAUSE_MIN: Duration = Duration::from_millis(2);
+const PAUSE_MAX: Duration = Duration::from_millis(50);
+/// Maximum time to wait for an observer that has nothing to read or to copy.
+const MAX_REST: Duration = Duration::from_secs(1);
 /// Maximum time to wait for the begin.
 const MAX_START: Duration = Duration::from_secs(5);
 /// Maximum number of descriptors that are marked one by one.
@@ -65,15 +68,8 @@ fn is_host_of_run(live: &Path, host: &str) -> bool {
 }
 
 /// Leaves a warning in the run directory that there is not an observer on each host.
-pub(super) fn warn_without(has_rings: bool, is_drift_unknown: bool) {
+pub(super) fn warn_without(consequence: &str) {
     let Some(run) = std::env::var_os("TALEA_OUT").map(PathBuf::from) else { return };
-    let consequence = if has_rings {
-        "times of all calls are kept, while --memory lasts"
-    } else if is_drift_unknown {
-        "clocks of hosts are compared at the start only"
-    } else {
-        return;
-    };
     let what = format!("a host of the program has no observer: {consequence}");
     ObserverFile::at(&run.join("live/none.observer")).warn(&[what]);
 }
@@ -105,8 +101,14 @@ fn begin(live: &Path, host: &str) -> io::Result<Option<Started>> {
 
 fn await_begin(file: &ObserverFile) {
     let start = Instant::now();
-    while !file.has_begun() && start.elapsed() < MAX_START {
-        std::thread::sleep(PAUSE);
+    sleep_while(|| !file.has_begun() && start.elapsed() < MAX_START);
+}
+
+fn sleep_while(mut goes_on: impl FnMut() -> bool) {
+    let mut pause = PAUSE_MIN;
+    while goes_on() {
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(PAUSE_MAX);
     }
 }
 
@@ -164,8 +166,9 @@ fn keep_no_descriptor() {
 }
 
 /// Waits until the observer that this process has started has finished, within [`Patience`]. One
-/// that was killed is started again, as it may have to copy the records of this host.
-pub(super) fn await_end() {
+/// that was killed is started again, as it may have to copy the records of this host. Where it only
+/// compares clocks, as records without rings are in the run directory, it is awaited for a moment.
+pub(super) fn await_end(has_rings: bool) {
     let Some(mut started) = awaited(std::process::id()) else { return };
     if started.file.is_left()
         && let Ok(Some(again)) = begin(&started.live, &started.host)
@@ -173,10 +176,12 @@ pub(super) fn await_end() {
         started = again;
     }
     let folder = started.file.path().parent().map(Path::to_owned).unwrap_or_default();
-    let mut patience = Patience::new();
-    while started.file.is_present() && patience.lasts(&folder) {
-        std::thread::sleep(PAUSE);
+    if !has_rings && started.live == folder {
+        let begin = Instant::now();
+        return sleep_while(|| started.file.is_present() && begin.elapsed() < MAX_REST);
     }
+    let mut patience = Patience::new();
+    sleep_while(|| started.file.is_present() && patience.lasts(&folder));
 }
 
 /// The observer that this process has started; forked children have started none.

@@ -4,7 +4,7 @@
 //! visible to others.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use talea_flow::times::{Bound, Quantiser};
@@ -111,6 +111,7 @@ pub fn start() {
         } else {
             Observer::Absent
         },
+        offset_error: AtomicU64::new(0),
         slow: Mutex::default(),
     };
     let process = Box::into_raw(Box::new(process));
@@ -167,6 +168,6 @@ extern "C" fn exiting() {
     }
     if let Some(process) = process() {
         process.exits();
+        observer::await_end(process.header().ring != 0);
     }
-    observer::await_end();
 }

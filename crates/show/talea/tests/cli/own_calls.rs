@@ -128,17 +128,23 @@ fn clocks_are_compared_while_the_program_runs() {
 #[test]
 fn clocks_of_sessions_are_known() {
     let Some(bench) = bench() else { return };
-    for mpi in Mpi::with_sessions() {
+    for (mpi, disk) in
+        Mpi::with_sessions().into_iter().zip([Disk::Own, Disk::Shared].iter().cycle())
+    {
         let program = mpi.program("modern").display().to_string();
         let program = [&*program, "sessions", "3"].map(str::to_owned);
         let mut command = mpi.launch(1);
         command.extend(program.clone());
         command.extend([":", "-n", "1"].map(str::to_owned));
-        command.extend(other(&bench, Disk::Shared));
+        command.extend(other(&bench, *disk));
         command.extend(program);
-        let said = stderr(&bench.record(mpi.name, &["--no-report"], &command));
+        let options = disk.options(&bench);
+        let options = ["--no-report"].into_iter().chain(options.iter().map(String::as_str));
+        let options: Vec<&str> = options.collect();
+        let said = stderr(&bench.record(mpi.name, &options, &command));
         assert!(!said.contains("warning: "), "{said}");
         let stats = bench.json(&["show", mpi.name, "stats", "--json"]);
+        assert_eq!(stats["ranks"], 2, "{stats}");
         let gaps = stats["gaps"].to_string();
         assert!(gaps.contains("known to") && !gaps.contains("nobody knows"), "{stats}");
     }
