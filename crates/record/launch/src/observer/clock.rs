@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use rustix::rand::{GetRandomFlags, getrandom};
 use rustix::time::{ClockId, clock_gettime};
 pub(super) use server::Server;
+use talea_run::live::layout::Header;
 use talea_run::observers::TimeServer;
 
 /// Number of requests of one comparison.
@@ -37,6 +38,9 @@ const OSCILLATOR: u64 = 100_000;
 /// Pause before the file with the server's addresses is looked for again, at first and later.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
+/// Maximum age of a process that has just begun, in nanoseconds. An older one was found before by
+/// another observer.
+pub(super) const MAX_START: u64 = 60_000_000_000;
 /// Number of addresses that are tried when there is no time left.
 const LAST_ADDRESSES: usize = 4;
 const TOKEN_BYTES: usize = 16;
@@ -92,6 +96,17 @@ pub(super) struct Comparison {
     pub(super) offset: i64,
     /// Uncertainty of `offset`, in nanoseconds.
     pub(super) error: u64,
+}
+
+impl Comparison {
+    /// The offset that a process has measured when it initialised MPI: a moment ago, if it was
+    /// known to begin or has just begun.
+    pub(super) fn of_ranks(header: &Header, was_beginning: bool) -> Self {
+        let now = now();
+        let is_new = was_beginning || now.saturating_sub(header.start_nanos) < MAX_START;
+        let at = if is_new { now } else { header.start_nanos };
+        Self { at, offset: header.offset_start, error: header.offset_error }
+    }
 }
 
 /// Change of this clock's offset to that of `talea run`, over a time.

@@ -19,7 +19,7 @@ use talea_run::mapped::{OpenRecord, RecordId, is_file_of, live_records};
 use talea_run::observers::is_running;
 use talea_run::{RunDirectory, counters};
 
-use super::clock::{self, Compared, Comparison};
+use super::clock::{Compared, Comparison};
 use super::collector::Collector;
 use crate::records;
 
@@ -32,9 +32,6 @@ const EAGER_WRITE_BYTES: u64 = 4 << 20;
 const MAX_EVENTS: u64 = 1 << 16;
 /// The same for the first looks.
 const FIRST_EVENTS: u64 = 1 << 12;
-/// Maximum age of a process that has just begun, in nanoseconds. An older one was found before by
-/// another observer.
-const MAX_START: u64 = 60_000_000_000;
 
 /// Processes of this host.
 pub(super) struct Host {
@@ -44,15 +41,6 @@ pub(super) struct Host {
     /// The clocks of processes as these have measured them.
     measured: HashMap<RecordId, Comparison>,
     warnings: HashSet<String>,
-}
-
-/// The clock of a process as it has measured it when it initialised MPI: a moment ago, if it was
-/// known to begin or has just begun.
-fn measured(header: &Header, was_beginning: bool) -> Comparison {
-    let now = clock::now();
-    let is_new = was_beginning || now.saturating_sub(header.start_nanos) < MAX_START;
-    let at = if is_new { now } else { header.start_nanos };
-    Comparison { at, offset: header.offset_start, error: header.offset_error }
 }
 
 /// A process whose record was found.
@@ -244,7 +232,7 @@ impl Host {
             let header = follower.header();
             let is_observed = header.observed & observed::BY_ALL != 0;
             if is_observed && header.world != 0 {
-                self.measured.insert(id, measured(header, was_beginning));
+                self.measured.insert(id, Comparison::of_ranks(header, was_beginning));
             }
             let process = if header.host_name() != self.name {
                 Process::Left
@@ -407,6 +395,7 @@ mod tests {
     use talea_run::mapped::live_name;
     use zerocopy::{FromBytes as _, FromZeros as _, IntoBytes as _};
 
+    use super::super::clock::{MAX_START, now};
     use super::super::this_host;
     use super::*;
 
@@ -446,7 +435,7 @@ mod tests {
 
     #[test]
     fn records_get_the_drift_of_their_clock() {
-        let start = clock::now().saturating_sub(2 * MAX_START);
+        let start = now().saturating_sub(2 * MAX_START);
         let at = |second: u64, offset, error| Comparison {
             at: start + second * 1_000_000_000,
             offset,
@@ -482,7 +471,7 @@ mod tests {
 
     #[test]
     fn clocks_are_measured_after_the_start() {
-        let start = clock::now().saturating_sub(MAX_START / 2);
+        let start = now().saturating_sub(MAX_START / 2);
         let folder = tempfile::tempdir().unwrap();
         let one = record(folder.path(), 1, start, |_| ());
         let mut host = Host::new(folder.path());

@@ -1,4 +1,4 @@
-//! What the ranks of a world determine and do together.
+//! Decisions and steps that the ranks of a world take together.
 //!
 //! Owns the exchange after the initialisation of MPI, the decision who merges records, and the part
 //! of processes without a record in both. All ranks decide alike.
