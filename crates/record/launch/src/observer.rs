@@ -10,11 +10,10 @@
 mod clock;
 mod collector;
 mod host;
+mod worker;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use talea_run::RunDirectory;
@@ -22,6 +21,7 @@ use talea_run::observers::{self, Claim, ObserverFile, Patience};
 
 use clock::{Clock, Compared, Server};
 use host::Host;
+use worker::Worker;
 
 /// Pause between two looks.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -38,28 +38,36 @@ const FIRST: Duration = Duration::from_secs(10);
 /// The threads of `talea run` that work beside the program.
 #[derive(Debug)]
 pub(crate) struct Beside {
-    /// Reads the rings of this host; absent where there are none.
-    observer: Option<Observer>,
+    /// Reads the rings of this host, and returns warnings; absent where there are none.
+    observer: Option<Worker<Vec<String>>>,
     /// Answers the observers of other hosts.
     server: Server,
-}
-
-#[derive(Debug)]
-struct Observer {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<Vec<String>>,
 }
 
 impl Beside {
     /// `rings` is the folder with the files of this host's processes, if these have rings.
     pub(crate) fn start(rings: Option<PathBuf>, directory: &RunDirectory) -> Self {
-        Self { observer: rings.map(Observer::start), server: Server::start(directory.live()) }
+        let work = |live: PathBuf| {
+            Worker::start("talea-observer", move |stop| {
+                let mut host = Host::new(&live);
+                observe(&mut host, &mut |_| stop.load(Ordering::Acquire));
+                host.warnings()
+            })
+        };
+        Self { observer: rings.map(work), server: Server::start(directory.live()) }
     }
 
     /// Reads the rest when the program has ended, and waits for the observers of other hosts, whose
     /// files are in the run directory; returns warnings.
     pub(crate) fn finish(self, directory: &RunDirectory) -> Vec<String> {
-        let mut warnings = self.observer.map_or_else(Vec::new, Observer::finish);
+        // A bug in it must not hide how the program ended.
+        let failed = |error| {
+            vec![format!(
+                "the observer does not work, later times are kept while --memory lasts: {error}"
+            )]
+        };
+        let mut warnings =
+            self.observer.map_or_else(Vec::new, |one| one.finish().unwrap_or_else(failed));
         let live = directory.live();
         let mut patience = Patience::new();
         while !observers::unfinished(&live).is_empty() && patience.lasts(&live) {
@@ -76,30 +84,6 @@ impl Beside {
         }
         warnings.extend(observers::take_warnings(&live));
         warnings
-    }
-}
-
-impl Observer {
-    /// Observes the processes of this host whose files are in this folder.
-    fn start(live: PathBuf) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || {
-            let mut host = Host::new(&live);
-            observe(&mut host, &mut |_| seen.load(Ordering::Acquire));
-            host.warnings()
-        });
-        Self { stop, thread }
-    }
-
-    /// Reads the rest; returns warnings.
-    fn finish(self) -> Vec<String> {
-        self.stop.store(true, Ordering::Release);
-        // A bug in it must not hide how the program ended.
-        let failed = || {
-            vec!["the observer stopped by a bug, please report it; later times are kept while --memory lasts".into()]
-        };
-        self.thread.join().unwrap_or_else(|_| failed())
     }
 }
 

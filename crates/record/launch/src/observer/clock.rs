@@ -13,14 +13,15 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use rustix::time::{ClockId, clock_gettime};
 pub(super) use server::Server;
-use talea_run::live::layout::Header;
+use talea_run::live::layout::{CLOCK_RATES_PPM, Header};
 use talea_run::observers::TimeServer;
+
+use super::worker::Worker;
 
 /// Number of requests of one comparison.
 const ROUNDS: usize = 20;
@@ -32,9 +33,6 @@ const FIRST_ANSWER: Duration = Duration::from_millis(200);
 const ANSWER: Duration = Duration::from_millis(20);
 /// Minimum time between the comparisons that give a rate, in nanoseconds.
 const MIN_SPAN: u64 = 1_000_000_000;
-/// Maximum difference between the rates of two clocks that nobody compares, in nanoseconds a
-/// second: oscillators of computers differ by less.
-const OSCILLATOR: u64 = 100_000;
 /// Pause before the file with the server's addresses is looked for again, at first and later.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
@@ -61,30 +59,6 @@ fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     let found = getrandom(&mut bytes, GetRandomFlags::empty())?;
     if found == N { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
-}
-
-/// A thread that works until it is asked to stop.
-#[derive(Debug)]
-struct Worker {
-    stop: Arc<AtomicBool>,
-    thread: io::Result<JoinHandle<io::Result<()>>>,
-}
-
-impl Worker {
-    fn start(work: impl FnOnce(&AtomicBool) -> io::Result<()> + Send + 'static) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&stop);
-        let thread = Builder::new().name("talea-clock".into()).spawn(move || work(&seen));
-        Self { stop, thread }
-    }
-
-    /// Ends the thread; returns its error.
-    fn finish(self) -> io::Result<()> {
-        self.stop.store(true, Ordering::Release);
-        let thread = self.thread?;
-        thread.thread().unpark();
-        thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread stopped by a bug")))
-    }
 }
 
 /// Difference between the clock of `talea run` and this host's, at one moment.
@@ -121,18 +95,17 @@ pub(super) struct Drift {
 
 impl Drift {
     /// Of two clocks that were not compared.
-    pub(super) const UNKNOWN: Self = Self { time: 1_000_000_000, change: 0, error: OSCILLATOR };
+    pub(super) const UNKNOWN: Self = Self { time: 1_000_000, change: 0, error: CLOCK_RATES_PPM };
 
     /// Between two comparisons; unknown where these say less than that.
     pub(super) fn between(first: Comparison, newest: Comparison) -> Self {
         let time = newest.at.saturating_sub(first.at);
         let error = first.error.saturating_add(newest.error);
-        let is_better =
-            u128::from(error) * 1_000_000_000 < u128::from(OSCILLATOR) * u128::from(time);
-        if time < MIN_SPAN || !is_better {
+        if time < MIN_SPAN {
             return Self::UNKNOWN;
         }
-        Self { time, change: newest.offset.saturating_sub(first.offset), error }
+        let found = Self { time, change: newest.offset.saturating_sub(first.offset), error };
+        if found.is_better_than(&Self::UNKNOWN) { found } else { Self::UNKNOWN }
     }
 
     /// True if it was measured.
@@ -193,7 +166,7 @@ impl Compared {
 #[derive(Debug)]
 pub(super) struct Clock {
     compared: Arc<Mutex<Compared>>,
-    worker: Worker,
+    worker: Worker<()>,
 }
 
 impl Clock {
@@ -202,10 +175,7 @@ impl Clock {
     pub(super) fn start(live: PathBuf, before: Compared) -> Self {
         let compared = Arc::new(Mutex::new(before));
         let found = Arc::clone(&compared);
-        let worker = Worker::start(move |stop| {
-            follow(&live, stop, &found);
-            Ok(())
-        });
+        let worker = Worker::start("talea-clock", move |stop| follow(&live, stop, &found));
         Self { compared, worker }
     }
 

@@ -3,11 +3,7 @@
 //! Owns what the header says of the clock at each further reading. The observer writes it again
 //! about once a second, as long as it is there.
 
-use talea_run::live::layout::Header;
-
-/// Part of the time by which a clock that nobody compares may be wrong: oscillators of computers
-/// differ by less than 0.1 ms a second.
-const OSCILLATOR: u64 = 10_000;
+use talea_run::live::layout::{CLOCK_RATES_PPM, Header};
 
 /// Extends the drift from the reading at `before` to one at `now`, both in nanoseconds of
 /// `CLOCK_MONOTONIC`. The uncertainty grows too; that of rank 0's host stays zero.
@@ -19,7 +15,7 @@ pub(super) fn extend(header: &mut Header, before: u64, now: u64) {
         header.offset_end = header.offset_start.saturating_add(drift);
     }
     if header.offset_error > 0 {
-        let grown = now.saturating_sub(before) / OSCILLATOR;
+        let grown = now.saturating_sub(before) / (1_000_000 / CLOCK_RATES_PPM);
         header.offset_error = header.offset_error.saturating_add(grown);
     }
 }

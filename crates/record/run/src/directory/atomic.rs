@@ -7,8 +7,13 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Permissions of new files: all that the process's mask leaves, and the owner's alone.
+const BY_UMASK: u32 = 0o666;
+const BY_OWNER: u32 = 0o600;
 
 /// Error of replacing a file; the old content, if any, is still there.
 #[derive(Debug, thiserror::Error)]
@@ -114,7 +119,7 @@ fn made_behind(link: &Path) -> io::Result<(File, bool)> {
 
 /// Replaces the file at `path` with `bytes`, or creates it; [`Destination`] determines the place.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
-    let renamed = |path: &Path| renamed(path, bytes, File::sync_all);
+    let renamed = |path: &Path| renamed(path, bytes, BY_UMASK, File::sync_all);
     let written = match Destination::resolve(path) {
         Ok(Destination::There(mut file)) => file.write_all(bytes),
         Ok(Destination::New(name)) => renamed(name.path()).map(|()| drop(name.taken())),
@@ -126,13 +131,24 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
 /// Replaces or creates a file of a run that has not finished, without waiting for the disk. A crash
 /// of the machine can leave it damaged.
 pub(crate) fn replace_soon(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    renamed(path, bytes, |_| Ok(()))
+    renamed(path, bytes, BY_UMASK, |_| Ok(()))
 }
 
-fn renamed(path: &Path, bytes: &[u8], sync: fn(&File) -> io::Result<()>) -> io::Result<()> {
+/// The same for a file that only its owner may read.
+pub(crate) fn replace_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    renamed(path, bytes, BY_OWNER, |_| Ok(()))
+}
+
+fn renamed(
+    path: &Path,
+    bytes: &[u8],
+    mode: u32,
+    sync: fn(&File) -> io::Result<()>,
+) -> io::Result<()> {
     let temporary = beside(path);
     let write = || {
-        let mut file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
+        let mut new = OpenOptions::new();
+        let mut file = new.write(true).create_new(true).mode(mode).open(&temporary)?;
         file.write_all(bytes)?;
         // Else a crash of the machine can leave the new name without contents.
         sync(&file)?;

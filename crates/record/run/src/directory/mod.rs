@@ -18,7 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use atomic::{Destination, Name, WriteError, replace};
-pub(crate) use atomic::{beside, replace_soon};
+pub(crate) use atomic::{beside, replace_private, replace_soon};
 pub use metadata::{FORMAT, JsonError, Metadata, Outcome, is_of_interest};
 pub(crate) use metadata::{json_bytes, read_json};
 pub use open::OpenError;

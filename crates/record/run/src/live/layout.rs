@@ -22,6 +22,9 @@ pub const MAX_THREADS: usize = 256;
 pub const MAX_POLL_SITES: usize = 8;
 /// Maximum number of clock readings kept; when they are full every other one is dropped.
 pub const MAX_SYNCS: usize = 128;
+/// Maximum difference between the rates of two clocks that nobody compares, in millionths:
+/// oscillators of computers differ by less.
+pub const CLOCK_RATES_PPM: u64 = 100;
 /// Maximum number of readings of a thread's PU time kept; when they are full every other one is
 /// dropped.
 pub const MAX_PU_TIMES: usize = 32;

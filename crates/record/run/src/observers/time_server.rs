@@ -3,13 +3,12 @@
 //! Owns the file `clock.server` in `live/`: the token of the run in hexadecimal digits, then one
 //! address of the server in each line. Only its owner can read it.
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
 use std::net::SocketAddr;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::read;
+use crate::directory::replace_private;
 
 /// Ending of the file's name.
 pub(super) const ENDING: &str = "server";
@@ -39,14 +38,7 @@ impl TimeServer {
         for address in &self.addresses {
             text.extend([&address.to_string(), "\n"]);
         }
-        let unfinished = live.join(format!(".clock.{ENDING}.{}.tmp", std::process::id()));
-        let mut new = File::options().write(true).create_new(true).mode(0o600).open(&unfinished)?;
-        let written = new.write_all(text.as_bytes());
-        let placed = written.and_then(|()| fs::rename(&unfinished, file(live)));
-        if placed.is_err() {
-            let _ = fs::remove_file(&unfinished);
-        }
-        placed
+        replace_private(&file(live), text.as_bytes())
     }
 
     /// The server of a run; `None` where there is none, or its file is damaged.

@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 
 use talea_run::observers::{self, TimeServer};
 
-use super::{ANSWER_BYTES, REQUEST_BYTES, Token, Worker, now, random};
+use super::super::worker::Worker;
+use super::{ANSWER_BYTES, REQUEST_BYTES, Token, now, random};
 
 /// Pauses between two looks for observers, in the time in which programs begin and later.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -25,12 +26,12 @@ const STOP: Duration = Duration::from_millis(200);
 
 /// The thread of `talea run` that answers observers.
 #[derive(Debug)]
-pub(in super::super) struct Server(Worker);
+pub(in super::super) struct Server(Worker<io::Result<()>>);
 
 impl Server {
     /// Answers observers whose files are in the folder `live` of the run directory.
     pub(in super::super) fn start(live: PathBuf) -> Self {
-        Self(Worker::start(move |stop| serve(&live, stop)))
+        Self(Worker::start("talea-clock", move |stop| serve(&live, stop)))
     }
 
     /// Ends when no observer is left.
@@ -38,7 +39,7 @@ impl Server {
     /// # Errors
     /// Those of the system: without a port there was no comparison.
     pub(in super::super) fn finish(self) -> io::Result<()> {
-        self.0.finish()
+        self.0.finish()?
     }
 }
 
