@@ -71,11 +71,12 @@ impl Cost {
                     [part] => part.first <= part.stride && part.last + part.stride + 1 >= trips,
                     _ => false,
                 };
-                // Every second to sixth iteration from the end: rather the end of a loop over
-                // neighbours.
+                // The last, or the first, of every two, three, four or six iterations, all of them
+                // complete: rather the end, or the begin, of a loop over neighbours.
                 let short = matches!(iterations.parts(), [part]
                     if matches!(part.stride, 2..=4 | 6) && part.block == 1
-                        && part.first + 1 == part.stride && part.last + 1 == trips);
+                        && (part.first + 1 == part.stride && part.last + 1 == trips
+                            || part.first == 0 && part.last + part.stride == trips));
                 let parts = (iterations.parts().len() as u64).min(Self::PARTS);
                 let more = match (short, through) {
                     (true, _) => 3,

@@ -273,6 +273,24 @@ fn damaged_trees_expand_to_at_most_their_events() {
     assert!(tree.expand().unwrap().len() <= 8);
 }
 
+#[test]
+fn two_loops_in_a_loop() {
+    // Every fifth iteration, or a rarer one, is rather one with output.
+    const TRIPS: [usize; 5] = [1, 2, 3, 4, 6];
+    let part = |trips: usize, call: &str| match trips {
+        1 => call.to_owned(),
+        _ => format!("{trips}x({call})"),
+    };
+    for outer in 2..7 {
+        for (first, last) in TRIPS.iter().flat_map(|&n| TRIPS.map(|m| (n, m))) {
+            let calls = ["A".repeat(first), "B".repeat(last)].concat().repeat(outer);
+            let space = when((first, last) != (1, 1), " ");
+            let expected = format!("{outer}x({}{space}{})", part(first, "A"), part(last, "B"));
+            assert_eq!(line(&tree(&testing::letters(&calls))), expected);
+        }
+    }
+}
+
 /// A random program: leaves in the order of the text, loops with fixed trip counts, parts that run
 /// on iterations `first`, `first + stride`, ... of the enclosing loop.
 #[derive(Clone, Debug)]
