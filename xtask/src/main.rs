@@ -8,6 +8,7 @@ mod attack;
 mod bench;
 mod fuzz;
 mod procedures;
+mod simulate;
 mod site;
 mod tidy;
 
@@ -31,6 +32,8 @@ const HELP: &str = "cargo xtask TASK
                          exit code 1 if a limit is broken
   generate-run OUT       a recording of a program with many ranks that was never run, by the real recorder: --ranks N, --events E of each rank,
                          --behaviours B kinds of ranks (1 to 8)
+  simulate-ranks [RANKS [EVENTS]]
+                         bytes, time and memory of each level of a watched job's tree of hosts; 100000 ranks of 1000 events
   tidy                   rules of ARCHITECTURE.md and of style on this checkout, with a table; exit code 1 if a bound does not hold
   bench agent            what the agent of a node takes, beside perf record -a; needs cargo build --profile small -p talea-node;
                          `agent interrupts` or `agent memory` for one table
@@ -103,6 +106,9 @@ fn task(words: &[&str]) -> Result<(), String> {
             .and_then(|json| procedures::table(&json))
             .and_then(|table| std::fs::write(TABLE, table).map_err(|e| format!("{e}: `{TABLE}`"))),
         ["generate-run", ref words @ ..] => generate_run(words),
+        ["simulate-ranks"] => simulate::run(100_000, "1000"),
+        ["simulate-ranks", ranks] => simulate::run(number(ranks)? as usize, "1000"),
+        ["simulate-ranks", ranks, events] => simulate::run(number(ranks)? as usize, events),
         ["fuzz", "--minutes", minutes] => fuzz_for(minutes, "0"),
         ["fuzz", "--minutes", minutes, "--from", case] => fuzz_for(minutes, case),
         ["fuzz-case", target, first, count] => {

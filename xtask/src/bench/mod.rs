@@ -43,7 +43,7 @@ pub(crate) fn heading(title: &str) {
 }
 
 /// Median of some figures; sorts them.
-fn median(figures: &mut [f64]) -> f64 {
+pub(crate) fn median(figures: &mut [f64]) -> f64 {
     figures.sort_by(f64::total_cmp);
     match figures.len() {
         0 => f64::NAN,

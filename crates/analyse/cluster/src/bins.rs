@@ -4,7 +4,7 @@
 //! choice of a radius, by the sequences of the last bursts of each rank; and clusters of bins. No
 //! radius is smaller than the distance of neighbouring bins, so that clusters of bins are those of
 //! the bursts, up to the width of a bin. Bins of threads, ranks and hosts are merged in any order
-//! while there are fewer than their maximum.
+//! while there are fewer than their maximum. Wider bins are fewer ([`Bins::widen`]).
 
 use std::collections::HashMap;
 
@@ -40,6 +40,22 @@ impl Key {
     pub fn at(self, edge: u32) -> Self {
         Self { edge, ..self }
     }
+
+    /// The bin of a class of durations, as [`Self::class`] has it.
+    pub fn of_class(edge: u32, class: u16) -> Self {
+        Self { edge, class }
+    }
+
+    /// The class of durations: 64 classes for each power of two nanoseconds.
+    pub fn class(self) -> u16 {
+        self.class
+    }
+
+    /// The bin of 2^`doublings` classes that contains it.
+    #[must_use]
+    fn widened(self, doublings: u8) -> Self {
+        Self { class: self.class >> doublings << doublings, ..self }
+    }
 }
 
 /// The bursts of a bin.
@@ -68,14 +84,58 @@ impl Bin {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bins {
     max: usize,
+    /// Bins have 2^`doublings` classes of durations.
+    doublings: u8,
     all: HashMap<Key, Bin, FixedState>,
     lost: Bin,
 }
 
+/// Maximum number of doublings of bins: one bin for each power of two.
+pub const DOUBLINGS: u8 = CLASSES.ilog2() as u8;
+
 impl Bins {
     /// Without bursts; at most `max` bins.
     pub fn new(max: usize) -> Self {
-        Self { max, all: HashMap::default(), lost: Bin::default() }
+        Self { max, doublings: 0, all: HashMap::default(), lost: Bin::default() }
+    }
+
+    /// Number of doublings of the width of its bins; at first 0.
+    pub fn doublings(&self) -> u8 {
+        self.doublings
+    }
+
+    /// Makes the bins 2^`doublings` times as wide as at first, [`DOUBLINGS`] at most; they never
+    /// become narrower.
+    pub fn widen(&mut self, doublings: u8) {
+        let doublings = doublings.min(DOUBLINGS);
+        if doublings > self.doublings {
+            self.doublings = doublings;
+            for (key, bin) in std::mem::take(&mut self.all) {
+                self.all.entry(key.widened(doublings)).or_default().add(bin);
+            }
+        }
+    }
+
+    /// The bin that contains another, narrower one.
+    pub fn bin_of(&self, key: Key) -> Key {
+        key.widened(self.doublings)
+    }
+
+    /// Relative width of a bin: no duration of it differs more from another one.
+    pub fn width(&self) -> f64 {
+        2_f64.powi(i32::from(self.doublings)) / f64::from(CLASSES)
+    }
+
+    /// Counts all bursts of a bin as lost.
+    pub fn lose(&mut self, key: Key) {
+        if let Some(bin) = self.all.remove(&self.bin_of(key)) {
+            self.lost.add(bin);
+        }
+    }
+
+    /// Counts bursts that have no bin.
+    pub fn add_lost(&mut self, bin: Bin) {
+        self.lost.add(bin);
     }
 
     /// Adds a burst.
@@ -85,6 +145,7 @@ impl Bins {
 
     /// Adds bursts of one bin. Bursts of bins beyond the maximum are lost.
     pub fn add(&mut self, key: Key, bin: Bin) {
+        let key = self.bin_of(key);
         if self.all.len() >= self.max && !self.all.contains_key(&key) {
             self.lost.add(bin);
         } else {
@@ -93,8 +154,9 @@ impl Bins {
     }
 
     /// Adds the bursts of others whose edges have other numbers; those of edges without one are
-    /// left out.
+    /// left out. Bins become as wide as the others.
     pub fn merge(&mut self, other: &Self, edge: impl Fn(u32) -> Option<u32>) {
+        self.widen(other.doublings);
         for (key, bin) in other.iter() {
             if let Some(edge) = edge(key.edge) {
                 self.add(key.at(edge), bin);
@@ -110,7 +172,7 @@ impl Bins {
 
     /// The bursts of a bin.
     pub fn get(&self, key: Key) -> Bin {
-        self.all.get(&key).copied().unwrap_or_default()
+        self.all.get(&self.bin_of(key)).copied().unwrap_or_default()
     }
 
     /// Number of bins.
@@ -230,7 +292,7 @@ pub fn choose(bins: &Bins, recent: &[Recent]) -> Result<Option<Choice>, Classify
     let points = Points::new(1, rows)?;
     let mut radii = auto::radii(&points, Some(&[scale]), min_points);
     // Means of neighbouring bins are at most two widths apart.
-    let bridge = 2.0 * f64::from(CLASSES).recip().ln_1p() / (scale.high - scale.low);
+    let bridge = 2.0 * bins.width().ln_1p() / (scale.high - scale.low);
     if bridge.is_finite() {
         for eps in &mut radii {
             *eps = eps.max(bridge);

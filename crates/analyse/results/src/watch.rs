@@ -3,7 +3,7 @@
 //! Owns the keys. Keys that end in `_ns` are whole nanoseconds; shares are of 1.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use talea_model::{Gaps, Nanos};
 
 /// The state of a run at one look.
@@ -46,8 +46,12 @@ pub struct WatchData {
     pub clusters: Option<ClustersNow>,
     /// Call sites by time since the look before, then by time.
     pub sites: Vec<SiteNow>,
-    /// Ranks in order.
+    /// Ranks in order. Of many ranks on other hosts, those that stand out: killed or aborted ones,
+    /// those with the maximum and the minimum time in MPI, those with the fewest iterations, and the
+    /// first; at most 4,096.
     pub ranks: Vec<RankNow>,
+    /// Number of ranks that are not listed; all sums contain them.
+    pub other_ranks: u64,
     /// Missing data.
     pub gaps: Gaps,
 }
@@ -147,7 +151,8 @@ pub struct ClusterNow {
     pub min_ns: Nanos,
     /// Maximum duration, with an error of at most 1.6 %.
     pub max_ns: Nanos,
-    /// Number of threads that have bursts of it.
+    /// Number of threads that have bursts of it; a minimum where other hosts do not know the cluster
+    /// yet.
     pub threads: usize,
     /// The call before its bursts, of the pair of calls with the maximum time: procedure and place.
     pub after: String,
@@ -195,7 +200,7 @@ pub struct RankNow {
 }
 
 /// A call that has not returned.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenCall {
     /// Procedure and place.
     pub site: String,
@@ -204,7 +209,7 @@ pub struct OpenCall {
 }
 
 /// Progress of a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RankState {
     /// It is running, or on another host, where that cannot be seen.

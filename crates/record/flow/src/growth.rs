@@ -12,6 +12,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use foldhash::fast::RandomState;
+use serde::{Deserialize, Serialize};
 use talea_model::{Nanos, NodeId};
 
 use crate::iterations::TimedEvent;
@@ -24,7 +25,7 @@ const LITTLE: u128 = 1;
 pub const IN_A_ROW: usize = 3;
 
 /// Events since the look before.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Look {
     /// Number of events that ended.
     pub events: u64,
@@ -37,7 +38,7 @@ pub struct Look {
 impl Look {
     /// Adds the same look at another thread.
     pub fn add(&mut self, other: Self) {
-        self.events += other.events;
+        self.events = self.events.saturating_add(other.events);
         self.time = Nanos(self.time.0.saturating_add(other.time.0));
         self.new = Nanos(self.new.0.saturating_add(other.new.0));
     }

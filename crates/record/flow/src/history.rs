@@ -29,7 +29,7 @@ impl Group {
     }
 
     /// Adds later durations.
-    fn add(&mut self, later: &Self) {
+    pub fn add(&mut self, later: &Self) {
         self.count = self.count.saturating_add(later.count);
         self.sum += later.sum;
         self.min = self.min.min(later.min);

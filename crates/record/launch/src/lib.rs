@@ -17,7 +17,7 @@ mod records;
 pub mod sampling;
 
 pub use child::in_foreground;
-pub use observer::observe_host;
+pub use observer::{observe_host, server_addresses, this_host};
 pub use sampling::Sampling;
 
 use std::ffi::OsString;

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use talea_run::RunDirectory;
 use talea_run::observers::{self, Claim, ObserverFile, Patience};
 
+pub use clock::server_addresses;
 use clock::{Clock, Compared, Server};
 use host::Host;
 use worker::Worker;
@@ -89,11 +90,12 @@ impl Beside {
 
 /// Observes the processes of this host whose files are in `live`, for a program that `talea run`
 /// recorded on another host, until they have ended. `file` is the one in the run directory that
-/// their starter has claimed for this.
+/// their starter has claimed for this. `report` is called when they have ended and `talea run` still
+/// waits.
 ///
 /// # Errors
 /// Those of the system; no run directory, or another observer has begun.
-pub fn observe_host(file: &Path, live: &Path) -> std::io::Result<()> {
+pub fn observe_host(file: &Path, live: &Path, report: &dyn Fn()) -> std::io::Result<()> {
     let mut file = ObserverFile::at(file);
     let run = file.path().parent().and_then(Path::parent).map(Path::to_owned);
     let run = run.ok_or(std::io::ErrorKind::InvalidInput)?;
@@ -118,6 +120,7 @@ pub fn observe_host(file: &Path, live: &Path) -> std::io::Result<()> {
             host.bring_back(&directory);
         }
         file.warn(&host.warnings());
+        report();
         file.end();
         // A process that began before the file was removed relies on this observer.
         host.find();
@@ -134,7 +137,7 @@ pub fn observe_host(file: &Path, live: &Path) -> std::io::Result<()> {
 }
 
 /// Name of this host, as in records: at most 63 bytes.
-fn this_host() -> String {
+pub fn this_host() -> String {
     let name = rustix::system::uname().nodename().to_bytes().to_owned();
     String::from_utf8_lossy(&name[..name.len().min(63)]).into_owned()
 }

@@ -6,12 +6,15 @@
 //! computed. All ranks compute, exchange messages in a ring, and reduce over the ranks of their
 //! own kind, those of kind K in K + 1 calls; every tenth step ends with a reduction over all. The
 //! last kind computes longer than the others, and three steps take six times as long as the rest.
+//!
+//! With `--hosts FIRST:COUNT` it writes the mapped files of these hosts instead, as they are while
+//! the program runs.
 
 // A program for the command line.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -30,10 +33,11 @@ use talea_run::directory::FORMAT;
 use talea_run::live::LiveProcess;
 use talea_run::live::layout::{self, Node, Sync, Thread, TimesMode};
 use talea_run::live::record::{CommSymbol, Members, Symbol, put_module, put_procedure};
+use talea_run::mapped::live_name;
 use talea_run::sites::ResolvedAddress;
 use talea_run::{MappedRegion, Metadata, Outcome, RunDirectory, SiteTable, trace};
 
-const HELP: &str = "expected generate_run OUT [--ranks N] [--events E] [--behaviours B (1 to 8)]";
+const HELP: &str = "expected generate_run OUT [--ranks N] [--events E] [--behaviours B (1 to 8)] [--hosts FIRST:COUNT]";
 /// Length of a step.
 const STEP: u64 = 1_000_000;
 /// Length of the part of a slow step that others do not have.
@@ -152,7 +156,7 @@ impl Recorded {
             header.bound_drift = bound.drift.0 as u32;
             header.syncs[1] = Sync { ticks: 1 << 50, nanos: 1 << 50 };
             header.sync_count = 2;
-            let host = format!("{NAME}{:05}", rank / OF_HOST);
+            let host = host_name(rank);
             header.host[..host.len()].copy_from_slice(host.as_bytes());
             let library = b"none: the calls were generated";
             header.library[..library.len()].copy_from_slice(library);
@@ -223,6 +227,7 @@ impl Recorded {
         // SAFETY: the node is this thread's, and there are as many words as it has.
         unsafe {
             self.recorder.event(hot, begin, end, &words, false, 1, &mut Values(&values));
+            (*self.thread).end_ticks = end;
         }
     }
 
@@ -260,6 +265,17 @@ impl Recorded {
 
     /// The bundle of the rank.
     fn finish(self) -> Result<Bundle, String> {
+        self.with_bytes(|bytes| {
+            let process = LiveProcess::read(bytes).map_err(|error| error.to_string())?;
+            match process.damage.first() {
+                None => Ok(Bundle::from_live(&process)),
+                Some(damage) => Err(damage.clone()),
+            }
+        })
+    }
+
+    /// The bytes of its file.
+    fn with_bytes<T>(self, read: impl FnOnce(&[u8]) -> Result<T, String>) -> Result<T, String> {
         let is_full = self.recorder.full.is_some();
         let memory = self.memory;
         drop(self.recorder);
@@ -269,13 +285,23 @@ impl Recorded {
             return Err("no room for the events of a rank".to_owned());
         }
         // SAFETY: as above.
-        let bytes = unsafe { memory.bytes() };
-        let process = LiveProcess::read(bytes).map_err(|error| error.to_string())?;
-        match process.damage.first() {
-            None => Ok(Bundle::from_live(&process)),
-            Some(damage) => Err(damage.clone()),
-        }
+        read(unsafe { memory.bytes() })
     }
+
+    /// Writes the file of a rank that is running.
+    fn write(self, live: &Path) -> Result<(), String> {
+        // SAFETY: as in `new`.
+        unsafe { (*(*self.memory).header()).state = layout::state::RECORDING };
+        let name = live_name(&host_name(self.rank), self.rank + 1, Nanos(1));
+        self.with_bytes(|bytes| {
+            let done = std::fs::write(live.join(&name), bytes);
+            done.map_err(|error| format!("{error}: `{name}`"))
+        })
+    }
+}
+
+fn host_name(rank: u32) -> String {
+    format!("{NAME}{:05}", rank / OF_HOST)
 }
 
 fn module() -> Module {
@@ -305,6 +331,22 @@ fn recorded(program: Program, rank: u32) -> Result<Bundle, String> {
     let mut recording = Recorded::new(program, rank).ok_or("no memory for a rank")?;
     recording.run();
     recording.finish()
+}
+
+/// Writes the mapped files of some hosts.
+fn write_hosts(program: Program, directory: &RunDirectory, hosts: &str) -> Result<(), String> {
+    let (first, count) = hosts.split_once(':').ok_or(HELP)?;
+    let number = |text: &str| text.parse::<u32>().map_err(|error| format!("{error}: `{hosts}`"));
+    let (first, count) = (number(first)?, number(count)?);
+    let live = directory.live();
+    std::fs::create_dir_all(&live).map_err(|error| format!("{error}: `{}`", live.display()))?;
+    let end = first.saturating_add(count).saturating_mul(OF_HOST).min(program.ranks);
+    let ranks = first.saturating_mul(OF_HOST)..end;
+    ranks.into_par_iter().try_for_each(|rank| {
+        let mut recording = Recorded::new(program, rank).ok_or("no memory for a rank")?;
+        recording.run();
+        recording.write(&live)
+    })
 }
 
 fn merged(program: Program) -> Result<Bundle, String> {
@@ -359,6 +401,7 @@ fn sites() -> SiteTable {
 
 fn generate(words: &[String]) -> Result<(), String> {
     let (mut out, mut ranks, mut events, mut kinds) = (None, 1024, 1e4, 5);
+    let mut hosts = None;
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let mut number = || -> Result<f64, String> {
@@ -368,6 +411,7 @@ fn generate(words: &[String]) -> Result<(), String> {
         match word.as_str() {
             "--ranks" => ranks = number()? as u32,
             "--events" => events = number()?,
+            "--hosts" => hosts = Some(words.next().ok_or(HELP)?),
             "--behaviours" => kinds = number()? as u32,
             _ if out.is_none() && !word.starts_with('-') => out = Some(PathBuf::from(word)),
             _ => return Err(format!("unexpected `{word}`; {HELP}")),
@@ -381,6 +425,10 @@ fn generate(words: &[String]) -> Result<(), String> {
     let of_step = 1.0 + f64::from(kinds + 1) / 2.0 + 0.1;
     let program = Program { ranks, steps: ((events - 3.0) / of_step) as u64, kinds };
     let begin = Instant::now();
+    if let Some(hosts) = hosts {
+        let directory = RunDirectory::open(&out).map_err(|error| error.to_string())?;
+        return write_hosts(program, &directory, hosts);
+    }
     let mut bundle = merged(program)?;
     let directory = RunDirectory::create(Some(&out), NAME).map_err(|error| error.to_string())?;
     trace::write(directory.path(), &mut bundle).map_err(|error| error.to_string())?;

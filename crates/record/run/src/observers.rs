@@ -6,8 +6,9 @@
 //! mapped files. It is removed when the observer has finished. One whose observer was killed stays,
 //! and the next has the next number. `talea run` observes its own host and needs no file.
 
-mod time_server;
+mod server;
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -15,7 +16,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-pub use time_server::TimeServer;
+pub use server::{CLOCK, ServerAddress, remove_dead_watchers, watcher_name, watchers};
 
 use crate::directory::{entries, shared_host_name};
 
@@ -89,6 +90,27 @@ impl Identity {
 /// True if a process of this host and namespace has not ended.
 pub fn is_running(pid: u32) -> bool {
     Identity::of_process(pid).is_some()
+}
+
+/// Name of a host in the names of its files: it differs between containers of one name.
+///
+/// # Errors
+/// Those of the system.
+pub fn host_name(host: &str) -> io::Result<String> {
+    shared_host_name(host)
+}
+
+/// Names of the hosts whose observers have not finished, in the folder of a run's mapped files.
+pub fn observed_hosts(live: &Path) -> HashSet<String> {
+    unfinished(live).iter().map(|path| host_of(path)).collect()
+}
+
+/// The host of an observer's file.
+fn host_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.trim_end_matches(ENDING).trim_end_matches('.').to_owned();
+    let number = stem.rsplit_once('.').filter(|(_, number)| number.parse::<u32>().is_ok());
+    number.map_or(stem.clone(), |(host, _)| host.to_owned())
 }
 
 /// Identity of a folder among all that this host's kernel has.
@@ -189,14 +211,9 @@ impl ObserverFile {
 
     /// Removes the file, and those of killed observers of the same host: the work is done.
     pub fn end(&self) {
-        let host = |path: &Path| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let stem = name.trim_end_matches(ENDING).trim_end_matches('.').to_owned();
-            let number = stem.rsplit_once('.').filter(|(_, number)| number.parse::<u32>().is_ok());
-            number.map_or(stem.clone(), |(host, _)| host.to_owned())
-        };
         let live = self.path.parent().unwrap_or(Path::new("."));
-        for path in unfinished(live).into_iter().filter(|path| host(path) == host(&self.path)) {
+        let is_same = |path: &PathBuf| host_of(path) == host_of(&self.path);
+        for path in unfinished(live).into_iter().filter(is_same) {
             if path == self.path || Self::at(&path).is_left() {
                 let _ = fs::remove_file(path);
             }
@@ -267,7 +284,7 @@ pub fn take_warnings(live: &Path) -> Vec<String> {
 /// True for files of observers, which nobody needs when all records are packed.
 pub(crate) fn is_of_observers(path: &Path) -> bool {
     let ending = path.extension().and_then(OsStr::to_str);
-    ending.is_some_and(|ending| [ENDING, WARNINGS, time_server::ENDING].contains(&ending))
+    ending.is_some_and(|ending| [ENDING, WARNINGS, server::ENDING].contains(&ending))
 }
 
 fn with_ending(live: &Path, ending: &str) -> Vec<PathBuf> {

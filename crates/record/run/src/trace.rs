@@ -18,7 +18,7 @@ use crate::container::{Container, Layout, LayoutError, SectionId, Tag};
 use crate::directory::{RunDirectory, beside};
 use crate::live::layout::state;
 use crate::live::{LiveError, LiveProcess};
-use crate::mapped::{LiveRecord, is_mapped_by, live_records, read_live};
+use crate::mapped::{LiveRecord, is_file_of, is_mapped_by, live_records, read_live};
 use crate::recording::{Recording, Sizes};
 pub use left_behind::pack_left_behind;
 
@@ -111,17 +111,40 @@ pub fn write(directory: &Path, bundle: &mut Bundle) -> Result<PathBuf, TraceErro
 
 /// A run, read from everything in its directory. Unreadable parts are gaps, not errors.
 pub fn load(directory: &RunDirectory) -> io::Result<Recording> {
+    load_of(directory, &|_| true)
+}
+
+/// As [`load`], without the processes that are in mapped files for which `is_wanted` is false.
+///
+/// # Errors
+/// The directory cannot be listed.
+pub fn load_of(
+    directory: &RunDirectory,
+    is_wanted: &dyn Fn(&Path) -> bool,
+) -> io::Result<Recording> {
     // Another command, or the ranks, may pack the files meanwhile.
     let mut before = files(directory)?;
     for _ in 0..READINGS {
-        let recording = load_once(directory)?;
+        let recording = load_once(directory, is_wanted)?;
         let now = files(directory)?;
         if now == before {
             return Ok(recording);
         }
         before = now;
     }
-    load_once(directory)
+    load_once(directory, is_wanted)
+}
+
+/// The recording of the processes of one host that are in no trace, such as those of a running
+/// program.
+///
+/// # Errors
+/// The directory cannot be listed.
+pub fn load_host(directory: &RunDirectory, host: &str) -> io::Result<Recording> {
+    let mut loaded = Loaded::default();
+    let files = live_files(directory)?;
+    files.iter().filter(|path| is_file_of(path, host)).for_each(|path| loaded.live(path));
+    Ok(loaded.finish())
 }
 
 /// Traces of a directory with their lengths, and its live files, which may be copied meanwhile.
@@ -134,15 +157,15 @@ fn files(directory: &RunDirectory) -> io::Result<Vec<(PathBuf, u64)>> {
     Ok(traces.chain(live).collect())
 }
 
-fn load_once(directory: &RunDirectory) -> io::Result<Recording> {
+fn load_once(directory: &RunDirectory, is_wanted: &dyn Fn(&Path) -> bool) -> io::Result<Recording> {
     let mut loaded = Loaded::default();
     // Both lists first: files that are packed meanwhile are then missing, and are read again.
     let (traces, live) = (directory.traces()?, live_files(directory)?);
     for (_, path) in traces {
         loaded.trace(&path);
     }
-    for path in live {
-        loaded.live(&path);
+    for path in live.iter().filter(|path| is_wanted(path)) {
+        loaded.live(path);
     }
     for path in directory.live_files()? {
         if path.extension().is_some_and(|extension| extension == "new") {

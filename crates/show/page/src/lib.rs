@@ -1,11 +1,13 @@
-//! The page of a running program: looks at it, sent to browsers of this machine.
+//! HTTP beside a running program: its page for browsers of this machine, and the states of its
+//! hosts ([`hosts`]).
 //!
-//! Owns HTTP on loopback and the permission to read: the address contains a random token, and every
+//! Owns, for the page, HTTP on loopback and the permission to read: the address contains a random token, and every
 //! request without it is refused, since all users of a machine reach its ports. A browser gets the
 //! newest look at once and then each new one; a slow one skips looks. It refuses to compute
 //! anything, and every request that changes something.
 
 mod connections;
+pub mod hosts;
 mod routes;
 #[cfg(test)]
 mod tests;

@@ -29,6 +29,7 @@ fn look(number: u64) -> WatchData {
         clusters: None,
         sites: Vec::new(),
         ranks: Vec::new(),
+        other_ranks: 0,
         gaps: Gaps::default(),
     }
 }

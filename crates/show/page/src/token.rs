@@ -15,7 +15,17 @@ impl Token {
         let mut bytes = [0; 16];
         let failed = |_| io::Error::other("the system has no random numbers");
         SystemRandom::new().fill(&mut bytes).map_err(failed)?;
-        Ok(Self(format!("{:032x}", u128::from_be_bytes(bytes))))
+        Ok(Self::of(bytes))
+    }
+
+    /// The token of these bytes.
+    pub(crate) fn of(bytes: [u8; 16]) -> Self {
+        Self(format!("{:032x}", u128::from_be_bytes(bytes)))
+    }
+
+    /// Its bytes.
+    pub(crate) fn bytes(&self) -> [u8; 16] {
+        u128::from_str_radix(&self.0, 16).unwrap_or_default().to_be_bytes()
     }
 
     /// True if it is this text; the time does not depend on the number of equal characters.

@@ -28,6 +28,8 @@ mod topo;
 mod tracks;
 mod watch;
 
+use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use cli::Task;
@@ -57,7 +59,7 @@ fn perform(task: Task) -> ExitCode {
         Task::Watch(options) => code(watch::watch(&options)),
         Task::Observe { file, live } => {
             // Its output is /dev/null.
-            talea_launch::observe_host(&file, &live).map_or(Exit::Lacking, |()| Exit::Done).into()
+            observe(&file, &live).map_or(Exit::Lacking, |()| Exit::Done).into()
         }
         Task::Events(options) => code(events::events(&options)),
         Task::Convert(options) => code(convert::convert(&options)),
@@ -99,4 +101,19 @@ fn code<E: Expected>(result: Result<(), E>) -> ExitCode {
         Ok(()) => Exit::Done.into(),
         Err(error) => exit::report(&error).into(),
     }
+}
+
+/// Observes the processes of this host, and reports their state to commands that watch the run.
+fn observe(file: &Path, live: &Path) -> io::Result<()> {
+    #[cfg(feature = "page")]
+    let branch = {
+        let run = file.parent().and_then(Path::parent);
+        let directory = run.and_then(|run| talea_run::RunDirectory::open(run).ok());
+        directory.map(|run| talea_page::hosts::Branch::start(run, talea_launch::this_host()))
+    };
+    let report = || {
+        #[cfg(feature = "page")]
+        branch.iter().for_each(talea_page::hosts::Branch::send_last);
+    };
+    talea_launch::observe_host(file, live, &report)
 }

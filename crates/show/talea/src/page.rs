@@ -8,8 +8,8 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use talea_analysis::watch::Watch;
 use talea_model::Nanos;
+use talea_page::hosts::Job;
 use talea_page::{About, Page, PageError, Port};
 use talea_run::{Metadata, RunDirectory};
 
@@ -57,7 +57,7 @@ impl Background {
         let (stop, stopped) = channel();
         let directory = directory.clone();
         let thread = std::thread::Builder::new().name("talea-watch".to_owned()).spawn(move || {
-            let mut watched = Watch::new(directory);
+            let mut watched = Job::new(directory);
             let every = Duration::from_nanos(EVERY.0);
             while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
                 page.show(&watched.look(every / 2));

@@ -5,11 +5,17 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use talea_analysis::watch::Watch;
+use signal_hook::consts::{SIGINT, SIGTERM};
+#[cfg(not(feature = "page"))]
+use talea_analysis::watch::Watch as Job;
 use talea_model::Nanos;
 use talea_model::notation::grouped;
+#[cfg(feature = "page")]
+use talea_page::hosts::Job;
 use talea_report::data::watch::{ClustersNow, RankNow, RankState, WatchData};
 use talea_run::RunDirectory;
 use talea_run::directory::OpenError;
@@ -22,6 +28,9 @@ use crate::terminal::{Palette, blocks, fitted, gaps, prose, say};
 
 /// Maximum wait for the first process of a run.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Maximum wait for the other hosts, where there is only one look.
+#[cfg(feature = "page")]
+const HOSTS: Duration = Duration::from_secs(4);
 /// Time between two looks for it.
 const PULSE: Duration = Duration::from_millis(100);
 /// Maximum numbers of call sites and ranks of `--once`.
@@ -72,7 +81,7 @@ pub(crate) enum WatchError {
         path: PathBuf,
     },
     /// No process.
-    #[error("no process of the run called MPI_Init on this machine within {} s; runs without MPI cannot be watched: `{}`", PATIENCE.as_secs(), path.display())]
+    #[error("no process of the run called MPI_Init within {} s on this host, or on one that can reach it; runs without MPI cannot be watched: `{}`", PATIENCE.as_secs(), path.display())]
     NoProcess {
         /// The run.
         path: PathBuf,
@@ -105,10 +114,21 @@ impl Expected for WatchError {
 pub(crate) fn watch(options: &Options) -> Result<(), WatchError> {
     let directory = RunDirectory::open(&options.run)?;
     let every = Duration::from_nanos(options.every.0);
-    let mut watched = Watch::new(directory.clone());
+    let mut watched = Job::new(directory.clone());
     // A look leaves time to the programs.
-    let mut look = |watched: &mut Watch| watched.look(every / 2);
-    let first = first_look(&mut watched, &directory, &mut look)?;
+    let mut look = |watched: &mut Job| watched.look(every / 2);
+    let mut first = first_look(&mut watched, &directory, &mut look)?;
+    #[cfg(feature = "page")]
+    if matches!(options.output, Output::Text | Output::Json { once: true })
+        && watched.wait_for_hosts(HOSTS)
+    {
+        first = look(&mut watched);
+        if options.output != Output::Text {
+            // The others count the iterations of the main loop only after a look.
+            std::thread::sleep(every.max(HOSTS / 2));
+            first = look(&mut watched);
+        }
+    }
     let mut out = io::stdout().lock();
     match options.output {
         Output::Screen => {
@@ -155,17 +175,28 @@ pub(crate) fn watch(options: &Options) -> Result<(), WatchError> {
     Ok(())
 }
 
-/// Shows a look and those after it, until the run has ended or `show` returns false; returns the
-/// last one.
+/// Shows a look and those after it, until the run has ended, the user ends the command, or `show`
+/// returns false; returns the last one.
 fn until_end(
     first: WatchData,
     every: Duration,
     look: &mut dyn FnMut() -> WatchData,
     show: &mut dyn FnMut(&WatchData) -> io::Result<bool>,
 ) -> io::Result<WatchData> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    let is_stopped = || stop.load(Ordering::Relaxed);
     let mut data = first;
     while show(&data)? && !data.is_last() {
-        std::thread::sleep(every);
+        let end = Instant::now() + every;
+        while Instant::now() < end && !is_stopped() {
+            std::thread::sleep(PULSE.min(end.saturating_duration_since(Instant::now())));
+        }
+        if is_stopped() {
+            break;
+        }
         data = look();
     }
     Ok(data)
@@ -173,9 +204,9 @@ fn until_end(
 
 /// The first look that finds a process.
 fn first_look(
-    watched: &mut Watch,
+    watched: &mut Job,
     directory: &RunDirectory,
-    look: &mut impl FnMut(&mut Watch) -> WatchData,
+    look: &mut impl FnMut(&mut Job) -> WatchData,
 ) -> Result<WatchData, WatchError> {
     let begin = Instant::now();
     loop {
@@ -313,9 +344,9 @@ fn clusters_text(now: &ClustersNow) -> Vec<String> {
 }
 
 fn count_ranks(data: &WatchData) -> String {
-    match data.ranks.len() {
+    match data.other_ranks.saturating_add(data.ranks.len() as u64) {
         1 => "1 rank".to_owned(),
-        many => format!("{many} ranks"),
+        many => format!("{} ranks", grouped(many)),
     }
 }
 

@@ -3,12 +3,14 @@
 //! Owns when they are made: with the first events, and when there are new nodes; then the records
 //! are read as a whole, so that this is not done again at once where it took long.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use talea_model::{Gaps, NodeId, Signature};
-use talea_run::load::{self, Run};
-use talea_run::{Metadata, Resolver, RunDirectory, SiteTable};
+use talea_run::load::Run;
+use talea_run::mapped::is_file_of;
+use talea_run::{Metadata, Resolver, RunDirectory, SiteTable, trace};
 
 use crate::procedures::is_bracket;
 use crate::sites::Places;
@@ -35,6 +37,8 @@ pub(super) struct NodeName {
 #[derive(Debug)]
 pub(super) struct Names {
     directory: RunDirectory,
+    /// Hosts whose processes have names; absent: all.
+    host: Option<String>,
     resolver: Resolver,
     run: Option<Run>,
     /// For each process the nodes of its threads.
@@ -44,9 +48,9 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn new(directory: RunDirectory) -> Self {
+    pub(super) fn new(directory: RunDirectory, host: Option<String>) -> Self {
         let resolver = Resolver::new();
-        Self { directory, resolver, run: None, nodes: HashMap::new(), read: None }
+        Self { directory, host, resolver, run: None, nodes: HashMap::new(), read: None }
     }
 
     /// True if as many nodes of each thread have names.
@@ -55,17 +59,22 @@ impl Names {
         nodes.iter().enumerate().all(|(at, &count)| known.get(at).map_or(0, Vec::len) >= count)
     }
 
-    /// Reads the records, unless that was done a short while ago.
-    pub(super) fn load(&mut self, gaps: &mut Gaps) {
+    /// Reads the records of these hosts, unless that was done a short while ago.
+    pub(super) fn load(&mut self, hosts: &HashSet<&str>, gaps: &mut Gaps) {
         if self.read.is_none_or(|(end, length)| end.elapsed() >= length * PAUSE) {
-            self.load_now(gaps);
+            self.load_now(hosts, gaps);
         }
     }
 
     /// Reads the records: there will be no later time to do it.
-    pub(super) fn load_now(&mut self, gaps: &mut Gaps) {
+    pub(super) fn load_now(&mut self, hosts: &HashSet<&str>, gaps: &mut Gaps) {
         let begin = Instant::now();
-        let Ok(recording) = load::recording(&self.directory) else { return };
+        let is_wanted = |path: &Path| hosts.iter().any(|host| is_file_of(path, host));
+        let recording = match &self.host {
+            Some(host) => trace::load_host(&self.directory, host).ok(),
+            None => trace::load_of(&self.directory, &is_wanted).ok(),
+        };
+        let Some(recording) = recording else { return };
         let paths = recording.paths.iter().map(Vec::as_slice);
         let sites = SiteTable::resolve(&recording.modules, paths, &mut self.resolver);
         gaps.merge(sites.gaps.clone());
@@ -97,6 +106,12 @@ impl Names {
     /// The name of a node; absent where it is new.
     pub(super) fn node(&self, key: &Key, thread: usize, node: NodeId) -> Option<&NodeName> {
         self.nodes.get(key)?.get(thread)?.get(node.0 as usize)
+    }
+
+    /// The names of a thread's nodes.
+    pub(super) fn of_thread(&self, key: &Key, thread: usize) -> impl Iterator<Item = &NodeName> {
+        let threads = self.nodes.get(key).map_or(&[][..], Vec::as_slice);
+        threads.get(thread).into_iter().flatten()
     }
 
     /// Where calls come together.

@@ -21,8 +21,10 @@ use super::names::Key;
 
 /// Groups of durations that are kept for each node.
 const GROUPS: usize = 256;
-/// Number of events of each thread that are read first.
-const FIRST: u64 = 1 << 12;
+/// Number of events of each thread that are read first, and the factor by which it grows: durations
+/// of iterations are kept from the first reading on after which the graph stays the same.
+const FIRST: u64 = 1 << 8;
+const GROWTH: u64 = 4;
 /// Interval between checks that a process still exists.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -47,6 +49,8 @@ pub(super) struct Watched {
     /// True if it runs on this machine.
     is_here: bool,
     last_check: Option<Instant>,
+    /// Maximum number of events that are read next.
+    next: u64,
     now: Nanos,
     /// `now` at the look before.
     before: Nanos,
@@ -91,6 +95,7 @@ impl Watched {
             state: RankState::Running,
             is_here: false,
             last_check: None,
+            next: FIRST,
             now: Nanos(0),
             before: Nanos(0),
         })
@@ -112,6 +117,12 @@ impl Watched {
 
     pub(super) fn host(&self) -> &str {
         &self.key.1
+    }
+
+    /// Name of its host's file, which differs between containers of one name; that of the host where
+    /// the process has a file of its own.
+    pub(super) fn host_name(&self) -> String {
+        self.record.host_name().unwrap_or_else(|| self.key.1.clone())
     }
 
     /// True if both are records of one process.
@@ -167,8 +178,8 @@ impl Watched {
     /// Reads new events, at most `most` of each thread; returns their number.
     pub(super) fn read(&mut self, most: u64) -> u64 {
         let threads = &mut self.threads;
-        // Loops are known after a few calls.
-        let most = if threads.is_empty() { FIRST } else { most };
+        let most = most.min(self.next);
+        self.next = self.next.saturating_mul(GROWTH);
         let looked = self.follower.look(most, &mut |at, event| {
             while threads.len() <= at {
                 threads.push(ThreadState::new());

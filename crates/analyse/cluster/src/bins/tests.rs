@@ -33,6 +33,38 @@ fn run(
 
 const MAX: usize = 1 << 16;
 
+#[test]
+fn wider_bins_have_the_same_bursts_and_clusters() {
+    let kinds = [(1, 10e6, 0.02), (2, 1e6, 0.05), (3, 100e3, 0.05)];
+    let bursts = run((16, 200), &kinds, true, 3);
+    let narrow = bins_of(&bursts);
+    let choice = |bins: &Bins| choose(bins, &bursts[..4000]).unwrap().unwrap();
+    let found = cluster(&narrow, &choice(&narrow)).unwrap();
+    for doublings in 1..=DOUBLINGS + 1 {
+        let mut wide = narrow.clone();
+        wide.widen(doublings);
+        assert_eq!(wide.total(), narrow.total());
+        assert!(wide.len() < narrow.len());
+        // Merging in any order is the same: the wider bins win.
+        let mut merged = [Bins::new(MAX), Bins::new(MAX)];
+        let half = bursts.len() / 2;
+        let [first, last] = [bins_of(&bursts[..half]), bins_of(&bursts[half..])];
+        let mut last_wide = last.clone();
+        last_wide.widen(doublings);
+        for (into, order) in merged.iter_mut().zip([[&first, &last_wide], [&last_wide, &first]]) {
+            order.iter().for_each(|one| into.merge(one, Some));
+            assert_eq!(*into, wide, "{doublings}");
+        }
+        let labels = cluster(&wide, &choice(&wide)).unwrap();
+        let pair = |one: &Recent| {
+            let key = Key::new(one.edge, one.nanos);
+            Some((found.label(key)?, labels.label(key.widened(wide.doublings()))?))
+        };
+        let (a, b): (Vec<Label>, Vec<Label>) = bursts.iter().filter_map(pair).unzip();
+        assert!(adjusted_rand(&a, &b) > Some(0.999), "{doublings}");
+    }
+}
+
 fn bins_of(bursts: &[Recent]) -> Bins {
     let mut bins = Bins::new(MAX);
     for one in bursts {

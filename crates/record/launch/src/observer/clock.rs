@@ -18,8 +18,9 @@ use std::time::{Duration, Instant};
 use rustix::rand::{GetRandomFlags, getrandom};
 use rustix::time::{ClockId, clock_gettime};
 pub(super) use server::Server;
+pub use server::server_addresses;
 use talea_run::live::layout::{CLOCK_RATES_PPM, Header};
-use talea_run::observers::TimeServer;
+use talea_run::observers::{CLOCK, ServerAddress};
 
 use super::worker::Worker;
 
@@ -198,7 +199,7 @@ fn follow(live: &Path, stop: &AtomicBool, compared: &Mutex<Compared>) {
     let mut pause = PAUSE_MIN;
     let (socket, token) = loop {
         let is_last = is_stopped();
-        if let Some(server) = TimeServer::find(live)
+        if let Some(server) = ServerAddress::find(live, CLOCK)
             && let Some(socket) = reach(&server, &is_stopped)
         {
             break (socket, server.token);
@@ -237,7 +238,7 @@ fn compare(socket: &UdpSocket, token: &Token) -> Option<Comparison> {
 }
 
 /// A socket to the first address that answers.
-fn reach(server: &TimeServer, is_stopped: &dyn Fn() -> bool) -> Option<UdpSocket> {
+fn reach(server: &ServerAddress, is_stopped: &dyn Fn() -> bool) -> Option<UdpSocket> {
     let addresses = server.addresses.iter().enumerate();
     let addresses = addresses.take_while(|&(at, _)| at < LAST_ADDRESSES || !is_stopped());
     addresses.map(|(_, address)| address).find_map(|address| {
@@ -333,14 +334,17 @@ mod tests {
         let live = folder.path().to_owned();
         let server = Server::start(live.clone());
         let clock = Clock::start(live.clone(), Compared::NOTHING);
-        assert_eq!((clock.compared(), TimeServer::find(&live)), (Compared::NOTHING, None));
+        assert_eq!(
+            (clock.compared(), ServerAddress::find(&live, CLOCK)),
+            (Compared::NOTHING, None)
+        );
         std::fs::write(live.join("other-0.observer"), "").unwrap();
         let begin = Instant::now();
         while !clock.compared().drift.is_known() {
             assert!(begin.elapsed() < Duration::from_mins(1), "no drift was measured");
             std::thread::sleep(PAUSE_MIN);
         }
-        let place = TimeServer::find(&live).unwrap();
+        let place = ServerAddress::find(&live, CLOCK).unwrap();
         // The server's threads may get no PU for some time.
         let once = || {
             let socket = reach(&place, &|| false)?;
@@ -356,7 +360,7 @@ mod tests {
         let drift = clock.finish().drift;
         assert!(drift.change.unsigned_abs() <= drift.error, "{drift:?}");
         server.finish().unwrap();
-        assert_eq!(TimeServer::find(&live), None);
+        assert_eq!(ServerAddress::find(&live, CLOCK), None);
         assert_eq!(compare(&socket, &place.token), None, "nobody answers any more");
         assert!(reach(&place, &|| false).is_none());
     }

@@ -191,6 +191,13 @@ impl RecordId {
 }
 
 impl LiveRecord {
+    /// Name of the file of its host ([`crate::observers::host_name`]); `None` where the file is the
+    /// process's own.
+    pub fn host_name(&self) -> Option<String> {
+        let stem = self.path.file_stem().filter(|_| self.slot.is_some())?;
+        Some(stem.to_string_lossy().into_owned())
+    }
+
     /// Opens the record, to be read while its process writes it. It stays readable when the file is
     /// removed.
     pub fn open(&self) -> Result<OpenRecord, ReadLiveError> {

@@ -84,7 +84,7 @@ fn computation(pen: &mut Pen<'_>, area: Rect, data: &WatchData, state: &State) {
 fn head(pen: &mut Pen<'_>, name: &str, data: &WatchData, state: &State) -> u16 {
     let (area, colours) = (pen.area(), pen.colours);
     let word = if data.running { "running" } else { "ended" };
-    let ranks = match data.ranks.len() {
+    let ranks = match data.other_ranks.saturating_add(data.ranks.len() as u64) {
         1 => "1 rank".to_owned(),
         many => format!("{many} ranks"),
     };

@@ -97,6 +97,7 @@ fn data(ranks: u32) -> WatchData {
             site("MPI_Allreduce \u{1b}[31m/long/path/solver.f90:1042 < main.f90:77", 0.05),
         ],
         ranks: (0..ranks).map(rank).collect(),
+        other_ranks: 0,
         gaps: Gaps::default(),
     }
 }

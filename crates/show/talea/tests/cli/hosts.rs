@@ -13,7 +13,7 @@ use talea_testing::missing;
 use super::bench::{Bench, Mpi, stderr};
 use super::fabric_run::{NAMES, Pair};
 use super::survive::{ended, pids};
-use super::watch::{Ranks, looks};
+use super::watch::{Ranks, looks, until};
 
 /// Where ranks of the other host have their records: in the run directory, or on a disk of its own,
 /// which only one rank can have, as each has a namespace of its own.
@@ -120,6 +120,65 @@ fn smart(bench: &Bench, name: &str, disk: Disk, command: &[String]) -> String {
     let options: Vec<String> = options.chain(disk.options(bench)).collect();
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
     stderr(&bench.record(name, &options, command))
+}
+
+/// Each host reports to the command that watches, also where no file can be read from here.
+#[test]
+#[cfg(feature = "page")]
+fn a_job_on_two_hosts_is_watched_as_one() {
+    let Some(bench) = bench() else { return };
+    for mpi in Mpi::all() {
+        for disk in [Disk::Shared, Disk::Own] {
+            let name = format!("{}-{disk:?}", mpi.name);
+            let run = bench.path(&name);
+            let mut words: Vec<String> = vec!["run".into(), "--out".into(), name.clone()];
+            words.extend(disk.options(&bench));
+            words.push("--".into());
+            words.extend(halo(&bench, mpi, disk, "60000"));
+            let null = || Stdio::null();
+            let child = bench.talea(&words).stdout(null()).stderr(null()).spawn().unwrap();
+            until(|| {
+                std::thread::sleep(Duration::from_millis(20));
+                (!observers(&run).is_empty()).then_some(())
+            });
+            let once = ["watch", &name, "--once", "--json"];
+            let first = until(|| {
+                let look = bench.json(&once);
+                (look["main_loop"] != Value::Null).then_some(look)
+            });
+            let looks = looks(&bench, &name, || ());
+            assert!(child.wait_with_output().unwrap().status.success());
+            let last = looks.last().unwrap();
+            for look in [&first, last] {
+                let ranks = look["ranks"].as_array().unwrap();
+                assert_eq!(ranks.len() as u32, disk.ranks(mpi) + 1, "{look}");
+                for (number, rank) in (0..).zip(ranks) {
+                    assert_eq!(rank["rank"], number);
+                    assert_eq!(rank["host"] == "other", number > 0, "{rank}");
+                    assert!(rank["iterations"].as_u64().is_some_and(|all| all > 10), "{rank}");
+                }
+                assert_eq!(look["gaps"], Value::Array(vec![]), "{name}");
+            }
+            let stats = bench.json(&["show", &name, "stats", "--json"]);
+            assert_eq!((&last["running"], &last["events"]), (&false.into(), &stats["events"]));
+            let ranks = last["ranks"].as_array().unwrap();
+            for rank in ranks {
+                assert_eq!(
+                    (&rank["state"], &rank["iterations"]),
+                    (&"finalized".into(), &60_000.into())
+                );
+            }
+            let calls = bench.json(&["show", &name, "calls", "--by", "path", "--json"]);
+            let sum = |rows: &Value, key: &str| -> u64 {
+                rows.as_array().unwrap().iter().map(|row| row[key].as_u64().unwrap()).sum()
+            };
+            assert_eq!(sum(&last["sites"], "time_ns"), sum(&calls, "time"), "sums are exact");
+            let clusters = last["clusters"]["clusters"].as_array().unwrap();
+            let all = &clusters[0]["threads"];
+            assert_eq!(*all, ranks.len(), "the computation of all ranks: {clusters:?}");
+            assert_eq!(fs::read_dir(run.join("live")).into_iter().flatten().count(), 0);
+        }
+    }
 }
 
 #[test]

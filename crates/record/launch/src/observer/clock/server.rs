@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use talea_run::observers::{self, TimeServer};
+use talea_run::observers::{self, CLOCK, ServerAddress};
 
 use super::super::worker::Worker;
 use super::{ANSWER_BYTES, REQUEST_BYTES, Token, now, random};
@@ -56,9 +56,8 @@ fn serve(live: &Path, stop: &AtomicBool) -> io::Result<()> {
     let sockets = bound()?;
     let token = random()?;
     let port = sockets.first().ok_or(io::ErrorKind::AddrNotAvailable)?.local_addr()?.port();
-    let addresses = own_addresses().into_iter().map(|address| SocketAddr::new(address, port));
-    let server = TimeServer { token, addresses: addresses.collect() };
-    server.publish(live)?;
+    let server = ServerAddress { token, addresses: server_addresses(port) };
+    server.publish(live, CLOCK)?;
     std::thread::scope(|scope| {
         for socket in &sockets {
             let work = move || {
@@ -69,7 +68,7 @@ fn serve(live: &Path, stop: &AtomicBool) -> io::Result<()> {
             let _ = Builder::new().spawn_scoped(scope, work);
         }
     });
-    TimeServer::withdraw(live);
+    ServerAddress::withdraw(live, CLOCK);
     Ok(())
 }
 
@@ -104,9 +103,9 @@ fn answer(request: &[u8], token: &Token, now: u64) -> Option<[u8; ANSWER_BYTES]>
     Some(answer)
 }
 
-/// Addresses under which other hosts may reach this one. Those of the host itself come last:
-/// namespaces of one machine may have no others.
-fn own_addresses() -> Vec<IpAddr> {
+/// Addresses of a server on all interfaces of this host, for other hosts. Those of the host itself
+/// come last: namespaces of one machine may have no others.
+pub fn server_addresses(port: u16) -> Vec<SocketAddr> {
     let is_local = |address: &IpAddr| match address {
         IpAddr::V4(address) => address.is_link_local(),
         IpAddr::V6(address) => address.is_unicast_link_local(),
@@ -116,7 +115,7 @@ fn own_addresses() -> Vec<IpAddr> {
     let (own, mut others): (Vec<_>, Vec<_>) =
         all.filter(|address| !is_local(address)).partition(IpAddr::is_loopback);
     others.extend(own);
-    others
+    others.into_iter().map(|address| SocketAddr::new(address, port)).collect()
 }
 
 #[cfg(test)]
