@@ -1,9 +1,9 @@
 //! A watched job of many ranks, on one machine: the tree of its hosts with generated ranks.
 //!
-//! Owns the order of work. Hosts are those of `generate-run`: calls and times are computed, recorder
-//! and mapped files are real. Each host's files are read, its state merged with those of the hosts
-//! below it and made into bytes by the code that observers and `talea watch` run; the network between
-//! them is left out.
+//! Owns the order of work. Hosts are those of `generate-run`: calls and times are computed,
+//! recorder and mapped files are real. Each host's files are read, its state merged with those of
+//! the hosts below it and made into bytes by the code that observers and `talea watch` run; the
+//! network between them is left out.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};

@@ -16,6 +16,7 @@ mod spread;
 #[cfg(test)]
 mod tests;
 mod view;
+mod wire;
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -23,11 +24,11 @@ use std::time::{Duration, Instant};
 use talea_results::watch::WatchData;
 use talea_run::RunDirectory;
 
-pub use bounded::{DecodeError, MAX_BYTES};
 pub use guide::Guide;
 pub use processes::Processes;
 pub use snapshot::Snapshot;
 pub use view::View;
+pub use wire::{DecodeError, MAX_BYTES};
 
 /// Time without a running process after which a run counts as ended, though its outcome is not
 /// known: a script may start another program.
@@ -62,7 +63,7 @@ impl Watch {
         self.look_with(within, |_, _| Snapshot::default())
     }
 
-    /// Reads what is new, and adds the state of other hosts. `others` gets the hosts whose processes
+    /// Reads new events, and adds the state of other hosts. `others` gets the hosts whose processes
     /// are followed from here, and whether the outcome of the run is known: last states were sent
     /// before.
     pub fn look_with(

@@ -47,8 +47,8 @@ pub struct WatchData {
     /// Call sites by time since the look before, then by time.
     pub sites: Vec<SiteNow>,
     /// Ranks in order. Of many ranks on other hosts, those that stand out: killed or aborted ones,
-    /// those with the maximum and the minimum time in MPI, those with the fewest iterations, and the
-    /// first; at most 4,096.
+    /// those with the maximum and the minimum time in MPI, those with the fewest iterations, and
+    /// the first; at most 4,096.
     pub ranks: Vec<RankNow>,
     /// Number of ranks that are not listed; all sums contain them.
     pub other_ranks: u64,
@@ -151,8 +151,8 @@ pub struct ClusterNow {
     pub min_ns: Nanos,
     /// Maximum duration, with an error of at most 1.6 %.
     pub max_ns: Nanos,
-    /// Number of threads that have bursts of it; a minimum where other hosts do not know the cluster
-    /// yet.
+    /// Number of threads that have bursts of it; a minimum where other hosts do not know the
+    /// cluster yet.
     pub threads: usize,
     /// The call before its bursts, of the pair of calls with the maximum time: procedure and place.
     pub after: String,
@@ -188,7 +188,8 @@ pub struct RankNow {
     pub state: RankState,
     /// Number of events of its threads.
     pub events: u64,
-    /// Visits of the call that counts the iterations of the main loop; null where it has none.
+    /// Visits of the call that counts the iterations of the main loop; null where it has none, or
+    /// its host does not know the call yet.
     pub iterations: Option<u64>,
     /// Part of its time in MPI, excluding `MPI_Init` and `MPI_Finalize`. Only the thread that
     /// initialised MPI counts.

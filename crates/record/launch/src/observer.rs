@@ -90,8 +90,8 @@ impl Beside {
 
 /// Observes the processes of this host whose files are in `live`, for a program that `talea run`
 /// recorded on another host, until they have ended. `file` is the one in the run directory that
-/// their starter has claimed for this. `report` is called when they have ended and `talea run` still
-/// waits.
+/// their starter has claimed for this. `report` is called when they have ended and `talea run`
+/// still waits.
 ///
 /// # Errors
 /// Those of the system; no run directory, or another observer has begun.

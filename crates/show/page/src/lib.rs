@@ -1,10 +1,10 @@
 //! HTTP beside a running program: its page for browsers of this machine, and the states of its
 //! hosts ([`hosts`]).
 //!
-//! Owns, for the page, HTTP on loopback and the permission to read: the address contains a random token, and every
-//! request without it is refused, since all users of a machine reach its ports. A browser gets the
-//! newest look at once and then each new one; a slow one skips looks. It refuses to compute
-//! anything, and every request that changes something.
+//! Owns, for the page, HTTP on loopback and the permission to read: the address contains a random
+//! token, and every request without it is refused, since all users of a machine reach its ports. A
+//! browser gets the newest look at once and then each new one; a slow one skips looks. The page
+//! computes nothing, and refuses every request that changes something.
 
 mod connections;
 pub mod hosts;

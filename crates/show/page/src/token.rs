@@ -15,11 +15,11 @@ impl Token {
         let mut bytes = [0; 16];
         let failed = |_| io::Error::other("the system has no random numbers");
         SystemRandom::new().fill(&mut bytes).map_err(failed)?;
-        Ok(Self::of(bytes))
+        Ok(Self::from_bytes(bytes))
     }
 
     /// The token of these bytes.
-    pub(crate) fn of(bytes: [u8; 16]) -> Self {
+    pub(crate) fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(format!("{:032x}", u128::from_be_bytes(bytes)))
     }
 

@@ -1,8 +1,9 @@
 //! Snapshots as bytes, of at most a given number, whatever the number of ranks.
 //!
-//! Owns the form that travels between hosts, and what is left out where it would be too long: ranks
-//! that do not stand out, call sites with little time, the width of bins. Totals stay exact, and what
-//! is left out is counted. Bytes from outside are believed within bounds.
+//! Owns the form that travels between hosts, and the order in which rows are left out where it
+//! would be too long: ranks that do not stand out, call sites with little time, narrow bins. Totals
+//! stay exact, and rows that are left out are counted. Bytes from outside are believed within
+//! bounds.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -11,13 +12,13 @@ use std::io::Read as _;
 use talea_model::{Gap, GapKind};
 use talea_results::watch::RankState;
 
-use super::guide::Guide;
+use super::guide::{CALLS, Guide};
 use super::snapshot::{RankPart, SiteSums, Snapshot};
+use super::wire::DecodeError;
 
 /// Version of the form, its first byte.
 const VERSION: u8 = 1;
-/// Maximum number of bytes of a snapshot, and of the same when it is unpacked.
-pub const MAX_BYTES: usize = 64 << 10;
+/// Maximum number of bytes when it is unpacked.
 const MAX_UNPACKED: u64 = 2 << 20;
 /// Maximum window of a compressor, as a power of two.
 const WINDOW: u32 = 21;
@@ -59,17 +60,6 @@ impl Limits {
             worlds: part(128),
         }
     }
-}
-
-/// Reasons why bytes are no snapshot.
-#[derive(Debug, thiserror::Error)]
-pub enum DecodeError {
-    /// Another version of the program.
-    #[error("the other host has another version of talea")]
-    Version,
-    /// Other bytes.
-    #[error("damaged state of a host: {0}")]
-    Damaged(String),
 }
 
 impl Snapshot {
@@ -153,12 +143,12 @@ impl Snapshot {
         self.worlds.truncate(limits.worlds.max(1));
     }
 
-    /// Keeps ranks that stand out: those that were killed or aborted, those with the maximum and the
-    /// minimum time in MPI, those with the fewest iterations, and the first.
+    /// Keeps ranks that stand out: those that were killed or aborted, those with the maximum and
+    /// the minimum time in MPI, those with the fewest iterations, and the first.
     pub(super) fn shorten_ranks(&mut self, most: usize) {
         let state = |one: &RankPart| !matches!(one.state, RankState::Killed | RankState::Aborted);
         let share = |one: &RankPart| (one.recent_mpi.of_one() * 1e9) as u64;
-        let visits = |one: &RankPart| one.counted.as_ref().map_or(u64::MAX, |(_, visits)| *visits);
+        let visits = |one: &RankPart| one.counted.first().map_or(u64::MAX, |(_, visits)| *visits);
         let orders: [&dyn Fn(&RankPart) -> u64; 5] =
             [&|one| u64::from(state(one)), &|one| u64::MAX - share(one), &share, &visits, &|_| 0];
         let mut kept: HashSet<usize> = HashSet::new();
@@ -205,9 +195,8 @@ impl Snapshot {
             counted.into_iter().map(|(call, range)| (shortened(&call), range)).collect();
         for rank in &mut self.ranks {
             cut(&mut rank.host);
-            if let Some((call, _)) = &mut rank.counted {
-                cut(call);
-            }
+            rank.counted.truncate(CALLS);
+            rank.counted.iter_mut().for_each(|(call, _)| cut(call));
             if let Some(inside) = &mut rank.inside {
                 cut(&mut inside.site);
             }

@@ -17,7 +17,6 @@ use talea_model::{Gap, GapKind, Gaps, Nanos};
 use talea_results::watch::{ClusterNow, ClustersNow};
 
 use super::guide::{Guide, KINDS};
-use super::snapshot::LoopOrder;
 use super::spread::{Bursts, Ends, Kind};
 
 /// Minimum number of bursts to cluster.
@@ -238,8 +237,8 @@ impl ClusterState {
         all
     }
 
-    /// Ranges by which other hosts count their bursts, and `main`.
-    pub(super) fn guide(&self, main: Option<(LoopOrder, String)>) -> Guide {
+    /// Ranges by which other hosts count their bursts, and `calls`.
+    pub(super) fn guide(&self, calls: Vec<String>) -> Guide {
         // Shorter ones are no points of clusters.
         let floor = self.choice.map_or(0, |choice| choice.shortest as u64);
         let is_by_edge = self.choice.is_some_and(|choice| choice.by_edge);
@@ -260,7 +259,7 @@ impl ClusterState {
         let mut kinds: Vec<Kind> = ranges.into_iter().map(kind).collect();
         kinds.sort();
         kinds.truncate(KINDS);
-        Guide { floor, main, kinds }
+        Guide { floor, calls, kinds }
     }
 
     /// Notes what is in no cluster.

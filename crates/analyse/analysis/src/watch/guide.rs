@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::bounded::{DecodeError, MAX_BYTES};
-use super::snapshot::LoopOrder;
 use super::spread::Kind;
+use super::wire::{DecodeError, MAX_BYTES};
 
+/// Maximum number of calls: the most regular one may change from look to look.
+pub(super) const CALLS: usize = 4;
 /// Maximum number of ranges of durations.
 pub(super) const KINDS: usize = 256;
 /// Version of the form, its first byte.
@@ -16,8 +17,8 @@ const VERSION: u8 = 1;
 pub struct Guide {
     /// Shorter bursts are not kept in order, in nanoseconds.
     pub(super) floor: u64,
-    /// The first rank that has a main loop, and the call that counts its iterations.
-    pub(super) main: Option<(LoopOrder, String)>,
+    /// Calls that counted the iterations of the main loop at the last looks, the newest first.
+    pub(super) calls: Vec<String>,
     /// Ranges of durations of the clusters.
     pub(super) kinds: Vec<Kind>,
 }

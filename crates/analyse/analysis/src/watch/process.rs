@@ -119,8 +119,8 @@ impl Watched {
         &self.key.1
     }
 
-    /// Name of its host's file, which differs between containers of one name; that of the host where
-    /// the process has a file of its own.
+    /// Name of its host's file, which differs between containers of one name; that of the host
+    /// where the process has a file of its own.
     pub(super) fn host_name(&self) -> String {
         self.record.host_name().unwrap_or_else(|| self.key.1.clone())
     }

@@ -1,7 +1,7 @@
 //! The state of some processes at one look, in names instead of numbers.
 //!
-//! Owns merging: snapshots of processes and hosts are added in any order. Lists are as long as there
-//! are call sites and ranks; [`super::bounded`] shortens them for the way between hosts.
+//! Owns merging: snapshots of processes and hosts are added in any order. Lists are as long as
+//! there are call sites and ranks; [`super::bounded`] shortens them for the way between hosts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -89,11 +89,18 @@ pub(super) struct RankPart {
     pub(super) host: String,
     pub(super) state: RankState,
     pub(super) events: u64,
-    /// The call that counts the iterations of the main loop, and its visits.
-    pub(super) counted: Option<(String, u64)>,
+    /// Calls that may count the iterations of the main loop, and their visits.
+    pub(super) counted: Vec<(String, u64)>,
     pub(super) mpi: Share,
     pub(super) recent_mpi: Share,
     pub(super) inside: Option<OpenCall>,
+}
+
+impl RankPart {
+    /// Its visits of a call that counts iterations.
+    pub(super) fn visits(&self, call: &str) -> Option<u64> {
+        self.counted.iter().find(|(by, _)| by == call).map(|(_, visits)| *visits)
+    }
 }
 
 /// Ranks that are not listed.
@@ -108,7 +115,7 @@ impl OtherRanks {
     /// Adds a rank that is not listed any more.
     pub(super) fn add_rank(&mut self, rank: &RankPart) {
         self.count = self.count.saturating_add(1);
-        if let Some((call, visits)) = &rank.counted {
+        for (call, visits) in &rank.counted {
             self.count_visits(call, (*visits, *visits));
         }
     }
@@ -289,9 +296,7 @@ impl Snapshot {
 
     /// Minimum and maximum number of visits of `call` over the ranks that count it.
     pub(super) fn visits(&self, call: &str) -> Option<(u64, u64)> {
-        let of_rank = |one: &RankPart| {
-            one.counted.as_ref().filter(|(by, _)| by == call).map(|(_, visits)| (*visits, *visits))
-        };
+        let of_rank = |one: &RankPart| one.visits(call).map(|visits| (visits, visits));
         let listed = self.ranks.iter().filter_map(of_rank);
         let all = listed.chain(self.other_ranks.counted.get(call).copied());
         all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))

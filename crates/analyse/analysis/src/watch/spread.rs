@@ -38,8 +38,8 @@ pub(super) struct Bursts {
     sequences: Vec<Sequence>,
     /// Bins of each thread of this host.
     threads: Vec<Vec<Key>>,
-    /// Number of threads of other hosts that have bursts of a cluster, for clusters that these hosts
-    /// knew.
+    /// Number of threads of other hosts that have bursts of a cluster, for clusters that these
+    /// hosts knew.
     counted: HashMap<u32, u64>,
     /// Number of threads of other hosts in each bin: a minimum for clusters that are new.
     elsewhere: HashMap<Key, u64>,

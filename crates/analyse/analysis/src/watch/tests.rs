@@ -7,7 +7,6 @@ use talea_model::random::Random;
 use talea_model::{Gap, GapKind, Nanos};
 use talea_results::watch::{OpenCall, RankState};
 
-use super::bounded::MAX_BYTES;
 use super::snapshot::{MainPart, RankPart, Share, SiteSums, Snapshot, World};
 use super::spread::{Bursts, Kind};
 use super::*;
@@ -69,7 +68,7 @@ fn snapshot(host: u32, size: Size, seed: u64) -> Snapshot {
         all.sites.insert(site(number, size), sums);
     }
     for rank in 0..size.ranks {
-        let counted = (next(4) > 0).then(|| (site(0, size), next(50)));
+        let counted = (0..next(3)).map(|at| (site(at as usize, size), next(50))).collect();
         let inside = (next(2) > 0).then(|| OpenCall { site: site(1, size), since_ns: Nanos(1) });
         all.ranks.push(RankPart {
             world,
@@ -148,12 +147,17 @@ proptest! {
         if let Some(main) = &mut all.main {
             main.history.truncate(200);
         }
-        let again = Snapshot::from_bytes(&all.clone().to_bytes(MAX_BYTES, &Guide::default())).unwrap();
+        let bytes = all.clone().to_bytes(MAX_BYTES, &Guide::default());
+        let again = Snapshot::from_bytes(&bytes).unwrap();
         prop_assert!(plain(&again) == plain(&all));
     }
 
     #[test]
-    fn damaged_bytes_are_errors(seed in any::<u64>(), at in any::<prop::sample::Index>(), with in any::<u8>()) {
+    fn damaged_bytes_are_errors(
+        seed in any::<u64>(),
+        at in any::<prop::sample::Index>(),
+        with in any::<u8>()
+    ) {
         let mut bytes = snapshot(1, SMALL, seed).to_bytes(MAX_BYTES, &Guide::default());
         let at = at.index(bytes.len());
         bytes[at] ^= with;

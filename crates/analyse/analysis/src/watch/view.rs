@@ -12,8 +12,8 @@ use talea_model::notation::grouped;
 use talea_results::watch::{IterationGroup, LoopNow, RankNow, SiteNow, WatchData};
 
 use super::clusters::ClusterState;
-use super::guide::Guide;
-use super::snapshot::{LoopOrder, RankPart, Snapshot};
+use super::guide::{CALLS, Guide};
+use super::snapshot::{RankPart, Snapshot};
 
 /// Maximum number of ranks that are listed.
 const RANKS: usize = 4096;
@@ -27,7 +27,8 @@ pub struct View {
     /// Looks in a row with little change, and the begin of the first.
     steady: Option<(usize, Nanos)>,
     clusters: ClusterState,
-    main: Option<(LoopOrder, String)>,
+    /// Calls that counted iterations at the last looks, the newest first.
+    calls: Vec<String>,
 }
 
 impl View {
@@ -38,7 +39,7 @@ impl View {
 
     /// Common knowledge for the next snapshots.
     pub fn guide(&self) -> Guide {
-        self.clusters.guide(self.main.clone())
+        self.clusters.guide(self.calls.clone())
     }
 
     /// The result of a look that has begun at `begin`, and has read events until `read`.
@@ -61,7 +62,11 @@ impl View {
             let count = grouped(all.other_ranks.count);
             all.note(format!("{count} ranks are in all sums, and not listed"));
         }
-        self.main = all.main.as_ref().map(|main| (main.order(), main.counted_by.clone()));
+        if let Some(main) = &all.main {
+            self.calls.retain(|call| *call != main.counted_by);
+            self.calls.insert(0, main.counted_by.clone());
+            self.calls.truncate(CALLS);
+        }
         let data = WatchData {
             look: self.looks,
             running: is_running,
@@ -102,15 +107,14 @@ impl View {
 }
 
 fn rank(all: &Snapshot, one: &RankPart) -> RankNow {
-    let counted_by = all.main.as_ref().map(|main| &main.counted_by);
-    let counted = one.counted.as_ref().filter(|(call, _)| Some(call) == counted_by);
+    let visits = all.main.as_ref().and_then(|main| one.visits(&main.counted_by));
     RankNow {
         rank: one.rank,
         world: all.world_number(one.world),
         host: one.host.clone(),
         state: one.state,
         events: one.events,
-        iterations: counted.map(|(_, visits)| *visits),
+        iterations: visits,
         mpi_share: one.mpi.of_one(),
         recent_mpi_share: one.recent_mpi.of_one(),
         inside: one.inside.clone(),

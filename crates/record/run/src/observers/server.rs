@@ -1,7 +1,7 @@
 //! Servers that the observers of a run use.
 //!
 //! Owns the files `*.server` in `live/`: `clock.server` of the one that tells its time, and
-//! `watch-HOST-PID.server` of each that wants to know how the program goes on. A file has a token in
+//! `watch-HOST-PID.server` of each command that watches the program. A file has a token in
 //! hexadecimal digits, then one address of the server in each line. Only its owner can read it.
 
 use std::net::SocketAddr;

@@ -1,7 +1,7 @@
 //! The observer of a host: it sends the state of its processes while somebody watches.
 //!
-//! Owns the times of looks, and the way of a state: to the parent that the root has named, and to the
-//! root where that one does not answer. Each command that watches has a tree of its own.
+//! Owns the times of looks, and the way of a state: to the parent that the root has named, and to
+//! the root where that one does not answer. Each command that watches has a tree of its own.
 
 use std::collections::HashSet;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -18,13 +18,11 @@ use ureq::Agent;
 
 use super::children::Children;
 use super::server::{Asking, Server};
-use super::{MAX_ANSWER, Position};
+use super::{ASK, MAX_ANSWER, Position};
 use crate::token::Token;
 
 /// Time between two looks.
 const EVERY: Duration = Duration::from_secs(1);
-/// Time between two questions for the place.
-pub(super) const ASK: Duration = Duration::from_secs(5);
 /// Maximum time of a request.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Pause between two collections of bursts, in the time that one takes.
@@ -241,8 +239,8 @@ impl Link {
         self.has_bursts |= has_bursts;
     }
 
-    /// Sends the last state of this host to the root, which is there longest. Hosts below it have to
-    /// go there as well.
+    /// Sends the last state of this host to the root, which is there longest. Hosts below it have
+    /// to go there as well.
     pub(super) fn send_last(&mut self, state: Snapshot) {
         self.server = None;
         let bytes = state.to_bytes(MAX_BYTES, &self.guide());
@@ -280,7 +278,7 @@ impl Link {
         }
         self.position = position;
         if self.position.serves && self.server.is_none() {
-            let token = Token::of(self.root.token);
+            let token = Token::from_bytes(self.root.token);
             self.server = Server::start(token, Arc::clone(&self.children), self.on_loopback).ok();
             // The hosts below need its address.
             if self.server.is_some() {
@@ -302,7 +300,7 @@ impl Link {
         let before = self.reached[which].filter(|one| addresses.contains(one));
         let others = addresses.iter().copied().filter(|&one| Some(one) != before);
         for address in before.into_iter().chain(others) {
-            let url = format!("http://{address}/{}/{route}", Token::of(self.root.token));
+            let url = format!("http://{address}/{}/{route}", Token::from_bytes(self.root.token));
             let request = self
                 .agent
                 .post(&url)

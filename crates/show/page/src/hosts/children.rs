@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 
 use talea_analysis::watch::{Guide, Snapshot};
 
-use super::branch::ASK;
-use super::{FANOUT, Position};
+use super::{ASK, FANOUT, Position};
 
 /// Time without a state after which a host is late.
 pub(super) const LATE: Duration = Duration::from_secs(10);
@@ -113,7 +112,7 @@ impl Children {
         self.states.remove(host);
     }
 
-    /// The place of a host in the tree, of which this is the root; `server` are its addresses.
+    /// The place of a host in the tree below this root; `server` are its addresses.
     pub(super) fn position(&mut self, host: &str, server: Vec<SocketAddr>) -> Position {
         if host.len() > NAME || self.order.len() == HOSTS && !self.known.contains_key(host) {
             return Position::default();

@@ -82,8 +82,7 @@ fn a_tree_brings_all_states() {
     assert_eq!(sum(&root)["new_events"], json!(0));
     let mut guide = Guide::default();
     assert!(links.iter().all(|(_, link)| link.guide() == guide));
-    guide =
-        serde_json::from_value(json!({"floor": 7, "main": [[0, 1, 2], "x"], "kinds": []})).unwrap();
+    guide = serde_json::from_value(json!({"floor": 7, "calls": ["x"], "kinds": []})).unwrap();
     root.children.lock().unwrap().set_guide(guide.clone());
     (0..2).for_each(|_| round(&mut links, 5));
     assert!(links.iter().all(|(_, link)| link.guide() == guide), "it goes down the tree");
@@ -137,7 +136,7 @@ fn other_requests_are_refused() {
         let request = agent.post(format!("http://{address}/{token}/{route}"));
         request.query("host", "h").send(body).map(|answer| answer.status().as_u16()).ok()
     };
-    let token = Token::of(root.address.token).to_string();
+    let token = Token::from_bytes(root.address.token).to_string();
     let good = state("h", 1).to_bytes(MAX_BYTES, &Guide::default());
     assert_eq!(status(&token, "state", &good), Some(200));
     for bad in ["0".repeat(32), token[1..].to_owned(), "x".to_owned()] {
