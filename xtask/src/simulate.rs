@@ -101,8 +101,8 @@ fn simulate(folder: &Path, ranks: usize, events: &str) -> Result<(), String> {
             0 => "0 (`talea watch`)".to_owned(),
             _ => depth.to_string(),
         };
-        let cells =
-            [&mut level.bytes, &mut level.look, &mut level.merge, &mut level.memory].map(cell);
+        let cells = [&mut level.bytes, &mut level.look, &mut level.merge, &mut level.memory]
+            .map(|figures| cell(figures));
         println!("| {name} | {} | {} |", level.hosts, cells.join(" | "));
     }
     let main = shown.main_loop.as_ref().ok_or("no main loop was found")?;
@@ -168,7 +168,7 @@ fn memory(name: &str) -> Result<f64, String> {
     Ok(kilobytes.ok_or("no memory in /proc/self/status")? / 1e3)
 }
 
-fn cell(figures: &mut Vec<f64>) -> String {
+fn cell(figures: &mut [f64]) -> String {
     if figures.is_empty() {
         return "-".to_owned();
     }

@@ -117,18 +117,21 @@ pub(crate) fn watch(options: &Options) -> Result<(), WatchError> {
     let mut watched = Job::new(directory.clone());
     // A look leaves time to the programs.
     let mut look = |watched: &mut Job| watched.look(every / 2);
-    let mut first = first_look(&mut watched, &directory, &mut look)?;
+    let first = first_look(&mut watched, &directory, &mut look)?;
     #[cfg(feature = "page")]
-    if matches!(options.output, Output::Text | Output::Json { once: true })
-        && watched.wait_for_hosts(HOSTS)
-    {
-        first = look(&mut watched);
-        if options.output != Output::Text {
-            // The others count the iterations of the main loop only after a look.
-            std::thread::sleep(every.max(HOSTS / 2));
-            first = look(&mut watched);
+    let first = match options.output {
+        Output::Text | Output::Json { once: true } if watched.wait_for_hosts(HOSTS) => {
+            let now = look(&mut watched);
+            if options.output == Output::Text {
+                now
+            } else {
+                // The others count the iterations of the main loop only after a look.
+                std::thread::sleep(every.max(HOSTS / 2));
+                look(&mut watched)
+            }
         }
-    }
+        _ => first,
+    };
     let mut out = io::stdout().lock();
     match options.output {
         Output::Screen => {

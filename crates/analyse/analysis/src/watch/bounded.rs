@@ -174,7 +174,9 @@ impl Snapshot {
         let key = |sums: &SiteSums| Reverse(sums.time.max(sums.recent));
         all.sort_by(|a, b| (key(&a.1), &a.0).cmp(&(key(&b.1), &b.0)));
         let others = all.split_off(all.len().min(most.saturating_sub(1)));
-        others.into_iter().for_each(|(_, sums)| rest.add(sums));
+        for (_, sums) in others {
+            rest.add(sums);
+        }
         self.sites = all.into_iter().collect();
         self.sites.insert(OTHER_SITES.to_owned(), rest);
     }

@@ -214,11 +214,13 @@ impl Snapshot {
     }
 
     /// Leaves bursts out.
+    #[must_use]
     pub fn without_bursts(self) -> Self {
         Self { bursts: None, ..self }
     }
 
     /// The same state without events since the look before.
+    #[must_use]
     pub fn without_news(&self) -> Self {
         Self { look: Look::default(), new_events: 0, ..self.clone() }
     }
@@ -258,10 +260,10 @@ impl Snapshot {
         self.ranks.extend(other.ranks);
         self.sort_ranks();
         self.other_ranks.add(other.other_ranks);
-        if let Some(main) = other.main {
-            if self.main.as_ref().is_none_or(|own| main.order() < own.order()) {
-                self.main = Some(main);
-            }
+        if let Some(main) = other.main
+            && self.main.as_ref().is_none_or(|own| main.order() < own.order())
+        {
+            self.main = Some(main);
         }
         if let Some(bursts) = other.bursts {
             self.bursts.get_or_insert_default().merge(&bursts);

@@ -211,7 +211,9 @@ impl Bursts {
             let mut ids: Vec<u32> = own.iter().filter_map(|&key| id_of(key)).collect();
             ids.sort_unstable();
             ids.dedup();
-            ids.into_iter().for_each(|id| add(&mut all, id, 1));
+            for id in ids {
+                add(&mut all, id, 1);
+            }
         }
         all
     }
@@ -240,7 +242,9 @@ impl Bursts {
             let mut keys: Vec<Key> = own.iter().map(|&key| self.bins.bin_of(key)).collect();
             keys.sort_unstable();
             keys.dedup();
-            keys.into_iter().for_each(|key| add(&mut self.elsewhere, key, 1));
+            for key in keys {
+                add(&mut self.elsewhere, key, 1);
+            }
         }
     }
 }

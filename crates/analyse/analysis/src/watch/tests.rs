@@ -106,7 +106,9 @@ fn snapshot(host: u32, size: Size, seed: u64) -> Snapshot {
 
 fn merged(all: &[Snapshot], order: &[usize]) -> Snapshot {
     let mut sum = Snapshot::default();
-    order.iter().for_each(|&at| sum.merge(all[at].clone()));
+    for &at in order {
+        sum.merge(all[at].clone());
+    }
     sum
 }
 
@@ -210,7 +212,9 @@ fn threads_are_counted_where_they_run() {
     let mut random = Random::new(7);
     let hosts: Vec<Bursts> = (0..4).map(|host| bursts(host, size, &mut random)).collect();
     let mut all = Bursts::default();
-    hosts.iter().for_each(|one| all.merge(one));
+    for one in &hosts {
+        all.merge(one);
+    }
     let ends = |from, to| Some([site(from, size), site(to, size)]);
     let kinds = [
         Kind { id: 3, ends: ends(0, 1), low: 700, high: 800 },

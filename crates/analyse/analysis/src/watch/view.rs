@@ -125,7 +125,9 @@ fn main_loop(all: &Snapshot) -> Option<LoopNow> {
     let main = all.main.as_ref()?;
     let (first, later) = main.history.split_first()?;
     let mut total = *first;
-    later.iter().for_each(|group| total.add(group));
+    for group in later {
+        total.add(group);
+    }
     let (low, high) = all.visits(&main.counted_by).unwrap_or((main.iterations, main.iterations));
     let history = main.history.iter().map(|group| IterationGroup {
         begin_ns: group.begin,

@@ -52,7 +52,9 @@ fn wider_bins_have_the_same_bursts_and_clusters() {
         let mut last_wide = last.clone();
         last_wide.widen(doublings);
         for (into, order) in merged.iter_mut().zip([[&first, &last_wide], [&last_wide, &first]]) {
-            order.iter().for_each(|one| into.merge(one, Some));
+            for one in order {
+                into.merge(one, Some);
+            }
             assert_eq!(*into, wide, "{doublings}");
         }
         let labels = cluster(&wide, &choice(&wide)).unwrap();

@@ -204,7 +204,9 @@ impl Children {
                 sum.merge(child.state.clone());
             }
         }
-        covered.iter().for_each(|name| drop(self.states.remove(name)));
+        for name in &covered {
+            self.states.remove(name);
+        }
         let lost: BTreeSet<String> = self.reported.difference(&hosts).cloned().collect();
         if !late.is_empty() {
             let names = names(&late);

@@ -120,6 +120,7 @@ fn late_hosts_are_gaps_until_they_end() {
     let gap = later["gaps"][0]["detail"].as_str().unwrap().to_owned();
     assert!(gap.contains("`a`") && !gap.contains("`b`"), "{gap}");
     // Two states between two looks.
+    children.mark_seen(now);
     children.report("a", state("a", 5), false);
     children.report("a", state("a", 6), false);
     let all = plain(&children.state_at(now, &none, false));
