@@ -232,7 +232,7 @@ fn watching(folder: &Path) -> Result<(), String> {
     let words = |steps: &str, size: &str| {
         [&*halo.display().to_string(), "--size", size, "--steps", steps].map(str::to_owned).to_vec()
     };
-    all.push(Program { name: "halo", words: words("20000", "24"), ranks: "2" });
+    all.push(Program { name: "halo", words: words("3000", "24"), ranks: "2" });
     all.push(Program { name: "halo, many calls", words: words("60000", "4"), ranks: "2" });
     if super::found("lmp") {
         let words = prepare("lammps", &folder.join("programs/lammps"), &[])?;
