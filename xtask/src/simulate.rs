@@ -14,7 +14,7 @@ use talea_analysis::watch::{Guide, MAX_BYTES, Processes, Snapshot, View};
 use talea_page::hosts::{FANOUT, parent_of};
 use talea_run::{Metadata, RunDirectory};
 
-use crate::bench::{heading, median, output, scratch};
+use crate::bench::{heading, median, memory, output, scratch};
 
 /// Ranks of a host of `generate-run`.
 const OF_HOST: usize = 64;
@@ -150,22 +150,15 @@ fn merged(mut own: Snapshot, below: &[Vec<u8>], level: &mut Level) -> Result<Sna
     }
     // Makes the peak of memory that of now.
     std::fs::write("/proc/self/clear_refs", "5").map_err(|error| error.to_string())?;
-    let before = memory("VmRSS")?;
+    let process = std::process::id();
+    let before = memory(process, "VmRSS:")?;
     let now = Instant::now();
     for bytes in below {
         own.merge(Snapshot::from_bytes(bytes).map_err(|error| error.to_string())?);
     }
     level.merge.push(now.elapsed().as_secs_f64() * 1e3);
-    level.memory.push((memory("VmHWM")? - before).max(0.0));
+    level.memory.push((memory(process, "VmHWM:")? - before).max(0.0));
     Ok(own)
-}
-
-/// Megabytes of this process, by their name in `/proc`.
-fn memory(name: &str) -> Result<f64, String> {
-    let text = std::fs::read_to_string("/proc/self/status").map_err(|error| error.to_string())?;
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
-    Ok(kilobytes.ok_or("no memory in /proc/self/status")? / 1e3)
 }
 
 fn cell(figures: &mut [f64]) -> String {

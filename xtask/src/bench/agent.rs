@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use self::load::{GAP, LOOKS, away, calibrated, work};
-use super::{built, found, heading, processor, scratch, spread};
+use super::{built, found, heading, memory, processor, scratch, spread};
 
 const ROUNDS: usize = 24;
 /// How long memory and processor time are watched.
@@ -379,12 +379,4 @@ fn start_programs(rate: u32, stop: &AtomicBool, count: &AtomicU64) {
         next += step;
         std::thread::sleep(next.saturating_duration_since(Instant::now()));
     }
-}
-
-/// Megabytes.
-fn memory(process: u32, what: &str) -> Result<f64, String> {
-    let text = fs::read_to_string(format!("/proc/{process}/status")).map_err(|e| e.to_string())?;
-    let line = text.lines().find_map(|line| line.strip_prefix(what));
-    let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
-    Ok(kib.ok_or("no memory in status")? * 1024.0 / 1e6)
 }

@@ -24,7 +24,7 @@ use talea_sampling::Root;
 use talea_sampling::fabric::recorded::totals;
 use talea_sampling::fabric::{CounterSource, of_machine};
 
-use super::{built, heading, output, prepared, scratch, spread};
+use super::{built, heading, memory, output, prepared, scratch, spread};
 
 const LENGTHS: [u16; 3] = [16, 12, 24];
 const GRID: [u32; 3] = [64, 64, 32];
@@ -184,7 +184,7 @@ fn placements(machine: &Machine) -> Result<(), String> {
          of the matrix: {bisection:.1} s. Memory at most: {:.0} MB.\n",
         messages.len(),
         spread(&mut loads, 0),
-        most_memory()
+        memory(std::process::id(), "VmHWM:").unwrap_or(f64::NAN)
     );
     println!(
         "| placement | order | off node, % | max of a link, MB | model, ms | s |\n|---|---|---|---|---|---|"
@@ -239,12 +239,4 @@ fn judged(
     question: &Question<'_>,
 ) -> Result<Evaluation, String> {
     Evaluation::new(messages, placement, question).map(|found| found.0).map_err(|e| e.to_string())
-}
-
-/// Megabytes.
-fn most_memory() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
-    kib.map_or(f64::NAN, |kib| kib * 1024.0 / 1e6)
 }

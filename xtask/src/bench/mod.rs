@@ -86,6 +86,15 @@ fn built_before(name: &str) -> Result<PathBuf, String> {
         .ok_or_else(|| format!("TALEA_BEFORE: not a folder with `{name}`: `{}`", path.display()))
 }
 
+/// Megabytes of a process, by their name in its status (proc(5)), such as `VmHWM:`.
+pub(crate) fn memory(process: u32, what: &str) -> Result<f64, String> {
+    let text =
+        std::fs::read_to_string(format!("/proc/{process}/status")).map_err(|e| e.to_string())?;
+    let line = text.lines().find_map(|line| line.strip_prefix(what));
+    let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
+    Ok(kib.ok_or("no memory in status")? * 1024.0 / 1e6)
+}
+
 /// Whether a program is on the path.
 fn found(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -14,28 +14,22 @@ mod tests;
 mod token;
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum_server::Handle;
-use hyper_util::rt::TokioTimer;
 use serde::Serialize;
 use talea_model::Nanos;
 use talea_results::watch::WatchData;
-use tokio::runtime::Runtime;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 
-use connections::Limit;
+use connections::Serving;
 use token::Token;
 
 /// Maximum number of connections. Those beyond it are closed at once.
 const CONNECTIONS: usize = 256;
 /// Maximum number of streams of looks.
 const STREAMS: usize = 32;
-/// Maximum time until the head of a request is complete, and between two requests.
-const HEADERS: Duration = Duration::from_secs(10);
 /// Maximum time for the last look to reach the browsers.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -82,7 +76,6 @@ impl Port {
     pub fn take(port: u16) -> Result<Self, PageError> {
         let failed = |source| PageError::Listen { port, source };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(failed)?;
-        listener.set_nonblocking(true).map_err(failed)?;
         Ok(Self(listener))
     }
 
@@ -96,23 +89,8 @@ impl Port {
         let url = format!("http://{address}/{token}/");
         let (looks, receiver) = watch::channel(None);
         let app = routes::router(token, about, receiver);
-        let handle = Handle::new();
-        // One thread: there are a few browsers and one look a second.
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .thread_name("talea-page")
-            .enable_all()
-            .build()?;
-        let server = {
-            let _inside = runtime.enter();
-            let mut server = axum_server::from_tcp(self.0)?
-                .handle(handle.clone())
-                .acceptor(Limit::new(CONNECTIONS))
-                .http1_only();
-            server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(HEADERS);
-            runtime.spawn(server.serve(app.into_make_service()))
-        };
-        Ok(Page { url, looks, handle, server, runtime })
+        let serving = Serving::start(self.0, app, CONNECTIONS, "talea-page")?;
+        Ok(Page { url, looks, serving })
     }
 }
 
@@ -121,9 +99,7 @@ impl Port {
 pub struct Page {
     url: String,
     looks: watch::Sender<Option<Arc<str>>>,
-    handle: Handle<SocketAddr>,
-    server: JoinHandle<io::Result<()>>,
-    runtime: Runtime,
+    serving: Serving,
 }
 
 impl Page {
@@ -142,12 +118,9 @@ impl Page {
 
     /// Closes the page once the browsers have the last look, after two seconds at most.
     pub fn close(self) {
-        let Self { looks, handle, server, runtime, .. } = self;
+        let Self { looks, serving, .. } = self;
         // Streams end after their last look.
         drop(looks);
-        handle.graceful_shutdown(Some(GRACE));
-        // Its errors are those of connections, which end as well.
-        let _ = runtime.block_on(server);
-        runtime.shutdown_background();
+        serving.close(GRACE);
     }
 }

@@ -3,7 +3,7 @@
 //! Owns its routes. Every request has a random token in its path, which only the run's owner can
 //! read; others are refused before their body is read, and their connection is closed.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,16 +14,13 @@ use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
-use axum_server::Handle;
-use hyper_util::rt::TokioTimer;
 use serde::{Deserialize, Serialize};
 use talea_analysis::watch::{MAX_BYTES, Snapshot};
-use tokio::runtime::Runtime;
 
 use super::children::Children;
-use crate::connections::Limit;
+use crate::PageError;
+use crate::connections::Serving;
 use crate::token::Token;
-use crate::{HEADERS, PageError};
 
 /// Maximum number of connections. Those beyond it are closed at once.
 const CONNECTIONS: usize = 4096;
@@ -53,8 +50,7 @@ pub(super) struct Asking {
 #[derive(Debug)]
 pub(super) struct Server {
     port: u16,
-    handle: Handle<SocketAddr>,
-    runtime: Option<Runtime>,
+    serving: Option<Serving>,
 }
 
 impl Server {
@@ -73,24 +69,10 @@ impl Server {
             bind(Ipv6Addr::UNSPECIFIED.into()).or_else(|_| bind(Ipv4Addr::UNSPECIFIED.into()))
         };
         let listener = listener.map_err(failed)?;
-        listener.set_nonblocking(true).map_err(failed)?;
         let port = listener.local_addr()?.port();
         let app = router(Shared { token, children });
-        let handle = Handle::new();
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .thread_name("talea-hosts")
-            .enable_all()
-            .build()?;
-        let inside = runtime.enter();
-        let mut server = axum_server::from_tcp(listener)?
-            .handle(handle.clone())
-            .acceptor(Limit::new(CONNECTIONS))
-            .http1_only();
-        server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(HEADERS);
-        runtime.spawn(server.serve(app.into_make_service()));
-        drop(inside);
-        Ok(Self { port, handle, runtime: Some(runtime) })
+        let serving = Some(Serving::start(listener, app, CONNECTIONS, "talea-hosts")?);
+        Ok(Self { port, serving })
     }
 
     pub(super) fn port(&self) -> u16 {
@@ -100,9 +82,8 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.handle.shutdown();
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
+        if let Some(serving) = self.serving.take() {
+            serving.close(Duration::ZERO);
         }
     }
 }

@@ -122,6 +122,31 @@ fn smart(bench: &Bench, name: &str, disk: Disk, command: &[String]) -> String {
     stderr(&bench.record(name, &options, command))
 }
 
+/// A command that the user ends leaves no address, to which hosts would go on sending.
+#[cfg(feature = "page")]
+fn watch_until_interrupted(bench: &Bench, name: &str) {
+    let live = bench.path(name).join("live");
+    let addresses = || {
+        let files = fs::read_dir(&live).into_iter().flatten().flatten();
+        let names = files.map(|one| one.file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.starts_with("watch-")).count()
+    };
+    let words = ["watch", name, "--json"];
+    let child = bench.talea(words).stdout(Stdio::piped()).spawn().unwrap();
+    until(|| {
+        std::thread::sleep(Duration::from_millis(20));
+        (addresses() > 0).then_some(())
+    });
+    let pid = child.id().to_string();
+    // It takes the signal from its first look on.
+    std::thread::sleep(Duration::from_secs(1));
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{:?}", output.status);
+    assert!(String::from_utf8(output.stdout).unwrap().ends_with("}\n"), "whole lines");
+    assert_eq!(addresses(), 0);
+}
+
 /// Each host reports to the command that watches, also where no file can be read from here.
 #[test]
 #[cfg(feature = "page")]
@@ -151,6 +176,9 @@ fn a_job_on_two_hosts_is_watched_as_one() {
                     (look["main_loop"] != Value::Null).then_some(look)
                 })
             });
+            if looks_once {
+                watch_until_interrupted(&bench, &name);
+            }
             let looks = looks(&bench, &name, || ());
             assert!(child.wait_with_output().unwrap().status.success());
             let last = looks.last().unwrap();
